@@ -1,0 +1,55 @@
+"""The two kinds of failure: a user's mistake, and a bug of ours.
+
+A `ShardyError` states a fact about the input (what, where, expected, got, how to fix) and is shown without a
+traceback. An `InternalError` says that this package broke a promise of its own, and asks for a report.
+Positions are attached where they are known: `text/` adds file, line and column, `cli` prints them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Severity = Literal["error", "warning", "remark", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a source text: `file:line:column`, lines and columns counted from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message of MLIR's kind: severity, text and place (None: unknown location), with notes under it."""
+
+    message: str
+    position: Position | None = None
+    severity: Severity = "error"
+    notes: tuple[Diagnostic, ...] = ()
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else ""
+        return f"{place}{self.severity}: {self.message}"
+
+    def at(self, position: Position) -> Diagnostic:
+        """The same diagnostic at `position`, unless it has one already."""
+        return self if self.position else replace(self, position=position)
+
+
+class ShardyError(Exception):
+    """A mistake in the input; carries the diagnostics to show, the first of them the error itself."""
+
+    def __init__(self, *diagnostics: Diagnostic | str) -> None:
+        self.diagnostics = tuple(d if isinstance(d, Diagnostic) else Diagnostic(d) for d in diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+class InternalError(Exception):
+    """A broken promise of this package: please report it with the input that shows it."""

@@ -1,0 +1,82 @@
+"""Sharding rules: which dimensions of an op's operands and results belong together, as factors.
+
+`([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}` is a matrix product: three factors, each the size
+of a loop, each dimension a product of factors, major to minor.
+
+Not here: where rules come from (`rules/`), what is done with them (`projection.py`, `propagation/`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class FactorType(IntEnum):
+    """What an op does along a factor, and so what sharding it costs.
+
+    PASS_THROUGH: results carry it; sharding it is free. REDUCTION: summed away; sharding it costs an
+    all-reduce. PERMUTATION: elements move along it. NEED_REPLICATION: read whole.
+    """
+
+    PASS_THROUGH = 0
+    REDUCTION = 1
+    PERMUTATION = 2
+    NEED_REPLICATION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor: its size, its type, and whether propagation along it is blocked."""
+
+    size: int
+    type: FactorType = FactorType.PASS_THROUGH
+    is_blocked: bool = False
+
+
+DimMapping = tuple[int, ...]
+"""The factors of one dimension, major to minor, as indices; empty for a dimension that maps to none."""
+TensorMapping = tuple[DimMapping, ...]
+"""One `DimMapping` a dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingRule:
+    """The sharding rule of one op: `#sdy.op_sharding_rule`."""
+
+    factors: tuple[Factor, ...]
+    operands: tuple[TensorMapping, ...]
+    results: tuple[TensorMapping, ...]
+    is_custom: bool = False
+
+    def __str__(self) -> str:
+        tensors = [
+            "(" + ", ".join("[" + ", ".join(map(_dimension_text, t)) + "]" for t in side) + ")"
+            for side in (self.operands, self.results)
+        ]
+        sizes = ", ".join(f"{factor_symbol(i)}={f.size}" for i, f in enumerate(self.factors))
+        text = f"<{tensors[0]}->{tensors[1]} {{{sizes}}}"
+        listed = (
+            ("reduction", lambda f: f.type is FactorType.REDUCTION),
+            ("need_replication", lambda f: f.type is FactorType.NEED_REPLICATION),
+            ("permutation", lambda f: f.type is FactorType.PERMUTATION),
+            ("blocked_propagation", lambda f: f.is_blocked),
+        )
+        for keyword, belongs in listed:
+            symbols = [factor_symbol(i) for i, f in enumerate(self.factors) if belongs(f)]
+            if symbols:
+                text += f" {keyword}={{{', '.join(symbols)}}}"
+        return text + (", custom>" if self.is_custom else ">")
+
+
+def factor_symbol(index: int) -> str:
+    """The letter of a factor: i, j, ..., z for the first 18, then z_1, z_2, ...
+
+    >>> factor_symbol(0), factor_symbol(17), factor_symbol(18)
+    ('i', 'z', 'z_1')
+    """
+    return chr(ord("i") + index) if index <= 17 else f"z_{index - 17}"
+
+
+def _dimension_text(factors: DimMapping) -> str:
+    return "".join(factor_symbol(f) for f in factors)

@@ -1,0 +1,81 @@
+"""How a tensor is laid over a mesh: `#sdy.sharding`, as plain values.
+
+Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.py`), factors (`projection.py`).
+
+>>> x = AxisRef("x")
+>>> str(TensorSharding("mesh", (DimensionSharding((x,), is_closed=True), DimensionSharding())))
+'<@mesh, [{"x"}, {?}]>'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shardy_py.sharding.axes import AxisRef
+from shardy_py.sharding.mesh import Mesh
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionSharding:
+    """The axes that shard one dimension.
+
+    axes: major to minor; empty: not sharded.
+    is_closed: whether propagation must leave the dimension as it is (an open one prints a `?`).
+    priority: 0 is the most urgent; None counts as 0.
+    """
+
+    axes: tuple[AxisRef, ...] = ()
+    is_closed: bool = False
+    priority: int | None = None
+
+    def __str__(self) -> str:
+        parts = [str(axis) for axis in self.axes] + ([] if self.is_closed else ["?"])
+        priority = "" if self.priority is None else f"p{self.priority}"
+        return f"{{{', '.join(parts)}}}{priority}"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSharding:
+    """The sharding of one tensor.
+
+    mesh: the symbol name of a `sdy.mesh`, or the mesh itself (an inlined mesh).
+    dimensions: one a tensor dimension.
+    replicated_axes: axes explicitly kept from sharding the tensor, in mesh order.
+    unreduced_axes: axes along which the tensor still has to be reduced, in mesh order.
+    reduction: how it is to be reduced along them: "sum", "max" or "min".
+    """
+
+    mesh: str | Mesh
+    dimensions: tuple[DimensionSharding, ...]
+    replicated_axes: tuple[AxisRef, ...] = ()
+    unreduced_axes: tuple[AxisRef, ...] = ()
+    reduction: str = "sum"
+
+    @staticmethod
+    def fully_open(mesh: str | Mesh, rank: int) -> TensorSharding:
+        """The sharding that says nothing: `rank` empty open dimensions."""
+        return TensorSharding(mesh, (DimensionSharding(),) * rank)
+
+    @staticmethod
+    def fully_closed(mesh: str | Mesh, rank: int) -> TensorSharding:
+        """The fully replicated sharding: `rank` empty closed dimensions."""
+        return TensorSharding(mesh, (DimensionSharding(is_closed=True),) * rank)
+
+    @property
+    def rank(self) -> int:
+        """The number of tensor dimensions."""
+        return len(self.dimensions)
+
+    def closed(self) -> TensorSharding:
+        """The same axes with every dimension closed and no priority."""
+        return replace(self, dimensions=tuple(DimensionSharding(d.axes, True) for d in self.dimensions))
+
+    def __str__(self) -> str:
+        mesh = f"@{self.mesh}" if isinstance(self.mesh, str) else f"mesh{self.mesh}"
+        text = f"<{mesh}, [{', '.join(map(str, self.dimensions))}]"
+        if self.replicated_axes:
+            text += f", replicated={{{', '.join(map(str, self.replicated_axes))}}}"
+        if self.unreduced_axes:
+            reduction = "" if self.reduction == "sum" else self.reduction
+            text += f", unreduced={reduction}{{{', '.join(map(str, self.unreduced_axes))}}}"
+        return text + ">"
