@@ -1,0 +1,88 @@
+"""What the reader and the printer know of an op: `OpSyntax`, and how a dialect tells them.
+
+Not here: the assembly forms themselves (`assembly.py` compiles the declarative ones; the odd ones stand in
+their dialects), nor the list of dialects (`dialects/registry.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+if TYPE_CHECKING:
+    from shardy_py.text.cursor import Cursor
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+
+@dataclass(slots=True)
+class OpParts:
+    """All that an op is made of, as an assembly form reads it."""
+
+    operands: Sequence[SSAValue] = ()
+    result_types: Sequence[Attribute] = ()
+    properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    regions: Sequence[Region] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AssemblyForm:
+    """An op's own syntax: a reader beside a printer.
+
+    read: called with the cursor behind the op's name; returns the parts, raises `ShardyError`.
+    write: writes all behind the op's name, with the leading space.
+    """
+
+    read: Callable[[OpReader], OpParts]
+    write: Callable[[OpWriter, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class OpSyntax:
+    """One op as text knows it.
+
+    form: None: generic form only.
+    result_names: hints for names of results, by index ("cst", "values"); None: numbered.
+    argument_names: hint for the names of the arguments of a region's entry block ("iterArg").
+    default_dialect: dialect whose name is left out in the op's regions ("func" in func.func).
+    is_isolated: whether names of values do not reach into its regions.
+    """
+
+    op_class: type[Operation]
+    form: AssemblyForm | None = None
+    result_names: Callable[[Operation], Sequence[str | None]] | None = None
+    argument_names: Callable[[Operation, int], Sequence[str | None]] | None = None
+    default_dialect: str | None = None
+    is_isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSyntax:
+    """A dialect's attribute or type `#dialect.mnemonic`: reads what follows the mnemonic, `<` included.
+
+    write: the text behind the mnemonic.
+    """
+
+    attribute_class: type[Attribute]
+    read: Callable[[Cursor], Attribute]
+    write: Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class DialectSyntax:
+    """The syntax of a dialect.
+
+    op: the syntax of an op by its full name, None if the dialect has no such op; called once a name.
+    attributes, types: by mnemonic; printed `#dialect.mnemonic<...>` and `!dialect.mnemonic<...>`.
+    enums: classes of enum attributes, printed `#dialect<mnemonic KEYWORD>`, by mnemonic.
+    """
+
+    name: str
+    op: Callable[[str], OpSyntax | None]
+    attributes: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
+    types: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
+    enums: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
