@@ -4,7 +4,16 @@ Imports nothing but the standard library; every other folder speaks in these val
 """
 
 from shardy_py.sharding.axes import AxisRef, SubAxis
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.interner import Interner
 from shardy_py.sharding.mesh import Mesh, MeshAxis
+from shardy_py.sharding.projection import (
+    FactorSharding,
+    Projection,
+    TensorProjection,
+    distribute_axes,
+    project,
+)
 from shardy_py.sharding.rule import (
     DimMapping,
     Factor,
@@ -16,16 +25,23 @@ from shardy_py.sharding.rule import (
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 __all__ = [
+    "Axes",
     "AxisRef",
     "DimMapping",
     "DimensionSharding",
     "Factor",
+    "FactorSharding",
     "FactorType",
+    "Interner",
     "Mesh",
     "MeshAxis",
+    "Projection",
     "ShardingRule",
     "SubAxis",
     "TensorMapping",
+    "TensorProjection",
     "TensorSharding",
+    "distribute_axes",
     "factor_symbol",
+    "project",
 ]

@@ -1,15 +1,21 @@
 """References to mesh axes, whole or in part, and the arithmetic on them.
 
 A sub-axis `"x":(2)4` is the part of axis "x" that one gets by splitting it into (2, 4, rest), major to
-minor, and taking the middle: pre_size 2, size 4.
+minor, and taking the middle: pre_size 2, size 4. It covers the divisors from 2 to 8 of the axis; all
+arithmetic below is interval arithmetic on these divisors. Lists of axes are in `axis_lists.py`.
 
 >>> str(AxisRef("x", SubAxis(2, 4)))
 '"x":(2)4'
+>>> str(AxisRef("x").prefix_without(AxisRef("x", SubAxis(2, 4))))
+'"x":(1)2'
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+
+from shardy_py.sharding.mesh import Mesh
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,6 +40,131 @@ class AxisRef:
 
     name: str
     sub_axis: SubAxis | None = None
+
+    @property
+    def pre_size(self) -> int:
+        """Where the interval of divisors starts: 1 for a full axis."""
+        return self.sub_axis.pre_size if self.sub_axis else 1
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """A sort key: by name, then start, then size; a full axis comes after all its prefixes."""
+        if self.sub_axis:
+            return (self.name, self.sub_axis.pre_size, self.sub_axis.size)
+        return (self.name, 1, sys.maxsize)
+
+    def order_in(self, mesh: Mesh) -> tuple[int, int, int]:
+        """A sort key: by the position of the axis in `mesh`, then start, then size."""
+        return (mesh.order[self.name], *self.order[1:])
+
+    def size(self, mesh: Mesh) -> int:
+        """The number of parts that this axis cuts a dimension into."""
+        return self.sub_axis.size if self.sub_axis else mesh.sizes[self.name]
+
+    def next_pre_size(self, mesh: Mesh) -> int:
+        """Where the interval of divisors ends: the full size for a full axis."""
+        return self.sub_axis.next_pre_size if self.sub_axis else mesh.sizes[self.name]
+
+    def contains(self, other: AxisRef) -> bool:
+        """Whether `other` is this axis or a part of it."""
+        if other.name != self.name:
+            return False
+        if not self.sub_axis or not other.sub_axis:
+            return not self.sub_axis
+        inner, outer = other.sub_axis, self.sub_axis
+        return outer.pre_size <= inner.pre_size and outer.next_pre_size >= inner.next_pre_size
+
+    def is_prefix_of(self, other: AxisRef) -> bool:
+        """Whether this is the major part of `other`, or all of it."""
+        return other.contains(self) and self.pre_size == other.pre_size
+
+    def is_strict_prefix_of(self, other: AxisRef) -> bool:
+        """Whether this is a major part of `other`, not all of it."""
+        return self != other and self.is_prefix_of(other)
+
+    def is_suffix_of(self, other: AxisRef, mesh: Mesh) -> bool:
+        """Whether this is the minor part of `other`, or all of it."""
+        return other.contains(self) and self.next_pre_size(mesh) == other.next_pre_size(mesh)
+
+    def overlaps(self, other: AxisRef) -> bool:
+        """Whether the two have a part in common."""
+        if other.name != self.name:
+            return False
+        if not self.sub_axis or not other.sub_axis:
+            return True
+        mine, its = self.sub_axis, other.sub_axis
+        return mine.pre_size < its.next_pre_size and its.pre_size < mine.next_pre_size
+
+    def can_coexist(self, other: AxisRef) -> bool:
+        """Whether one splitting of the axis can produce both.
+
+        Cut points 1 <= a <= b <= c <= d of the two intervals must divide each other in order, which says that
+        the common part (or the gap) and the parts beside it have whole sizes.
+        """
+        if other.name != self.name or not self.sub_axis or not other.sub_axis:
+            return True
+        mine, its = self.sub_axis, other.sub_axis
+        first, second = sorted((mine.pre_size, its.pre_size))
+        third, fourth = sorted((mine.next_pre_size, its.next_pre_size))
+        if third > second:
+            return third % second == 0 and second % first == 0 and fourth % third == 0
+        return second % third == 0
+
+    def overlap(self, other: AxisRef) -> AxisRef | None:
+        """The common part; None when there is none, or when the two cannot coexist."""
+        if other.name != self.name:
+            return None
+        if not self.sub_axis or not other.sub_axis:
+            return self if self.sub_axis else other
+        if not self.overlaps(other) or not self.can_coexist(other):
+            return None
+        start = max(self.sub_axis.pre_size, other.sub_axis.pre_size)
+        end = min(self.sub_axis.next_pre_size, other.sub_axis.next_pre_size)
+        return AxisRef(self.name, SubAxis(start, end // start))
+
+    def prefix_without(self, other: AxisRef) -> AxisRef | None:
+        """The largest major part that does not overlap `other`; None when there is none."""
+        if not self.can_coexist(other):
+            return None
+        if not self.overlaps(other):
+            return self
+        start, end = self.pre_size, other.pre_size
+        return AxisRef(self.name, SubAxis(start, end // start)) if start < end else None
+
+    def suffix_without(self, other: AxisRef, mesh: Mesh) -> AxisRef | None:
+        """The largest minor part that does not overlap `other`; None when there is none."""
+        if not self.can_coexist(other):
+            return None
+        if not self.overlaps(other):
+            return self
+        start, end = other.next_pre_size(mesh), self.next_pre_size(mesh)
+        return AxisRef(self.name, SubAxis(start, end // start)) if start < end else None
+
+    def common_prefix(self, other: AxisRef) -> AxisRef | None:
+        """The smaller of the two if it is a prefix of the other."""
+        if not self.can_coexist(other):
+            return None
+        if self.is_prefix_of(other):
+            return self
+        return other if other.is_prefix_of(self) else None
+
+    def can_merge(self, following: AxisRef) -> bool:
+        """Whether `following` is the sub-axis that starts where this one ends."""
+        return (
+            following.name == self.name
+            and self.sub_axis is not None
+            and following.sub_axis is not None
+            and self.sub_axis.next_pre_size == following.sub_axis.pre_size
+        )
+
+    def merge(self, following: AxisRef, mesh: Mesh) -> AxisRef:
+        """This and the sub-axis that follows it, as one; the full axis when nothing is missing."""
+        assert self.sub_axis is not None
+        assert following.sub_axis is not None
+        size = self.sub_axis.size * following.sub_axis.size
+        if mesh.sizes[self.name] == size:
+            return AxisRef(self.name)
+        return AxisRef(self.name, SubAxis(self.sub_axis.pre_size, size))
 
     def __str__(self) -> str:
         return f'"{self.name}":{self.sub_axis}' if self.sub_axis else f'"{self.name}"'

@@ -25,6 +25,13 @@ class FactorType(IntEnum):
     NEED_REPLICATION = 3
 
 
+_KEYWORDS = {
+    "reduction": FactorType.REDUCTION,
+    "need_replication": FactorType.NEED_REPLICATION,
+    "permutation": FactorType.PERMUTATION,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Factor:
     """One factor: its size, its type, and whether propagation along it is blocked."""
@@ -56,17 +63,35 @@ class ShardingRule:
         ]
         sizes = ", ".join(f"{factor_symbol(i)}={f.size}" for i, f in enumerate(self.factors))
         text = f"<{tensors[0]}->{tensors[1]} {{{sizes}}}"
-        listed = (
-            ("reduction", lambda f: f.type is FactorType.REDUCTION),
-            ("need_replication", lambda f: f.type is FactorType.NEED_REPLICATION),
-            ("permutation", lambda f: f.type is FactorType.PERMUTATION),
-            ("blocked_propagation", lambda f: f.is_blocked),
-        )
-        for keyword, belongs in listed:
-            symbols = [factor_symbol(i) for i, f in enumerate(self.factors) if belongs(f)]
-            if symbols:
-                text += f" {keyword}={{{', '.join(symbols)}}}"
+        listed = {
+            keyword: [i for i, f in enumerate(self.factors) if f.type is kind]
+            for keyword, kind in _KEYWORDS.items()
+        }
+        listed["blocked_propagation"] = [i for i, f in enumerate(self.factors) if f.is_blocked]
+        for keyword, indices in listed.items():
+            if indices:
+                text += f" {keyword}={{{', '.join(map(factor_symbol, indices))}}}"
         return text + (", custom>" if self.is_custom else ">")
+
+    @staticmethod
+    def identity(shape: tuple[int, ...], operand_count: int = 1) -> ShardingRule:
+        """The rule of an op whose operands and result are the same tensor: one factor a dimension.
+
+        >>> str(ShardingRule.identity((4, 8)))
+        '<([i, j])->([i, j]) {i=4, j=8}>'
+        """
+        mapping = tuple((i,) for i in range(len(shape)))
+        return ShardingRule(tuple(map(Factor, shape)), (mapping,) * operand_count, (mapping,))
+
+    @property
+    def factor_sizes(self) -> tuple[int, ...]:
+        """The size of each factor."""
+        return tuple(factor.size for factor in self.factors)
+
+    @property
+    def tensors(self) -> tuple[TensorMapping, ...]:
+        """The mappings of all operands, then of all results."""
+        return self.operands + self.results
 
 
 def factor_symbol(index: int) -> str:

@@ -1,6 +1,7 @@
 """How a tensor is laid over a mesh: `#sdy.sharding`, as plain values.
 
-Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.py`), factors (`projection.py`).
+Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.py`), factors
+(`projection.py`).
 
 >>> x = AxisRef("x")
 >>> str(TensorSharding("mesh", (DimensionSharding((x,), is_closed=True), DimensionSharding())))
@@ -65,6 +66,16 @@ class TensorSharding:
     def rank(self) -> int:
         """The number of tensor dimensions."""
         return len(self.dimensions)
+
+    @property
+    def has_no_axes(self) -> bool:
+        """Whether no axis is mentioned: neither in a dimension, nor as replicated or unreduced."""
+        return not (self.replicated_axes or self.unreduced_axes or any(d.axes for d in self.dimensions))
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether no dimension is sharded."""
+        return not any(d.axes for d in self.dimensions)
 
     def closed(self) -> TensorSharding:
         """The same axes with every dimension closed and no priority."""

@@ -1,0 +1,147 @@
+"""Lists of axes, major to minor: prefixes, overlaps, differences, merging.
+
+Not here: a single axis (`axes.py`), which list shards which dimension (`tensor_sharding.py`).
+
+>>> from shardy_py.sharding.mesh import MeshAxis
+>>> mesh = Mesh((MeshAxis("x", 4),))
+>>> [str(a) for a in append_axis((AxisRef("x", SubAxis(1, 2)),), AxisRef("x", SubAxis(2, 2)), mesh)]
+['"x"']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from itertools import pairwise
+from math import prod
+
+from shardy_py.sharding.axes import AxisRef, SubAxis
+from shardy_py.sharding.mesh import Mesh
+
+Axes = tuple[AxisRef, ...]
+
+
+class Prefix(Enum):
+    """How one list of axes stands to another."""
+
+    EQUAL = 0
+    STRICT = 1
+    NONE = 2
+
+
+def prefix_status(first: Axes, second: Axes) -> Prefix:
+    """How `first` stands to `second` as a prefix; its last axis may be a major part of the axis there."""
+    if first == second:
+        return Prefix.EQUAL
+    if not first:
+        return Prefix.STRICT
+    last = len(first) - 1
+    if last >= len(second) or first[:last] != second[:last]:
+        return Prefix.NONE
+    return Prefix.STRICT if first[last].is_prefix_of(second[last]) else Prefix.NONE
+
+
+def is_strict_prefix(first: Axes, second: Axes) -> bool:
+    """Whether `second` shards further along the same axes than `first`."""
+    return prefix_status(first, second) is Prefix.STRICT
+
+
+def total_size(axes: Iterable[AxisRef], mesh: Mesh) -> int:
+    """The number of parts that `axes` cut a dimension into."""
+    return prod(axis.size(mesh) for axis in axes)
+
+
+def append_axis(axes: Axes, axis: AxisRef, mesh: Mesh) -> Axes:
+    """`axes` with `axis` at the end, merged with the last one if it continues that."""
+    if axes and axes[-1].can_merge(axis):
+        return (*axes[:-1], axes[-1].merge(axis, mesh))
+    return (*axes, axis)
+
+
+def append_axes(axes: Axes, more: Iterable[AxisRef], mesh: Mesh) -> Axes:
+    """`append_axis` for each of `more`."""
+    for axis in more:
+        axes = append_axis(axes, axis, mesh)
+    return axes
+
+
+def prefix_without_all(axis: AxisRef, others: Iterable[AxisRef]) -> AxisRef | None:
+    """The largest major part of `axis` that overlaps none of `others`."""
+    result: AxisRef | None = axis
+    for other in others:
+        if result is None:
+            return None
+        if other.name == result.name:
+            result = result.prefix_without(other)
+    return result
+
+
+def truncate_overlaps(axes: Axes, others: Iterable[AxisRef]) -> Axes:
+    """The largest prefix of `axes` that overlaps none of `others`."""
+    others = tuple(others)
+    for index, axis in enumerate(axes):
+        kept = prefix_without_all(axis, others)
+        if kept != axis:
+            return axes[:index] if kept is None else (*axes[:index], kept)
+    return axes
+
+
+def overlaps(first: Iterable[AxisRef], second: Iterable[AxisRef]) -> bool:
+    """Whether an axis of `first` overlaps one of `second`."""
+    second = tuple(second)
+    return any(a.overlaps(b) for a in first for b in second)
+
+
+def common_prefix(first: Axes, second: Axes) -> Axes:
+    """The largest prefix of both lists."""
+    result: list[AxisRef] = []
+    for a, b in zip(first, second, strict=False):
+        if a == b:
+            result.append(a)
+            continue
+        prefix = a.common_prefix(b)
+        return (*result, prefix) if prefix else tuple(result)
+    return tuple(result)
+
+
+def difference(first: Axes, second: Axes, mesh: Mesh) -> Axes:
+    """The parts of `first` that no axis of `second` covers, in the order of `first`."""
+    if not first or first == second:
+        return ()
+    taken = sorted(second, key=lambda axis: axis.order)
+    result: list[AxisRef] = []
+    for axis in first:
+        rest: AxisRef | None = axis
+        while rest is not None:
+            hit = next((other for other in taken if rest.overlaps(other)), None)
+            if hit is None:
+                result.append(rest)
+                break
+            prefix = rest.prefix_without(hit)
+            if prefix is not None:
+                result.append(prefix)
+            rest = rest.suffix_without(hit, mesh)
+    return tuple(result)
+
+
+def sort_and_merge(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
+    """`axes`, which do not overlap, in mesh order, with neighbours merged."""
+    return append_axes((), sorted(axes, key=lambda axis: axis.order_in(mesh)), mesh)
+
+
+def split_like(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
+    """All axes of `mesh` in order, cut at every point where one of `axes` starts or ends."""
+    cuts: dict[str, set[int]] = {axis.name: {1, axis.size} for axis in mesh.axes}
+    whole = {axis.name for axis in mesh.axes}
+    for axis in axes:
+        if axis.sub_axis:
+            cuts[axis.name] |= {axis.sub_axis.pre_size, axis.sub_axis.next_pre_size}
+            whole.discard(axis.name)
+    result: list[AxisRef] = []
+    for name, points in cuts.items():
+        if name in whole:
+            result.append(AxisRef(name))
+        else:
+            ordered = sorted(points)
+            result.extend(AxisRef(name, SubAxis(low, high // low)) for low, high in pairwise(ordered))
+    return tuple(result)

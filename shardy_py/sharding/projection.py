@@ -1,0 +1,317 @@
+"""Shardings seen from the factors of a rule, and back.
+
+A dimension is a product of factors; projecting hands its axes out to them, major to minor, splitting an axis
+where a factor is full. Going back joins them again.
+
+    rule ([ij])->([i, j]) {i=2, j=4}, mesh <["x"=4, "y"=2]>, operand [{"x", "y"}], result [{?}, {?}]
+    operand: i: "x":(1)2   j: "x":(2)2, "y"        result: i: (none)   j: (none)
+    after handing the operand's axes to the result:      result [{"x":(1)2, ?}, {"x":(2)2, "y", ?}]
+
+Not here: which axes to hand over (`propagation/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from shardy_py.sharding.axes import AxisRef, SubAxis
+from shardy_py.sharding.axis_lists import (
+    Axes,
+    append_axes,
+    append_axis,
+    common_prefix,
+    is_strict_prefix,
+    total_size,
+)
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.rule import DimMapping, ShardingRule, TensorMapping
+from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class FactorSharding:
+    """How one tensor is sharded along one factor.
+
+    axes: major to minor.
+    is_closed: whether the factor must stay as it is.
+    is_minor_most: whether it is the last factor of its dimension; only that one may be cut unevenly.
+    overflow: axes of the dimension that do not fit: the first of them and what is left of the factor have no
+        common divisor. They stand at the end of the dimension, and block it.
+    """
+
+    axes: Axes = ()
+    is_closed: bool = False
+    is_minor_most: bool = False
+    overflow: Axes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorProjection:
+    """One tensor: a `FactorSharding` for each factor of the rule, None for those the tensor does not have."""
+
+    factors: tuple[FactorSharding | None, ...]
+    replicated: Axes = ()
+    unreduced: Axes = ()
+    reduction: str = "sum"
+
+    def with_factor(self, factor: int, axes: Axes, overflow: Axes | None = None) -> TensorProjection:
+        """The same with other axes along `factor`, which the tensor has; `overflow` None: as it was."""
+        old = self.factors[factor]
+        assert old is not None
+        new = replace(old, axes=axes, overflow=old.overflow if overflow is None else overflow)
+        return replace(self, factors=(*self.factors[:factor], new, *self.factors[factor + 1 :]))
+
+    def expanded(self, factor: int, axes: Axes) -> TensorProjection:
+        """The same with `axes` along `factor`, if the tensor has it and is sharded by less; else itself."""
+        old = self.factors[factor]
+        if old is None or not is_strict_prefix(old.axes, axes):
+            return self
+        return self.with_factor(factor, axes)
+
+    def sharding_size(self, mesh: Mesh) -> int:
+        """The number of parts the tensor is cut into."""
+        return total_size((a for f in self.factors if f for a in f.axes + f.overflow), mesh)
+
+    @property
+    def has_overflow(self) -> bool:
+        """Whether axes of a dimension do not fit its factors."""
+        return any(f is not None and f.overflow for f in self.factors)
+
+    def to_sharding(
+        self, mapping: TensorMapping, factor_sizes: Sequence[int], mesh_name: str | Mesh, mesh: Mesh
+    ) -> TensorSharding:
+        """Back to dimensions. Factors behind one that is not fully sharded are left out: they would need
+        strides.
+        """
+        dimensions = tuple(self._dimension(dimension, factor_sizes, mesh) for dimension in mapping)
+        return TensorSharding(mesh_name, dimensions, self.replicated, self.unreduced, self.reduction)
+
+    def _dimension(self, dimension: DimMapping, factor_sizes: Sequence[int], mesh: Mesh) -> DimensionSharding:
+        axes: Axes = ()
+        is_closed = False
+        for index in dimension:
+            factor = self.factors[index]
+            assert factor is not None
+            is_closed |= factor.is_closed
+            axes = _join(axes, factor.axes, mesh)
+            if factor.overflow:
+                axes = _join(axes, factor.overflow, mesh)
+                break
+            if total_size(factor.axes, mesh) < factor_sizes[index]:
+                break
+        return DimensionSharding(axes, is_closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """All tensors of an op: operands, then results, as `rule.tensors` orders them."""
+
+    tensors: tuple[TensorProjection, ...]
+    operand_count: int
+
+    @staticmethod
+    def build(
+        rule: ShardingRule,
+        shardings: Iterable[TensorSharding | None],
+        mesh: Mesh,
+        *,
+        closed_if_missing: bool = False,
+    ) -> Projection:
+        """Project `shardings`, one a tensor of `rule`; None is an empty sharding, open or closed."""
+        sizes = rule.factor_sizes
+        tensors = tuple(
+            project(sharding, mapping, sizes, mesh, closed_if_missing=closed_if_missing)
+            for sharding, mapping in zip(shardings, rule.tensors, strict=True)
+        )
+        return Projection(tensors, len(rule.operands))
+
+    @staticmethod
+    def of_factors(rule: ShardingRule, axes_per_factor: Sequence[Axes]) -> Projection:
+        """The projection in which every tensor is sharded by `axes_per_factor`, closed."""
+        return Projection(
+            tuple(_uniform(mapping, axes_per_factor) for mapping in rule.tensors), len(rule.operands)
+        )
+
+    @property
+    def operands(self) -> tuple[TensorProjection, ...]:
+        """The tensors read."""
+        return self.tensors[: self.operand_count]
+
+    @property
+    def results(self) -> tuple[TensorProjection, ...]:
+        """The tensors made."""
+        return self.tensors[self.operand_count :]
+
+    def expanded(self, factor: int, axes: Axes) -> Projection:
+        """`TensorProjection.expanded` on every tensor."""
+        return replace(self, tensors=tuple(tensor.expanded(factor, axes) for tensor in self.tensors))
+
+    def updated(self, factor: int, axes: Axes, overflow: Axes = ()) -> Projection:
+        """The projection in which every tensor that has `factor` is sharded by exactly these axes."""
+        return replace(
+            self,
+            tensors=tuple(
+                tensor if tensor.factors[factor] is None else tensor.with_factor(factor, axes, overflow)
+                for tensor in self.tensors
+            ),
+        )
+
+    def changed_since(self, before: Projection) -> tuple[int, ...]:
+        """The indices of the tensors that differ from `before`."""
+        pairs = zip(self.tensors, before.tensors, strict=True)
+        return tuple(i for i, (new, old) in enumerate(pairs) if new is not old and new != old)
+
+    def common_prefix_axes(self, factor_count: int) -> tuple[Axes, ...]:
+        """For each factor the largest prefix that all tensors that have it share."""
+        result: list[Axes | None] = [None] * factor_count
+        for tensor in self.tensors:
+            for index, factor in enumerate(tensor.factors):
+                if factor is not None:
+                    seen = result[index]
+                    result[index] = factor.axes if seen is None else common_prefix(seen, factor.axes)
+        return tuple(axes or () for axes in result)
+
+
+def project(
+    sharding: TensorSharding | None,
+    mapping: TensorMapping,
+    factor_sizes: Sequence[int],
+    mesh: Mesh,
+    *,
+    closed_if_missing: bool = False,
+) -> TensorProjection:
+    """Hand the axes of each dimension of `sharding` out to the factors of `mapping`."""
+    factors: list[FactorSharding | None] = [None] * len(factor_sizes)
+    for index, dimension in enumerate(mapping):
+        if sharding is None:
+            for factor in dimension:
+                factors[factor] = FactorSharding((), closed_if_missing, factor == dimension[-1])
+        else:
+            given = sharding.dimensions[index]
+            _project_dimension(factors, dimension, given.axes, given.is_closed, factor_sizes, mesh)
+    if sharding is None:
+        return TensorProjection(tuple(factors))
+    return TensorProjection(
+        tuple(factors), sharding.replicated_axes, sharding.unreduced_axes, sharding.reduction
+    )
+
+
+def _project_dimension(
+    factors: list[FactorSharding | None],
+    dimension: DimMapping,
+    axes: Axes,
+    is_closed: bool,
+    factor_sizes: Sequence[int],
+    mesh: Mesh,
+) -> None:
+    rest = _Rest(axes, mesh)
+    for factor in dimension[:-1]:
+        taken, left = rest.take(factor_sizes[factor])
+        if left > 1 and rest.has_more:
+            factors[factor] = FactorSharding(taken, is_closed, False, rest.take_all())
+            # Nothing can shard what follows an overflow; factors behind the next one count as absent.
+            following = dimension[dimension.index(factor) + 1]
+            factors[following] = FactorSharding((), True, following == dimension[-1])
+            return
+        factors[factor] = FactorSharding(taken, is_closed, False)
+    for factor in dimension[-1:]:
+        # The minor-most factor may be sharded unevenly: that needs padding, not strides.
+        factors[factor] = FactorSharding(rest.take_all(), is_closed, True)
+
+
+class _Rest:
+    """The axes of a dimension not yet handed out; the first of them may be partly handed out."""
+
+    def __init__(self, axes: Axes, mesh: Mesh) -> None:
+        self._axes = axes
+        self._mesh = mesh
+        self._index = 0
+        self._load()
+
+    def _load(self) -> None:
+        """Stand at the start of the axis at `_index`; `current` None: all are handed out."""
+        self.current: AxisRef | None = self._axes[self._index] if self.has_more else None
+        self.size = self.current.size(self._mesh) if self.current else 1
+
+    @property
+    def has_more(self) -> bool:
+        """Whether anything is left."""
+        return self._index < len(self._axes)
+
+    def cut(self, size: int) -> AxisRef:
+        """Hand out `size` of the first axis, which it divides."""
+        axis = self.current
+        assert axis is not None
+        if size >= self.size:
+            self._index += 1
+            self._load()
+            return axis
+        part = SubAxis(axis.pre_size, size)
+        self.size //= size
+        self.current = AxisRef(axis.name, SubAxis(part.next_pre_size, self.size))
+        return AxisRef(axis.name, part)
+
+    def take(self, factor_size: int) -> tuple[Axes, int]:
+        """Hand out what divides `factor_size`; also what is left of the factor."""
+        taken: list[AxisRef] = []
+        while self.has_more:
+            common = gcd(factor_size, self.size)
+            if common == 1 and self.size != 1:
+                break
+            taken.append(self.cut(common))
+            factor_size //= common
+        return tuple(taken), factor_size
+
+    def take_all(self) -> Axes:
+        """Hand out everything, sub-axes that follow each other merged."""
+        axes: Axes = ()
+        while self.has_more:
+            axes = append_axis(axes, self.cut(self.size), self._mesh)
+        return axes
+
+
+def distribute_axes(
+    factors: Sequence[FactorSharding], factor_sizes: Sequence[int], axes: Axes, mesh: Mesh
+) -> tuple[FactorSharding, ...]:
+    """Hand `axes` out to `factors`, each axis to the first factor that divides it, wholly or in part.
+
+    Other than in `project`, a factor that an axis does not fit is skipped, so axes overflow (into the last
+    factor) only when no factor can take them.
+    """
+    if not factors:
+        return ()
+    result = [replace(factor) for factor in factors]
+    left = list(factor_sizes)
+    rest = _Rest(axes, mesh)
+    while rest.has_more:
+        was_used = False
+        for index, size in enumerate(left):
+            common = gcd(size, rest.size)
+            if size <= 1 or (common == 1 and rest.size != 1):
+                continue
+            was_used = True
+            is_whole = common >= rest.size
+            part = rest.cut(common)
+            result[index] = replace(result[index], axes=append_axis(result[index].axes, part, mesh))
+            left[index] //= common
+            if is_whole:
+                break
+        if not was_used:
+            overflow = append_axes(result[-1].overflow, rest.take_all(), mesh)
+            result[-1] = replace(result[-1], overflow=overflow)
+    return tuple(result)
+
+
+def _uniform(mapping: TensorMapping, axes_per_factor: Sequence[Axes]) -> TensorProjection:
+    factors: list[FactorSharding | None] = [None] * len(axes_per_factor)
+    for dimension in mapping:
+        for factor in dimension:
+            factors[factor] = FactorSharding(axes_per_factor[factor], True, factor == dimension[-1])
+    return TensorProjection(tuple(factors))
+
+
+def _join(axes: Axes, more: Axes, mesh: Mesh) -> Axes:
+    """`more` behind `axes`; sub-axes that meet at the border between two factors are merged."""
+    return (*append_axis(axes, more[0], mesh), *more[1:]) if more else axes
