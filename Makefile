@@ -1,0 +1,76 @@
+# What there is to do: `make help`. Everything runs in a virtual environment of its own, made on first use;
+# BIN=<folder of an environment> uses one that exists instead.
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11 python,\
+            $(if $(shell $(p) -c 'import sys; print(sys.version_info >= (3, 11) or "")' 2>/dev/null),$(p))))
+VENV ?= .venv
+BIN ?= $(VENV)/bin
+OUT ?= build
+
+ifeq ($(origin BIN),file)
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+endif
+
+INPUT := examples/transformer_train.mlir
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test pytest filecheck check lint format types imports bench figures fuzz build clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME) ## propagate a transformer's train step and show what was decided
+	@mkdir -p $(OUT)
+	@$(BIN)/python examples/demo.py $(INPUT) $(OUT)/transformer_train.propagated.mlir
+
+test: pytest filecheck ## run all tests
+
+pytest: $(DEV) ## run the Python tests and doctests
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+filecheck: $(DEV) ## run the tests of whole passes
+	$(BIN)/python -m lit.main -sv filecheck
+
+check: lint types imports test ## everything a review needs
+
+lint: $(DEV) ## check format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: $(DEV) ## format, and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: $(DEV) ## check types, strictly
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+imports: $(DEV) ## check that imports point one way
+	$(BIN)/lint-imports
+
+bench: $(DEV) ## time the pipeline beside the C++ reference
+	$(BIN)/python benchmarks/pipeline.py
+
+fuzz: $(DEV) ## feed mutated programs to sdy-opt
+	$(BIN)/python benchmarks/fuzz.py
+
+build: $(DEV) ## build wheel and sdist into dist/
+	$(BIN)/python -m build --no-isolation
+
+clean: ## remove what was made, the environment included
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. PYTHON=/path/to/python names one." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# jaxlib has no wheel for every machine; without it the tests that compare with the C++ Shardy are skipped.
+$(VENV)/.dev: pyproject.toml $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reference]' \
+	  || echo "jaxlib cannot be installed here: tests against the C++ Shardy will be skipped"
+	@touch $@

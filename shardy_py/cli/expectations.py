@@ -1,0 +1,113 @@
+"""`--verify-diagnostics`: the comments of the input that say which diagnostics are expected.
+
+    // expected-error@+1 {{operand #0 must be}}
+    // expected-note-re@below {{defined {{here|there}}}}
+
+A diagnostic is as expected when severity and line agree and its message contains the text. Offsets: `@+n`,
+`@-n` lines; `@above`, `@below`: the next line that holds no such comment; `@unknown`: no place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shardy_py.errors import Diagnostic, Position
+
+_COMMENT = re.compile(
+    r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *"
+    r"(?:@(?P<offset>[+-][0-9]+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One comment.
+
+    line: where the diagnostic is expected; None: nowhere (`@unknown`).
+    comment: where the comment stands.
+    """
+
+    severity: str
+    pattern: re.Pattern[str]
+    text: str
+    line: int | None
+    comment: Position
+
+    def accepts(self, diagnostic: Diagnostic) -> bool:
+        """Whether `diagnostic` is the one expected."""
+        line = diagnostic.position.line if diagnostic.position else None
+        return (
+            self.severity == diagnostic.severity
+            and self.line == line
+            and self.pattern.search(diagnostic.message) is not None
+        )
+
+
+def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expectation, ...]:
+    """The comments of a text, in order."""
+    lines = text.split("\n")
+    found = {
+        number: match for number, line in enumerate(lines, first_line) if (match := _COMMENT.search(line))
+    }
+    return tuple(_expectation(match, number, found, file) for number, match in found.items())
+
+
+def unmet(
+    diagnostics: Iterable[Diagnostic], expectations: Iterable[Expectation], *, only_expected: bool = False
+) -> tuple[Diagnostic, ...]:
+    """What differs: diagnostics nobody expected (unless `only_expected`), then expectations not fulfilled."""
+    open_expectations = list(expectations)
+    faults: list[Diagnostic] = []
+    for diagnostic in _flat(diagnostics):
+        match = next((e for e in open_expectations if e.accepts(diagnostic)), None)
+        if match is not None:
+            open_expectations.remove(match)
+        elif not only_expected:
+            message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
+            faults.append(Diagnostic(message, diagnostic.position))
+    faults += (
+        Diagnostic(f'expected {e.severity} "{e.text}" was not produced', e.comment) for e in open_expectations
+    )
+    return tuple(faults)
+
+
+def _expectation(
+    match: re.Match[str], number: int, found: dict[int, re.Match[str]], file: str
+) -> Expectation:
+    text = match["text"]
+    return Expectation(
+        severity=match["severity"],
+        pattern=_pattern(text) if match["regex"] else re.compile(re.escape(text)),
+        text=text,
+        line=_target(match["offset"], number, found),
+        comment=Position(file, number, match.start() + 1),
+    )
+
+
+def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) -> int | None:
+    match offset:
+        case None:
+            return number
+        case "unknown":
+            return None
+        case "above" | "below":
+            step = 1 if offset == "below" else -1
+            while number in found:
+                number += step
+            return number
+        case _:
+            return number + int(offset)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A text in which `{{...}}` are regular expressions and the rest stands for itself."""
+    parts = re.split(r"\{\{(.*?)\}\}", text)
+    return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts)))
+
+
+def _flat(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    for diagnostic in diagnostics:
+        yield diagnostic
+        yield from _flat(diagnostic.notes)

@@ -1,0 +1,151 @@
+"""Passes as text into calls: `--sdy-x='a=1'` and `--pass-pipeline='builtin.module(sdy-x{a=1})'`.
+
+Messages are MLIR's. Our passes take the whole module, so nesting in `func.func(...)` is checked against the
+pass's row and has no further effect.
+
+>>> [step.name for step in parse_pipeline("builtin.module(symbol-dce,func.func(sdy-drop-sharding-rules))")]
+['symbol-dce', 'sdy-drop-sharding-rules']
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shardy_py.cli.option_text import OptionError, parse_options
+from shardy_py.passes import PassCall, PassRow, pass_by_name
+from shardy_py.passes.pipelines import Calls, pipeline_by_name
+
+_UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
+_ANCHORS = ("builtin.module", "func.func", "any")
+
+
+class PipelineError(Exception):
+    """Text that is no pass pipeline; the message is ready to print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the user named: a pass (one call) or a pipeline (several)."""
+
+    name: str
+    calls: Calls
+    is_pipeline: bool = False
+
+
+def is_pass_or_pipeline(name: str) -> bool:
+    """Whether a pass or pipeline has that name."""
+    return pass_by_name(name) is not None or pipeline_by_name(name) is not None
+
+
+def build_step(name: str, options: str = "") -> Step:
+    """The step of a pass or pipeline that exists, with its options as text."""
+    try:
+        row = pass_by_name(name)
+        if row is not None:
+            return Step(name, (PassCall.of(row, parse_options(options, row.options)),))
+        pipeline = pipeline_by_name(name)
+        assert pipeline is not None, name
+        values = parse_options(options, pipeline.options)
+        return Step(name, pipeline.expand(**values), is_pipeline=True)
+    except OptionError as error:
+        raise PipelineError(
+            f"{error}\n<unknown>:0: error: failed to add `{name}` with options `{options}`"
+        ) from None
+
+
+def parse_pipeline(text: str) -> tuple[Step, ...]:
+    """The steps of a textual pipeline, in order."""
+    wrapped = re.fullmatch(r"\s*([\w.]+)\s*\((.*)\)\s*", text, re.DOTALL)
+    if wrapped is None:
+        raise PipelineError(_UNWRAPPED)
+    anchor, inner = wrapped.groups()
+    if anchor not in ("builtin.module", "any"):
+        raise PipelineError(f"can't run '{anchor}' pass manager on 'builtin.module' op")
+    return _Reader(inner).read(anchor)
+
+
+class _Reader:
+    """Reads what stands within the outermost parentheses."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+
+    def read(self, anchor: str) -> tuple[Step, ...]:
+        steps = self.elements(anchor) if self.text.strip() else ()
+        if self.position < len(self.text) and self.text.strip():
+            raise self.error(
+                "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline"
+            )
+        return steps
+
+    def elements(self, anchor: str) -> tuple[Step, ...]:
+        steps = self.element(anchor)
+        while self.take(","):
+            steps += self.element(anchor)
+        return steps
+
+    def element(self, anchor: str) -> tuple[Step, ...]:
+        start = self.position
+        name = self.word()
+        if self.take("("):
+            if name not in _ANCHORS or name == "builtin.module" or anchor == "func.func":
+                raise self.error(f"passes cannot be nested in '{name}' under '{anchor}'", start)
+            steps = self.elements(name)
+            if not self.take(")"):
+                raise self.error("expected ')' at the end of a pass pipeline")
+            return steps
+        options = self.braces()
+        if not is_pass_or_pipeline(name):
+            raise self.error(f"'{name}' does not refer to a registered pass or pass pipeline", start)
+        step = build_step(name, options)
+        _check_anchor(step, anchor)
+        return (step,)
+
+    def word(self) -> str:
+        match = re.compile(r"\s*([^\s,(){}]*)\s*").match(self.text, self.position)
+        assert match is not None
+        self.position = match.end()
+        return match.group(1)
+
+    def take(self, character: str) -> bool:
+        found = self.text.startswith(character, self.position)
+        self.position += found
+        return found
+
+    def braces(self) -> str:
+        """What stands between the braces here, if there are any."""
+        if not self.take("{"):
+            return ""
+        start, depth = self.position, 1
+        for end in range(start, len(self.text)):
+            depth += {"{": 1, "}": -1}.get(self.text[end], 0)
+            if depth == 0:
+                self.position = end + 1
+                self.word()
+                return self.text[start:end]
+        raise self.error("missing closing '}' while processing pass options", start - 1)
+
+    def error(self, fact: str, at: int | None = None) -> PipelineError:
+        column = self.position if at is None else at
+        return PipelineError(
+            f"MLIR Textual PassPipeline Parser:1:{column + 1}: error: {fact}\n{self.text}\n{' ' * column}^"
+        )
+
+
+def _check_anchor(step: Step, anchor: str) -> None:
+    for call in step.calls[:1] if not step.is_pipeline else ():
+        row: PassRow = call.row
+        if row.anchor and row.anchor != anchor:
+            target = (
+                "an op-agnostic PassManager"
+                if anchor == "any"
+                else f"a PassManager intended to run on '{anchor}'"
+            )
+            raise PipelineError(
+                f"Can't add pass '{row.class_name}' restricted to '{row.anchor}' on {target}, "
+                f"did you intend to nest?\n<unknown>:0: error: failed to add `{step.name}` with options ``"
+            )
+    if step.is_pipeline and anchor != "builtin.module":
+        raise PipelineError(f"pipeline '{step.name}' runs on 'builtin.module', not on '{anchor}'")

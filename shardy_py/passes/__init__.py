@@ -1,0 +1,146 @@
+"""The list of passes: one row a pass, in the order of the pipeline; the only such list.
+
+Each row names a file here (`sdy-close-shardings`: `close_shardings.py`) and its class (`CloseShardingsPass`);
+a test holds names and options equal to the class. Which passes run in which order: `pipelines.py`. Importing
+this package loads no pass and no xDSL: `PassRow.load` does.
+"""
+
+from __future__ import annotations
+
+from shardy_py.passes.registration import Option, OptionValue, PassCall, PassRow
+
+__all__ = ["PASSES", "Option", "OptionValue", "PassCall", "PassRow", "pass_by_name"]
+
+FUNCTION = "func.func"
+
+_KEEP_RULES = Option("keep-sharding-rules", False, "leave the sharding rules used on the ops")
+_CONSERVATIVE = Option("conservative-propagation", False, "no split axes, no shardings that need padding")
+_STRATEGY = Option(
+    "propagation-strategy",
+    "aggressive",
+    "how conflicts between factors are settled",
+    ("basic", "aggressive", "basic-then-aggressive"),
+)
+_OP_PRIORITY = Option("run-op-priority-propagation", True, "propagate through cheap ops first")
+
+PASSES: tuple[PassRow, ...] = (
+    # Import: from what the user wrote to what propagation works on.
+    PassRow("symbol-dce", "Removes private functions and meshes that nothing refers to.", anchor=""),
+    PassRow(
+        "sdy-lift-inlined-meshes",
+        "Turns meshes inlined in shardings into mesh symbols, one per distinct mesh.",
+    ),
+    PassRow("sdy-remove-size-one-axes", "Removes axes of size one from all shardings."),
+    PassRow(
+        "sdy-propagate-sharding-from-func-to-call",
+        "Gives calls without result shardings those of the function they call.",
+    ),
+    PassRow(
+        "sdy-constant-or-scalar-splitter",
+        "Gives every use of a constant or broadcast scalar a copy of its own, so that no use binds another.",
+    ),
+    PassRow("sdy-manual-axes-cleanup", "Completes and sorts the manual axes of manual computations."),
+    PassRow(
+        "sdy-add-data-flow-edges", "Inserts an op for every edge along which data enters or leaves a region."
+    ),
+    PassRow("sdy-flatten-call-graph", "Clones functions until each has one call."),
+    PassRow(
+        "sdy-import-func-calls",
+        "Turns calls into named computations that hold the callee's body.",
+        (
+            Option(
+                "add-data-flow-edges-on-named-computations",
+                True,
+                "also insert data-flow edges on what is inlined",
+            ),
+        ),
+    ),
+    PassRow(
+        "sdy-apply-sharding-constraints",
+        "Copies the sharding of a constraint to its input where the constraint dictates it.",
+    ),
+    PassRow("sdy-sharding-group-import", "Merges sharding groups that share a member, and checks them."),
+    PassRow("sdy-pre-order-funcs", "Orders functions so that callers stand before what they call."),
+    # Propagation: each strategy contains the one before.
+    PassRow(
+        "sdy-populate-op-sharding-rules",
+        "Writes the sharding rule of every op as an attribute.",
+        (Option("conservative-propagation", False, "no rules that may need padding"),),
+        FUNCTION,
+    ),
+    PassRow(
+        "sdy-basic-propagate", "Propagates shardings where nothing conflicts.", (_KEEP_RULES, _CONSERVATIVE)
+    ),
+    PassRow(
+        "sdy-aggressive-propagate",
+        "Propagates shardings and settles conflicts between operands.",
+        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY),
+    ),
+    PassRow(
+        "sdy-op-priority-propagate",
+        "Propagates aggressively, pass-through ops first.",
+        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY, _OP_PRIORITY),
+    ),
+    PassRow(
+        "sdy-user-priority-propagate",
+        "Propagates by op priority within the user's priorities, p0 first.",
+        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY, _OP_PRIORITY),
+    ),
+    # Export: from what was propagated to what a partitioner takes.
+    PassRow("sdy-export-named-computations", "Turns named computations back into functions and calls."),
+    PassRow("sdy-propagate-to-func-results", "Copies the shardings of returned values to function results."),
+    PassRow(
+        "sdy-unflatten-call-graph",
+        "Merges clones of a function whose shardings agree.",
+        (Option("dedup-functions-fully", False, "merge them whatever their shardings"),),
+    ),
+    PassRow(
+        "sdy-insert-func-call-reshards",
+        "Inserts reshards where a call's result shardings differ from its function's.",
+    ),
+    PassRow(
+        "sdy-constant-or-scalar-merger",
+        "Merges equal constants and broadcast scalars with the same sharding.",
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "sdy-sink-data-flow-edges", "Moves the sharding of each data-flow edge to its input.", anchor=FUNCTION
+    ),
+    PassRow("sdy-remove-sharding-groups", "Removes the sharding groups."),
+    PassRow(
+        "sdy-sharding-constraint-to-reshard", "Turns sharding constraints into reshards.", anchor=FUNCTION
+    ),
+    PassRow(
+        "sdy-update-non-divisible-input-output-shardings",
+        "Cuts shardings of function arguments and results to the axes that divide their dimensions.",
+    ),
+    PassRow(
+        "sdy-remove-sub-axes-in-input-output-shardings",
+        "Cuts shardings of function arguments and results before their first sub-axis.",
+    ),
+    PassRow("sdy-close-shardings", "Closes all dimensions and drops replicated axes."),
+    PassRow(
+        "sdy-verify-unreduced-axes", "Checks that no unreduced axis is lost between ops.", anchor=FUNCTION
+    ),
+    PassRow(
+        "sdy-insert-explicit-reshards",
+        "Inserts reshards where operands and results of an op disagree.",
+        (Option("enable-full-version", False, "for every op, not only those that need it"),),
+        FUNCTION,
+    ),
+    PassRow(
+        "canonicalize",
+        "Folds ops, removes dead ones and applies the rewrites that each op brings.",
+        (Option("enable-patterns", (), "only the rewrites with these labels"),),
+        anchor="",
+    ),
+    PassRow("cse", "Merges equal ops without side effects.", anchor=""),
+    PassRow("sdy-drop-sharding-rules", "Removes all sharding rules.", anchor=FUNCTION),
+)
+
+_BY_NAME = {row.name: row for row in PASSES}
+
+
+def pass_by_name(name: str) -> PassRow | None:
+    """The row of a pass, None if there is none of that name."""
+    return _BY_NAME.get(name)

@@ -1,0 +1,136 @@
+"""The pipelines: which passes run in which order, as functions from options to tuples of calls.
+
+Not here: the passes (`__init__.py` lists them). Like the list, this module loads no xDSL.
+`shardy_py.pipeline` runs them from Python, `sdy-opt` by flag.
+
+>>> [call.row.name for call in import_passes()][:2]
+['symbol-dce', 'sdy-lift-inlined-meshes']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shardy_py.passes import Option, OptionValue, PassCall, pass_by_name
+
+Calls = tuple[PassCall, ...]
+
+
+def import_passes() -> Calls:
+    """From the user's program to one where every flow of data is an op with a sharding of its own."""
+    return _calls(
+        "symbol-dce",
+        "sdy-lift-inlined-meshes",
+        "sdy-remove-size-one-axes",
+        "sdy-propagate-sharding-from-func-to-call",
+        "sdy-constant-or-scalar-splitter",
+        "symbol-dce",
+        "sdy-manual-axes-cleanup",
+        "sdy-add-data-flow-edges",
+    )
+
+
+def inline_passes() -> Calls:
+    """From calls to one nest of regions, so that propagation sees through them."""
+    return _calls(
+        "sdy-flatten-call-graph",
+        "symbol-dce",
+        "sdy-import-func-calls",
+        "symbol-dce",
+        "sdy-apply-sharding-constraints",
+        "sdy-sharding-group-import",
+        "sdy-pre-order-funcs",
+    )
+
+
+def outline_passes() -> Calls:
+    """From the nest of regions back to functions and calls, shardings that agree sharing a function."""
+    return _calls(
+        "sdy-export-named-computations",
+        "sdy-propagate-to-func-results",
+        "sdy-unflatten-call-graph",
+        "symbol-dce",
+        "sdy-insert-func-call-reshards",
+    )
+
+
+def export_passes(
+    *,
+    keep_sharding_rules: bool = False,
+    avoid_export_for_partitioning: bool = False,
+    update_non_divisible_input_output_shardings: bool = True,
+) -> Calls:
+    """From what propagation left to what a partitioner takes: closed shardings, reshards, no helper ops."""
+    calls = _calls("sdy-constant-or-scalar-merger", "sdy-sink-data-flow-edges")
+    if not avoid_export_for_partitioning:
+        calls += _calls("sdy-remove-sharding-groups", "sdy-sharding-constraint-to-reshard")
+    if update_non_divisible_input_output_shardings:
+        calls += _calls(
+            "sdy-update-non-divisible-input-output-shardings", "sdy-remove-sub-axes-in-input-output-shardings"
+        )
+    calls += _calls("sdy-close-shardings")
+    if not avoid_export_for_partitioning:
+        calls += _calls("sdy-verify-unreduced-axes", "sdy-insert-explicit-reshards")
+        calls += (_call("canonicalize", enable_patterns=("sdy-collective",)),)
+    return calls if keep_sharding_rules else (*calls, _call("sdy-drop-sharding-rules"))
+
+
+def propagation_passes() -> Calls:
+    """The whole way: import, inline, propagate, outline, export."""
+    return (
+        *import_passes(),
+        *inline_passes(),
+        _call("sdy-user-priority-propagate", keep_sharding_rules=True),
+        *outline_passes(),
+        *export_passes(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRow:
+    """A pipeline as the command line knows it; `expand` takes the options by field name."""
+
+    name: str
+    summary: str
+    expand: Callable[..., Calls]
+    options: tuple[Option, ...] = ()
+
+
+PIPELINES: tuple[PipelineRow, ...] = (
+    PipelineRow(
+        "sdy-propagation-pipeline", "Decides every sharding: import, propagation, export.", propagation_passes
+    ),
+    PipelineRow("sdy-import-pipeline", "Prepares a program for propagation.", import_passes),
+    PipelineRow(
+        "sdy-export-pipeline",
+        "Prepares a propagated program for a partitioner.",
+        export_passes,
+        (
+            Option("keep-sharding-rules", False, "leave the sharding rules on the ops"),
+            Option("avoid-export-for-partitioning", False, "keep what another round of propagation needs"),
+            Option(
+                "update-non-divisible-input-output-shardings",
+                True,
+                "cut shardings of arguments and results to what divides evenly",
+            ),
+        ),
+    ),
+)
+
+_BY_NAME = {row.name: row for row in PIPELINES}
+
+
+def pipeline_by_name(name: str) -> PipelineRow | None:
+    """The row of a pipeline, None if there is none of that name."""
+    return _BY_NAME.get(name)
+
+
+def _call(name: str, **options: OptionValue) -> PassCall:
+    row = pass_by_name(name)
+    assert row is not None, f"no pass {name}"
+    return PassCall.of(row, options)
+
+
+def _calls(*names: str) -> Calls:
+    return tuple(_call(name) for name in names)
