@@ -1,0 +1,189 @@
+"""The basic strategy: hand over the axes on which all tensors of an op agree.
+
+For every factor: join the axes of all tensors to the longest list that none contradicts, cut it where it
+would collide with other factors or with replicated axes of any tensor, give what is left to all of them.
+
+    add: [{"a", ?}], [{"a", "b", ?}] -> [{?}]      all become [{"a", "b", ?}]
+    add: [{"a", ?}], [{"b", ?}] -> [{?}]           nothing: "a" and "b" contradict each other
+
+Not here: resolving such conflicts (`aggressive.py`), the order in which ops are visited (`fixpoint.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import gcd
+
+from shardy_py.propagation.directions import Direction, Directions
+from shardy_py.sharding.axes import AxisRef, SubAxis
+from shardy_py.sharding.axis_lists import Axes, prefix_without_all
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.projection import FactorSharding, Projection, TensorProjection
+
+
+@dataclass(frozen=True, slots=True)
+class StepOptions:
+    """What a strategy needs to know of an op beside its shardings.
+
+    factor_sizes, directions: one a factor of the rule; a blocked factor has direction NONE.
+    is_conservative: never split an axis, nor cut a dimension unevenly.
+    is_elementwise: the op computes each element on its own; the aggressive strategy treats it differently.
+    """
+
+    factor_sizes: tuple[int, ...]
+    directions: Directions
+    is_conservative: bool = False
+    is_elementwise: bool = False
+
+
+Strategy = Callable[[Projection, StepOptions, Mesh], Projection]
+"""Hands axes over between the tensors of one op."""
+
+
+def basic(projection: Projection, options: StepOptions, mesh: Mesh) -> Projection:
+    """Hand over, factor after factor, the axes that every tensor can take."""
+    for factor, size in enumerate(options.factor_sizes):
+        axes = compatible_axes(projection, factor, options.directions[factor])
+        if not axes:
+            continue
+        keep = partial(_prefix_for_all, projection.tensors, factor, size, mesh)
+        axes = truncate(axes, keep, mesh, is_conservative=options.is_conservative)
+        projection = projection.expanded(factor, axes)
+    return projection
+
+
+def compatible_axes(projection: Projection, factor: int, direction: Direction) -> Axes:
+    """The longest list of axes along `factor` that no tensor contradicts.
+
+    In one direction only, the tensors it comes from may lengthen the list; the others may still cut it.
+    """
+    if direction is Direction.NONE:
+        return ()
+    first, second = projection.operands, projection.results
+    if direction is Direction.BACKWARD:
+        first, second = second, first
+    axes, can_expand = _join_all((), first, factor, True)
+    if direction is not Direction.BOTH:
+        can_expand = False
+    return _join_all(axes, second, factor, can_expand)[0]
+
+
+def truncate(
+    axes: Axes,
+    keep: Callable[[AxisRef, int], AxisRef | None],
+    mesh: Mesh,
+    *,
+    is_conservative: bool,
+) -> Axes:
+    """Cut `axes` behind the first one of which `keep(axis, parts before it)` keeps less than all."""
+    sharded = 1
+    for index, axis in enumerate(axes):
+        kept = keep(axis, sharded)
+        if kept is None or (is_conservative and kept.sub_axis):
+            return axes[:index]
+        if kept != axis:
+            return (*axes[:index], kept)
+        sharded *= kept.size(mesh)
+    return axes
+
+
+def prefix_across_factors(axis: AxisRef, tensor: TensorProjection, factor: int) -> AxisRef | None:
+    """The part of `axis` that shards none of the other factors of `tensor`."""
+    result: AxisRef | None = axis
+    for index, other in enumerate(tensor.factors):
+        if other is None or index == factor:
+            continue
+        result = prefix_without_all(result, other.overflow)
+        if result is None or (result := prefix_without_all(result, other.axes)) is None:
+            return None
+    return result
+
+
+def prefix_within_factor(
+    axis: AxisRef,
+    tensor: TensorProjection,
+    along: FactorSharding,
+    sharded: int,
+    factor_size: int,
+    mesh: Mesh,
+) -> AxisRef | None:
+    """The part of `axis` that `tensor` can have along a factor of its own, which `along` describes.
+
+    sharded: the parts that the axes before this one cut the factor into.
+    """
+    result = prefix_without_all(axis, tensor.replicated + tensor.unreduced)
+    if result is None or any(have.contains(result) for have in along.axes):
+        return result
+    if not along.is_closed and not along.overflow:
+        if along.is_minor_most:
+            return result
+        if factor_size % sharded == 0:
+            size = result.size(mesh)
+            fitting = gcd(factor_size // sharded, size)
+            if fitting == size:
+                return result
+            if fitting != 1:
+                return AxisRef(result.name, SubAxis(result.pre_size, fitting))
+    # The factor cannot grow, but may keep its last axis when that is where `result` starts.
+    return along.axes[-1] if along.axes and along.axes[-1].is_prefix_of(result) else None
+
+
+def _prefix_for_all(
+    tensors: Sequence[TensorProjection],
+    factor: int,
+    factor_size: int,
+    mesh: Mesh,
+    axis: AxisRef,
+    sharded: int,
+) -> AxisRef | None:
+    result: AxisRef | None = axis
+    for tensor in tensors:
+        result = prefix_across_factors(result, tensor, factor)
+        along = tensor.factors[factor]
+        if result is not None and along is not None:
+            result = prefix_within_factor(result, tensor, along, sharded, factor_size, mesh)
+        if result is None:
+            return None
+    return result
+
+
+def _join_all(
+    axes: Axes, tensors: Sequence[TensorProjection], factor: int, can_expand: bool
+) -> tuple[Axes, bool]:
+    for tensor in tensors:
+        along = tensor.factors[factor]
+        if along is not None:
+            axes, can_expand = join(axes, along.axes, can_expand=can_expand)
+    return axes, can_expand
+
+
+def join(old: Axes, new: Axes, *, can_expand: bool) -> tuple[Axes, bool]:
+    """The axes on which `old` and `new` agree, with what follows; also whether later lists may add more.
+
+    >>> a, b, c = AxisRef("a"), AxisRef("b"), AxisRef("c")
+    >>> join((a,), (a, b), can_expand=True) == ((a, b), True)
+    True
+    >>> join((a, b), (a, c), can_expand=True) == ((a,), False)
+    True
+    """
+    result: list[AxisRef] = []
+    for index, (mine, its) in enumerate(zip(old, new, strict=False)):
+        if mine == its:
+            result.append(mine)
+        elif its.is_prefix_of(mine):
+            # The shorter axis ends its list, or else what follows it contradicts the rest of the longer one.
+            if index + 1 < len(new):
+                return (*result, its), False
+            result.append(mine)
+        elif mine.is_prefix_of(its):
+            if not can_expand or index + 1 < len(old):
+                return (*result, mine), False
+            result.append(its)
+        else:
+            return tuple(result), False
+    result.extend(old[len(new) :])
+    if can_expand:
+        result.extend(new[len(old) :])
+    return tuple(result), can_expand
