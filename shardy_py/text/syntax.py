@@ -78,11 +78,51 @@ class DialectSyntax:
 
     op: the syntax of an op by its full name, None if the dialect has no such op; called once a name.
     attributes, types: by mnemonic; printed `#dialect.mnemonic<...>` and `!dialect.mnemonic<...>`.
-    enums: classes of enum attributes, printed `#dialect<mnemonic KEYWORD>`, by mnemonic.
+    enclosed: attributes printed `#dialect<mnemonic...>`, by mnemonic: enums (`write` gives " KEYWORD") and others
+        whose text does not start with `<`.
     """
 
     name: str
     op: Callable[[str], OpSyntax | None]
     attributes: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
     types: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
-    enums: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
+    enclosed: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
+
+
+@dataclass
+class SyntaxTable:
+    """The dialects that text is read and printed with.
+
+    fallback: the op classes of an xDSL context by name, for dialects without syntax here; None if unknown.
+    by_text: memo of dialects' attributes.
+    """
+
+    dialects: dict[str, DialectSyntax]
+    fallback: Callable[[str], type[Operation] | None] = lambda name: None
+    by_text: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    _ops: dict[str, OpSyntax | None] = field(default_factory=dict[str, OpSyntax | None])
+    _prefixes: dict[type, tuple[str, AttributeSyntax, str]] | None = None
+
+    def op(self, name: str) -> OpSyntax | None:
+        """The syntax of an op by its full name; None if no dialect knows it."""
+        if name in self._ops:
+            return self._ops[name]
+        dialect = self.dialects.get(name.partition(".")[0])
+        found = dialect.op(name) if dialect else None
+        if found is None and (op_class := self.fallback(name)) is not None:
+            found = OpSyntax(op_class)
+        self._ops[name] = found
+        return found
+
+    def prefix_and_syntax(self, attribute_class: type) -> tuple[str, AttributeSyntax, str] | None:
+        """How a dialect's attribute prints: what stands before, its syntax, what stands behind."""
+        if self._prefixes is None:
+            self._prefixes = {}
+            for dialect in self.dialects.values():
+                for mnemonic, syntax in dialect.attributes.items():
+                    self._prefixes[syntax.attribute_class] = (f"#{dialect.name}.{mnemonic}", syntax, "")
+                for mnemonic, syntax in dialect.types.items():
+                    self._prefixes[syntax.attribute_class] = (f"!{dialect.name}.{mnemonic}", syntax, "")
+                for mnemonic, syntax in dialect.enclosed.items():
+                    self._prefixes[syntax.attribute_class] = (f"#{dialect.name}<{mnemonic}", syntax, ">")
+        return self._prefixes.get(attribute_class)

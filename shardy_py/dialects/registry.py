@@ -1,0 +1,59 @@
+"""The dialects of this package, joined for reading and printing.
+
+Not here: what a dialect is made of (its own folder); how text is read (`text/`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.text import SyntaxTable
+from shardy_py.text import parse_module as _parse
+from shardy_py.text import print_module as _print
+from shardy_py.text.attribute_writer import use_syntax
+from shardy_py.text.builtin_forms import BUILTIN, FUNC
+
+
+@cache
+def syntax_table() -> SyntaxTable:
+    """The one table of the process."""
+    from shardy_py.dialects.sdy import SDY
+
+    dialects = [BUILTIN, FUNC, SDY]
+    table = SyntaxTable({d.name: d for d in dialects}, _xdsl_op)
+    use_syntax(table)
+    return table
+
+
+@cache
+def _xdsl_context() -> Context:
+    from shardy_py.text.xdsl_fallback import make_context
+
+    return make_context()
+
+
+def _xdsl_op(name: str) -> type[Operation] | None:
+    """The class of an op of a dialect that ships with xDSL."""
+    context = _xdsl_context()
+    if name.partition(".")[0] not in context.registered_dialect_names:
+        return None
+    found = context.get_optional_op(name)
+    return found if found is not None and found.name == name else None
+
+
+def parse_module(
+    text: str, file: str = "-", *, allow_unregistered: bool = False, first_line: int = 1
+) -> ModuleOp:
+    """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
+    return _parse(
+        text, file, syntax=syntax_table(), allow_unregistered=allow_unregistered, first_line=first_line
+    )
+
+
+def print_module(module: Operation, *, generic: bool = False, debuginfo: bool = False) -> str:
+    """The text of a module as MLIR prints it, with a newline at its end."""
+    return _print(module, syntax=syntax_table(), generic=generic, debuginfo=debuginfo)

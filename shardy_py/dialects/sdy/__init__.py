@@ -1,0 +1,85 @@
+"""The sdy dialect: attributes around the values of `sharding/`, ops, their syntax.
+
+`attributes.py` and `ops.py` say what there is, `syntax.py` and `forms.py` how it reads and prints.
+"""
+
+from xdsl.ir import Dialect
+
+from shardy_py.dialects.sdy.attributes import (
+    AllToAllParamListAttr,
+    AxisRefAttr,
+    AxisRefListAttr,
+    ListOfAxisRefListsAttr,
+    ManualAxesAttr,
+    MeshAttr,
+    OpShardingRuleAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
+from shardy_py.dialects.sdy.forms import OPS
+from shardy_py.dialects.sdy.ops import (
+    AllGatherOp,
+    AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    CollectivePermuteOp,
+    ConstantOp,
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    ManualComputationOp,
+    MeshOp,
+    NamedComputationOp,
+    PropagationBarrierOp,
+    ReduceScatterOp,
+    ReplicatedToUnreducedOp,
+    ReshardOp,
+    ReturnOp,
+    ShardedToUnreducedOp,
+    ShardingConstraintOp,
+    ShardingGroupOp,
+)
+from shardy_py.dialects.sdy.syntax import ATTRIBUTES, ENCLOSED
+from shardy_py.text import DialectSyntax
+
+SDY = DialectSyntax("sdy", OPS.get, ATTRIBUTES, enclosed=ENCLOSED)
+"""The dialect as text knows it."""
+
+Sdy = Dialect(
+    "sdy",
+    [syntax.op_class for syntax in OPS.values()],
+    [syntax.attribute_class for syntax in (*ATTRIBUTES.values(), *ENCLOSED.values())],
+)
+"""The dialect as xDSL knows it."""
+
+__all__ = [
+    "SDY",
+    "AllGatherOp",
+    "AllReduceOp",
+    "AllSliceOp",
+    "AllToAllOp",
+    "AllToAllParamListAttr",
+    "AxisRefAttr",
+    "AxisRefListAttr",
+    "CollectivePermuteOp",
+    "ConstantOp",
+    "DataFlowEdgeOp",
+    "FuncDataFlowEdgeOp",
+    "ListOfAxisRefListsAttr",
+    "ManualAxesAttr",
+    "ManualComputationOp",
+    "MeshAttr",
+    "MeshOp",
+    "NamedComputationOp",
+    "OpShardingRuleAttr",
+    "PropagationBarrierOp",
+    "ReduceScatterOp",
+    "ReplicatedToUnreducedOp",
+    "ReshardOp",
+    "ReturnOp",
+    "Sdy",
+    "ShardedToUnreducedOp",
+    "ShardingConstraintOp",
+    "ShardingGroupOp",
+    "TensorShardingAttr",
+    "TensorShardingPerValueAttr",
+]

@@ -1,0 +1,236 @@
+"""The text of attributes and types, as MLIR's printer gives it; memoised by identity.
+
+Dialects' attributes print through the syntax table that `use_syntax` was given; the table is one for the
+process (`dialects/registry.py` makes it), so that the memo can be too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    ArrayAttr,
+    ComplexType,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    NoneType,
+    OpaqueAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    TupleType,
+    UnitAttr,
+    UnrankedTensorType,
+    UnregisteredAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+from shardy_py.text.dense import dense_text, integer_text
+from shardy_py.text.location_syntax import location_body
+from shardy_py.text.numbers import FLOAT_NAMES, float_text
+from shardy_py.text.syntax import SyntaxTable
+
+_BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
+_PRINTABLE = re.compile(r'[ !#-\[\]-~]*\Z')
+_SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
+_MEMO_LIMIT = 1 << 18
+
+_memo: dict[int, tuple[str, Attribute]] = {}
+_syntax: SyntaxTable | None = None
+
+
+def use_syntax(syntax: SyntaxTable) -> None:
+    """Makes `syntax` the table that dialects' attributes print through."""
+    global _syntax
+    _syntax = syntax
+    _memo.clear()
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """The text of an attribute or type."""
+    hit = _memo.get(id(attribute))
+    if hit is not None:
+        return hit[0]
+    text = _text(attribute)
+    if len(_memo) >= _MEMO_LIMIT:
+        _memo.clear()
+    _memo[id(attribute)] = (text, attribute)
+    return text
+
+
+type_text = attribute_text
+
+
+def string_literal(text: str) -> str:
+    r"""A string with quotes, escaped as MLIR does: `"a\22b"`."""
+    if _PRINTABLE.match(text):
+        return f'"{text}"'
+    escaped = "".join(
+        "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
+        for byte in text.encode("utf-8", "surrogateescape")
+    )
+    return f'"{escaped}"'
+
+
+def keyword_or_string(text: str) -> str:
+    """A name as it is if it can stand bare, as a string literal otherwise."""
+    return text if _BARE.match(text) else string_literal(text)
+
+
+def symbol_text(name: str) -> str:
+    """`@name`, quoted where the name needs it."""
+    return "@" + keyword_or_string(name)
+
+
+def dictionary_entries(entries: Mapping[str, Attribute]) -> str:
+    """`a = 1 : i64, b`: the entries of a dictionary, sorted by name."""
+    return ", ".join(
+        keyword_or_string(name)
+        if isinstance(entries[name], UnitAttr)
+        else f"{keyword_or_string(name)} = {attribute_text(entries[name])}"
+        for name in sorted(entries)
+    )
+
+
+def function_type_text(inputs: list[str], outputs: list[str]) -> str:
+    """`(a, b) -> c`."""
+    single = len(outputs) == 1 and not outputs[0].startswith("(")
+    return f"({', '.join(inputs)}) -> {outputs[0] if single else '(' + ', '.join(outputs) + ')'}"
+
+
+def untyped_text(attribute: Any) -> str:
+    """The text of an attribute without the type behind it: `5` for `5 : i64`."""
+    if isinstance(attribute, IntegerAttr):
+        return _integer_value(attribute)
+    if isinstance(attribute, FloatAttr):
+        return float_text(attribute.type.pack([attribute.value.data]), attribute.type)
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        return dense_text(attribute)
+    return attribute_text(attribute)
+
+
+def _text(attribute: Attribute) -> str:
+    writer = _WRITERS.get(type(attribute))
+    if writer is not None:
+        return writer(attribute)
+    if _syntax is not None and (found := _syntax.prefix_and_syntax(type(attribute))) is not None:
+        prefix, syntax, suffix = found
+        return f"{prefix}{syntax.write(attribute)}{suffix}"
+    for base, write in _BASES:
+        if isinstance(attribute, base):
+            return write(attribute)
+    return str(attribute)
+
+
+def _element_text(attribute: Any) -> str:
+    """The text of an attribute in an array, where i64 and f64 go without saying."""
+    if isinstance(attribute, IntegerAttr | FloatAttr) and attribute.type in (builtin.i64, builtin.f64):
+        return untyped_text(attribute)
+    return attribute_text(attribute)
+
+
+def _integer_value(attribute: Any) -> str:
+    type_ = attribute.type
+    value = attribute.value.data
+    if isinstance(type_, IntegerType) and type_.width.data == 1 and type_.signedness.data.name == "SIGNLESS":
+        return "true" if value else "false"
+    return str(value)
+
+
+def _integer(attribute: Any) -> str:
+    text = _integer_value(attribute)
+    return text if text in ("true", "false") else f"{text} : {attribute_text(attribute.type)}"
+
+
+def _dense_array(attribute: Any) -> str:
+    element = attribute.elt_type
+    name = attribute_text(element)
+    if len(attribute) == 0:
+        return f"array<{name}>"
+    if isinstance(element, IntegerType) and element.width.data == 1:
+        values = ["true" if value else "false" for value in attribute.get_values()]
+    elif isinstance(element, IntegerType):
+        values = [integer_text(element.pack([value]), element) for value in attribute.get_values()]
+    else:
+        values = [float_text(element.pack([value]), element) for value in attribute.get_values()]
+    return f"array<{name}: {', '.join(values)}>"
+
+
+def _shaped(attribute: Any) -> str:
+    sizes = "".join("?x" if size == builtin.DYNAMIC_INDEX else f"{size}x" for size in attribute.get_shape())
+    encoding = getattr(attribute, "encoding", None)
+    tail = "" if encoding is None or isinstance(encoding, NoneAttr) else f", {attribute_text(encoding)}"
+    return f"{attribute.name}<{sizes}{attribute_text(attribute.element_type)}{tail}>"
+
+
+def _function(attribute: FunctionType) -> str:
+    return function_type_text(
+        [attribute_text(t) for t in attribute.inputs], [attribute_text(t) for t in attribute.outputs]
+    )
+
+
+def _symbol(attribute: Any) -> str:
+    return "::".join(
+        symbol_text(name.data) for name in (attribute.root_reference, *attribute.nested_references.data)
+    )
+
+
+def _unregistered(attribute: Any) -> str:
+    prefix = "!" if attribute.is_type.data else "#"
+    body = f"<{attribute.value.data}>" if attribute.value.data else ""
+    return f"{prefix}{attribute.attr_name.data}{body}"
+
+
+def _typed(show: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda attribute: f"{show(attribute)} : {attribute_text(attribute.type)}"
+
+
+_WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
+    StringAttr: lambda a: string_literal(a.data),
+    IntegerAttr: _integer,
+    FloatAttr: _typed(untyped_text),
+    UnitAttr: lambda a: "unit",
+    ArrayAttr: lambda a: f"[{', '.join(map(_element_text, a.data))}]",
+    DictionaryAttr: lambda a: f"{{{dictionary_entries(a.data)}}}",
+    SymbolRefAttr: _symbol,
+    DenseArrayBase: _dense_array,
+    DenseIntOrFPElementsAttr: _typed(dense_text),
+    DenseResourceAttr: _typed(lambda a: f"dense_resource<{keyword_or_string(a.resource_handle.data)}>"),
+    AffineMapAttr: lambda a: f"affine_map<{a.data}>",
+    AffineSetAttr: lambda a: f"affine_set<{a.data}>",
+    OpaqueAttr: str,
+    IntegerType: lambda a: f"{_SIGNS[a.signedness.data.name]}{a.width.data}",
+    IndexType: lambda a: "index",
+    NoneType: lambda a: "none",
+    TensorType: _shaped,
+    VectorType: _shaped,
+    UnrankedTensorType: lambda a: f"tensor<*x{attribute_text(a.element_type)}>",
+    ComplexType: lambda a: f"complex<{attribute_text(a.element_type)}>",
+    TupleType: lambda a: f"tuple<{', '.join(map(attribute_text, a.types))}>",
+    FunctionType: _function,
+    MemRefType: str,
+}
+_BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (UnregisteredAttr, _unregistered),
+    (builtin.FileLineColLoc, lambda a: f"loc({location_body(a)})"),
+    (builtin.NameLoc, lambda a: f"loc({location_body(a)})"),
+    (builtin.CallSiteLoc, lambda a: f"loc({location_body(a)})"),
+    (builtin.FusedLoc, lambda a: f"loc({location_body(a)})"),
+    (builtin.UnknownLoc, lambda a: "loc(unknown)"),
+    (Attribute, lambda a: a.name if a.name in FLOAT_NAMES else str(a)),
+)

@@ -1,0 +1,204 @@
+"""The assembly forms of builtin.module and of the func dialect.
+
+>>> from shardy_py.dialects import parse_module, print_module
+>>> print(print_module(parse_module("func.func @f(%a: f32) -> f32 { return %a : f32 }")), end="")
+module {
+  func.func @f(%arg0: f32) -> f32 {
+    return %arg0 : f32
+  }
+}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region
+
+from shardy_py.text.attribute_reader import string_attribute
+from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
+from shardy_py.text.reader import Argument
+from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
+from shardy_py.text.type_reader import read_function_type, read_type_or_function
+
+if TYPE_CHECKING:
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+_VISIBILITIES = ("public", "private", "nested")
+
+
+def _read_module(reader: OpReader) -> OpParts:
+    parts = OpParts()
+    if reader.token[:1] == "@":
+        parts.properties["sym_name"] = string_attribute(reader.symbol())
+    if reader.accept("attributes"):
+        parts.attributes = reader.attribute_dictionary()
+    region = reader.region(is_isolated=True)
+    parts.regions = [_with_block(region)]
+    return parts
+
+
+def _with_block(region: Region) -> Region:
+    if not region.blocks:
+        region.add_block(Block())
+    return region
+
+
+def _write_module(writer: OpWriter, op: ModuleOp) -> None:
+    if op.sym_name is not None:
+        writer.write(f" {symbol_text(op.sym_name.data)}")
+    writer.attribute_dictionary(op, ("sym_name",), keyword=" attributes")
+    writer.write(" ")
+    writer.region(op.body)
+
+
+def _read_func(reader: OpReader) -> OpParts:
+    parts = OpParts()
+    if reader.token in _VISIBILITIES:
+        parts.properties["sym_visibility"] = string_attribute(reader.advance())
+    parts.properties["sym_name"] = string_attribute(reader.symbol())
+    arguments = _read_arguments(reader)
+    results, result_attributes = _read_results(reader) if reader.accept("->") else ([], [])
+    if reader.accept("attributes"):
+        parts.attributes = reader.attribute_dictionary()
+    parts.properties["function_type"] = FunctionType.from_lists([a.type for a in arguments], results)
+    for name, dictionaries in (("arg_attrs", [a.attributes for a in arguments]), ("res_attrs", result_attributes)):
+        if any(dictionaries):
+            parts.properties[name] = ArrayAttr([DictionaryAttr(d) for d in dictionaries])
+    if reader.at("{"):
+        start = reader.offset
+        region = reader.region(arguments, is_isolated=True, default_dialect="func")
+        if not region.blocks:
+            reader.error("expected non-empty function body", start)
+        parts.regions = [region]
+    else:
+        parts.regions = [Region()]
+    return parts
+
+
+def _read_arguments(reader: OpReader) -> list[Argument]:
+    def read() -> Argument:
+        name, offset = "", reader.offset
+        if reader.token[:1] == "%":
+            name = reader.advance()
+            reader.expect(":")
+        type_ = read_type_or_function(reader)
+        attributes = reader.attribute_dictionary() if reader.at("{") else {}
+        location = reader.attribute() if reader.at("loc") else None
+        return Argument(name, type_, offset, attributes, location)
+
+    start = reader.offset
+    arguments = reader.items(read, "(", ")")
+    if len({bool(argument.name) for argument in arguments}) > 1:
+        reader.error("expected type instead of SSA identifier", start)
+    return arguments
+
+
+def _read_results(reader: OpReader) -> tuple[list[Attribute], list[dict[str, Attribute]]]:
+    if not reader.at("("):
+        return [read_type_or_function(reader)], [{}]
+    pairs = reader.items(
+        lambda: (read_type_or_function(reader), reader.attribute_dictionary() if reader.at("{") else {}), "(", ")"
+    )
+    return [type_ for type_, _ in pairs], [attributes for _, attributes in pairs]
+
+
+def _write_func(writer: OpWriter, op: FuncOp) -> None:
+    if op.sym_visibility is not None:
+        writer.write(f" {op.sym_visibility.data}")
+    writer.write(f" {symbol_text(op.sym_name.data)}(")
+    has_body = bool(op.body.blocks)
+    arguments: Any = op.body.blocks[0].args if has_body else op.function_type.inputs.data
+    for index, argument in enumerate(arguments):
+        if index:
+            writer.write(", ")
+        if has_body:
+            writer.operand(argument)
+            writer.write(": ")
+        writer.write(attribute_text(argument.type if has_body else argument))
+        writer.write(_dictionary_at(op.arg_attrs, index))
+        if has_body:
+            writer.location(argument.location)
+    writer.write(")")
+    results = op.function_type.outputs.data
+    if results:
+        texts = [attribute_text(t) + _dictionary_at(op.res_attrs, i) for i, t in enumerate(results)]
+        bare = len(texts) == 1 and not _dictionary_at(op.res_attrs, 0) and not texts[0].startswith("(")
+        writer.write(" -> " + (texts[0] if bare else f"({', '.join(texts)})"))
+    hidden = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
+    writer.attribute_dictionary(op, hidden, keyword=" attributes")
+    if has_body:
+        writer.write(" ")
+        writer.region(op.body, default_dialect="func", hide_arguments=True)
+
+
+def _dictionary_at(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -> str:
+    if dictionaries is None or index >= len(dictionaries.data) or not dictionaries.data[index].data:
+        return ""
+    return f" {{{dictionary_entries(dictionaries.data[index].data)}}}"
+
+
+def _read_call(reader: OpReader) -> OpParts:
+    from xdsl.dialects.builtin import ArrayAttr as Nested
+
+    parts = OpParts()
+    parts.properties["callee"] = SymbolRefAttr(string_attribute(reader.symbol()), Nested([]))
+    names = reader.items(reader.operand_name, "(", ")")
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    reader.expect(":")
+    type_ = read_function_type(reader)
+    parts.operands = reader.resolve(names, type_.inputs.data)
+    parts.result_types = type_.outputs.data
+    return parts
+
+
+def _write_call(writer: OpWriter, op: CallOp) -> None:
+    writer.write(f" {attribute_text(op.callee)}(")
+    writer.operands(op.operands)
+    writer.write(")")
+    writer.attribute_dictionary(op, ("callee",))
+    writer.write(" : ")
+    writer.function_type(op)
+
+
+def _read_return(reader: OpReader) -> OpParts:
+    parts = OpParts()
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    names = reader.operand_list()
+    if names:
+        reader.expect(":")
+        types = [read_type_or_function(reader)]
+        while reader.accept(","):
+            types.append(read_type_or_function(reader))
+        parts.operands = reader.resolve(names, types)
+    return parts
+
+
+def _write_return(writer: OpWriter, op: ReturnOp) -> None:
+    writer.attribute_dictionary(op)
+    if op.operands:
+        writer.write(" ")
+        writer.operands(op.operands)
+        writer.write(" : ")
+        writer.types(op.operands)
+
+
+RETURN_FORM = AssemblyForm(_read_return, _write_return)
+"""`return {attributes} %a, %b : type, type`: what the terminators of several dialects look like."""
+
+_OPS = {
+    "builtin.module": OpSyntax(ModuleOp, AssemblyForm(_read_module, _write_module), is_isolated=True),
+    "func.func": OpSyntax(
+        FuncOp, AssemblyForm(_read_func, _write_func), default_dialect="func", is_isolated=True
+    ),
+    "func.call": OpSyntax(CallOp, AssemblyForm(_read_call, _write_call)),
+    "func.return": OpSyntax(ReturnOp, RETURN_FORM),
+}
+
+BUILTIN = DialectSyntax("builtin", _OPS.get)
+FUNC = DialectSyntax("func", _OPS.get)

@@ -1,0 +1,96 @@
+"""Source texts and places in them.
+
+A `Source` maps offsets to lines and columns. Not here: what a location prints as (`location_syntax.py`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute
+
+from shardy_py.errors import Position
+
+
+@dataclass(eq=False)
+class Source:
+    """A text and the name of the file it came from (`-`: standard input).
+
+    first_line: the number of the text's first line, for a chunk of a split file.
+    """
+
+    text: str
+    file: str = "-"
+    first_line: int = 1
+    file_attribute: StringAttr = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.file_attribute = StringAttr(self.file)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of the start of each line."""
+        starts = [0]
+        find = self.text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+        return starts
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1."""
+        line = bisect_right(self.line_starts, offset)
+        return line - 1 + self.first_line, offset - self.line_starts[line - 1] + 1
+
+    def position(self, offset: int) -> Position:
+        """The place of an offset."""
+        return Position(self.file, *self.line_and_column(min(offset, len(self.text))))
+
+    def line_text(self, line: int) -> str:
+        """The text of a line (numbered as in positions), without its end; empty if there is none."""
+        index = line - self.first_line
+        if not 0 <= index < len(self.line_starts):
+            return ""
+        start = self.line_starts[index]
+        end = self.text.find("\n", start)
+        return self.text[start:] if end < 0 else self.text[start:end]
+
+
+_new = object.__new__
+_integers: dict[int, IntAttr] = {}
+
+
+def _integer(value: int) -> IntAttr:
+    """The integer attribute of a line or column, one object a value."""
+    found = _integers.get(value)
+    if found is None:
+        found = _integers[value] = IntAttr(value)
+    return found
+
+
+def source_location(source: Source, offset: int) -> FileLineColLoc:
+    """The location attribute of `offset` in `source`, made without xDSL's checks: every op has one."""
+    starts = source.line_starts
+    line = bisect_right(starts, offset)
+    location = _new(FileLineColLoc)
+    location.__dict__.update(
+        filename=source.file_attribute,
+        line=_integer(line - 1 + source.first_line),
+        column=_integer(offset - starts[line - 1] + 1),
+    )
+    return location
+
+
+def position_of(location: Attribute) -> Position | None:
+    """The first file position that a location attribute names, None if it names none."""
+    if isinstance(location, FileLineColLoc):
+        return Position(location.filename.data, location.line.data, location.column.data)
+    for inner in getattr(location, "parameters", ()):
+        for candidate in getattr(inner, "data", None) if isinstance(getattr(inner, "data", None), tuple) else (inner,):
+            if isinstance(candidate, Attribute) and (found := position_of(candidate)):
+                return found
+    return None

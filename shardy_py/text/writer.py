@@ -1,0 +1,271 @@
+"""Prints modules as MLIR does, in pretty or generic form.
+
+What an op prints depends on its class, its attributes and its types, but for the names of its operands: the
+text with holes for those is memoised by the identity of the others, so most ops cost one look-up.
+
+Not here: attributes and types (`attribute_writer.py`), names of values (`naming.py`), assembly forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from shardy_py.text.attribute_writer import (
+    attribute_text,
+    dictionary_entries,
+    function_type_text,
+    string_literal,
+)
+from shardy_py.text.location_writer import LocationAliases
+from shardy_py.text.naming import ValueNames
+from shardy_py.text.syntax import SyntaxTable
+
+_HOLE = "\0"
+_INDENT = "  "
+
+
+class OpWriter:
+    """Writes operations; what assembly forms print through.
+
+    indent: white space before the lines of the current block.
+    """
+
+    def __init__(self, root: Operation, syntax: SyntaxTable, *, generic: bool, debuginfo: bool) -> None:
+        self.syntax = syntax
+        self.generic = generic
+        self.locations = LocationAliases(root) if debuginfo else None
+        self.names = ValueNames(root, syntax)
+        self.pieces: list[str] = []
+        self.indent = ""
+        self._holes: list[SSAValue] | None = None
+        self._templates: dict[Any, tuple[str, Operation]] = {}
+        self._default_dialect: list[str] = [""]
+        self._block_labels: dict[int, str] = {}
+
+    # ------------------------------------------------------------------ what assembly forms use
+
+    def write(self, text: str) -> None:
+        """Writes text as it is."""
+        self.pieces.append(text)
+
+    def operand(self, value: SSAValue) -> None:
+        """Writes the name of a value."""
+        if self._holes is None:
+            self.pieces.append(self.names.of.get(id(value), "<<UNKNOWN SSA VALUE>>"))
+        else:
+            self._holes.append(value)
+            self.pieces.append(_HOLE)
+
+    def operands(self, values: Iterable[SSAValue]) -> None:
+        """Writes names of values, separated by commas."""
+        for index, value in enumerate(values):
+            if index:
+                self.pieces.append(", ")
+            self.operand(value)
+
+    def types(self, values: Iterable[SSAValue]) -> None:
+        """Writes the types of values, separated by commas."""
+        self.pieces.append(", ".join([attribute_text(value.type) for value in values]))
+
+    def attribute(self, attribute: Attribute) -> None:
+        """Writes an attribute or type."""
+        self.pieces.append(attribute_text(attribute))
+
+    def function_type(self, op: Operation) -> None:
+        """Writes `(operand types) -> result types`."""
+        self.pieces.append(
+            function_type_text(
+                [attribute_text(v.type) for v in op.operands], [attribute_text(r.type) for r in op.results]
+            )
+        )
+
+    def attribute_dictionary(self, op: Operation, elided: Iterable[str] = (), *, keyword: str = "") -> None:
+        """Writes ` {name = value, ...}` of properties and attributes but the `elided`; nothing if none is left."""
+        shown = {**op.properties, **op.attributes}
+        for name in elided:
+            shown.pop(name, None)
+        shown.pop("op_name__", None)
+        if shown:
+            self.pieces.append(f"{keyword} {{{dictionary_entries(shown)}}}")
+
+    def region(
+        self, region: Region, *, default_dialect: str | None = None, hide_arguments: bool = False, labels: bool = True
+    ) -> None:
+        """Writes `{ ... }` over several lines.
+
+        hide_arguments: the op has written the arguments of the entry block itself.
+        """
+        holes, self._holes = self._holes, None
+        self._default_dialect.append(default_dialect or "")
+        outer = self.indent
+        self.pieces.append("{\n")
+        self.indent = outer + _INDENT
+        self._label_blocks(region)
+        for index, block in enumerate(region.blocks):
+            show_label = index > 0 or (bool(block.args) and not hide_arguments) or block.first_use is not None
+            if show_label and labels:
+                self._label(block, outer)
+            op = block.first_op
+            while op is not None:
+                self.operation(op)
+                op = op._next_op  # pyright: ignore[reportPrivateUsage]
+        self.indent = outer
+        self.pieces.append(outer + "}")
+        self._default_dialect.pop()
+        self._holes = holes
+
+    def argument(self, argument: Any) -> None:
+        """Writes `%name: type` of a region's argument."""
+        self.operand(argument)
+        self.pieces.append(f": {attribute_text(argument.type)}")
+        self.location(argument.location)
+
+    def location(self, location: Any) -> None:
+        """Writes ` loc(...)` if locations are printed."""
+        if self.locations is not None:
+            self.pieces.append(f" {self.locations.reference(location)}")
+
+    # ------------------------------------------------------------------ operations
+
+    def operation(self, op: Operation) -> None:
+        """Writes an operation with its indentation and the end of its line."""
+        names = self.names
+        pieces = self.pieces
+        if op.regions or op._successors or self.locations is not None:  # pyright: ignore[reportPrivateUsage]
+            pieces.append(self.indent)
+            if op.results:
+                pieces.append(names.prefix[id(op)])
+            self._body(op)
+            self.location(op.location)
+            pieces.append("\n")
+            return
+        attributes, properties = op.attributes, op.properties
+        operands = op._operands  # pyright: ignore[reportPrivateUsage]
+        key = (
+            op.__class__,
+            self._default_dialect[-1],
+            *properties,
+            *map(id, properties.values()),
+            *attributes,
+            *map(id, attributes.values()),
+            *[id(v._type) for v in operands],  # pyright: ignore[reportPrivateUsage]
+            *[id(r._type) for r in op.results],  # pyright: ignore[reportPrivateUsage]
+        )
+        template = self._templates.get(key)
+        if template is None:
+            template = self._templates[key] = (self._template(op), op)
+        of = names.of
+        if operands:
+            try:
+                body = template[0] % tuple([of[id(v)] for v in operands])
+            except KeyError:
+                body = template[0] % tuple([of.get(id(v), "<<UNKNOWN SSA VALUE>>") for v in operands])
+        else:
+            body = template[0] % ()
+        if op.results:
+            pieces.append(f"{self.indent}{names.prefix[id(op)]}{body}\n")
+        else:
+            pieces.append(f"{self.indent}{body}\n")
+
+    def _template(self, op: Operation) -> str:
+        """The op's text with `%s` for each operand, in the order of the operands."""
+        outer = self.pieces
+        self.pieces, self._holes = [], []
+        self._body(op)
+        text = "".join(self.pieces).replace("%", "%%")
+        holes = self._holes
+        self.pieces, self._holes = outer, None
+        operands = list(op.operands)
+        if [id(v) for v in holes] == [id(v) for v in operands]:
+            return text.replace(_HOLE, "%s")
+        parts = text.split(_HOLE)
+        if len(set(map(id, operands))) < len(operands) or len(holes) > len(operands):
+            # operands are not printed once each in order: spell the names out, this text is not shared
+            names = [self.names.of[id(v)].replace("%", "%%") for v in holes]
+            filler = "%.0s" * len(operands)
+            return filler + "".join(p + n for p, n in zip(parts, [*names, ""], strict=True))
+        raise AssertionError("an assembly form prints operands out of order")
+
+    def _body(self, op: Operation) -> None:
+        syntax = None if self.generic else self.syntax.op(op.name)
+        if syntax is None or syntax.form is None:
+            if syntax is not None and type(op).print is not Operation.print:
+                from shardy_py.text.xdsl_fallback import write_custom
+
+                write_custom(self, op)
+                return
+            self.generic_form(op)
+            return
+        name = op.name
+        dialect = self._default_dialect[-1]
+        if dialect and name.startswith(dialect + "."):
+            name = name[len(dialect) + 1 :]
+        elif name.startswith("builtin."):
+            name = name[8:]
+        self.pieces.append(name)
+        syntax.form.write(self, op)
+
+    def generic_form(self, op: Operation) -> None:
+        """Writes `"name"(operands) <{properties}> ({regions}) {attributes} : type`."""
+        name = op.attributes["op_name__"] if isinstance(op, UnregisteredOp) else None
+        self.pieces.append(string_literal(name.data if name is not None else op.name))  # pyright: ignore
+        self.pieces.append("(")
+        self.operands(op.operands)
+        self.pieces.append(")")
+        if op.successors:
+            labels = ", ".join(self._block_labels[id(block)] for block in op.successors)
+            self.pieces.append(f"[{labels}]")
+        if op.properties:
+            self.pieces.append(f" <{{{dictionary_entries(op.properties)}}}>")
+        if op.regions:
+            self.pieces.append(" (")
+            for index, region in enumerate(op.regions):
+                if index:
+                    self.pieces.append(", ")
+                self.region(region)
+            self.pieces.append(")")
+        shown = {k: v for k, v in op.attributes.items() if k != "op_name__"}
+        if shown:
+            self.pieces.append(f" {{{dictionary_entries(shown)}}}")
+        self.pieces.append(" : ")
+        self.function_type(op)
+
+    # ------------------------------------------------------------------ blocks
+
+    def _label_blocks(self, region: Region) -> None:
+        for index, block in enumerate(region.blocks):
+            self._block_labels[id(block)] = f"^bb{index}"
+
+    def _label(self, block: Block, indent: str) -> None:
+        self.pieces.append(f"{indent}{self._block_labels[id(block)]}")
+        if block.args:
+            self.pieces.append("(")
+            for index, argument in enumerate(block.args):
+                if index:
+                    self.pieces.append(", ")
+                self.argument(argument)
+            self.pieces.append(")")
+        self.pieces.append(":" + self._predecessors(block) + "\n")
+
+    def _predecessors(self, block: Block) -> str:
+        if block.first_use is None:
+            is_entry = block.parent is not None and block.parent.blocks[0] is block
+            return "" if is_entry else "  // no predecessors"
+        labels: Sequence[str] = [self._block_labels[id(p)] for p in block.predecessors()]
+        if len(labels) == 1:
+            return f"  // pred: {labels[0]}"
+        return f"  // {len(labels)} preds: {', '.join(labels)}"
+
+
+def print_module(
+    module: Operation, *, syntax: SyntaxTable, generic: bool = False, debuginfo: bool = False
+) -> str:
+    """The text of a module (or any operation), with a newline at its end."""
+    writer = OpWriter(module, syntax, generic=generic, debuginfo=debuginfo)
+    writer.operation(module)
+    text = "".join(writer.pieces)
+    return writer.locations.surround(text) if writer.locations is not None else text
