@@ -1,0 +1,68 @@
+"""Dead ops: the driver of C++ erases them when it comes to them, so each acts only until then.
+
+An op that feeds nothing but dead ops still takes its step once before it dies, and an operand of a dead op
+has one user less afterwards, which can free the other user for an earlier round.
+
+Not here: which ops are dead (`graph/liveness.py`), erasing them from the IR (the passes).
+"""
+
+from __future__ import annotations
+
+from shardy_py.graph.flat import FlatProgram, Liveness
+from shardy_py.propagation.worklist import Worklist
+
+
+class Erasure:
+    """Which of the dead ops are still there."""
+
+    def __init__(self, program: FlatProgram, liveness: Liveness) -> None:
+        """Start with all of them there."""
+        self._remaining = dict(liveness.remaining_uses)
+        self._users = {value: list(users) for value, users in liveness.users.items()}
+        self._liveness = liveness
+        self._erased: set[int] = set()
+        self._unshared = {
+            step: program.unshared(program.step_kinds[step])
+            for step in liveness.reads
+            if step not in liveness.shared_elsewhere
+        }
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all dead ops are erased."""
+        return len(self._erased) == len(self._remaining)
+
+    def add_to(self, worklist: Worklist) -> None:
+        """Put the dead ops that are still there on the list."""
+        for step in self._remaining:
+            if step not in self._erased:
+                worklist.waiting[step] = 1
+
+    def visit(self, step: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> bool:
+        """Erase `step` if it is dead by now; whether it is gone."""
+        remaining = self._remaining.get(step)
+        if remaining is None or step in self._erased:
+            return remaining is not None
+        if remaining > 0:
+            return False
+        self._erased.add(step)
+        for maker, value in self._liveness.operands[step]:
+            users = self._users[value]
+            users.remove(step)
+            if len(users) == 1:
+                self._unshare(users[0], worklist, kinds, settled)
+            if maker >= 0:
+                self._remaining[maker] -= 1
+                if not self._remaining[maker]:
+                    worklist.push(maker)
+        return True
+
+    def _unshare(self, user: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
+        """The last user of a value is its only one; if no other operand is shared, its kind changes."""
+        kind = self._unshared.get(user)
+        if kind is None or any(len(self._users[value]) > 1 for value in self._liveness.reads[user]):
+            return
+        kinds[user] = kind
+        settled[user] = 0
+        if user > worklist.cursor:
+            worklist.waiting[user] = 1

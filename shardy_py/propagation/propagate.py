@@ -1,0 +1,69 @@
+"""Propagation as a whole: user priorities around op priorities around strategies around the loop.
+
+    for each user priority: for each op priority: for each strategy: run the loop to its fixed point
+
+Each of the four passes switches outer levels off. Not here: IR (`graph/build.py`, the passes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shardy_py.graph.flat import FlatProgram
+from shardy_py.propagation.aggressive import aggressive
+from shardy_py.propagation.basic import Strategy, basic
+from shardy_py.propagation.fixpoint import Event, Propagator
+from shardy_py.propagation.priorities import hold_back, release
+from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES
+from shardy_py.sharding import Mesh
+
+STRATEGIES: dict[str, tuple[Strategy, ...]] = {
+    "basic": (basic,),
+    "aggressive": (aggressive,),
+    "basic-then-aggressive": (basic, aggressive),
+}
+"""The values of the option `propagation-strategy`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PropagationOptions:
+    """What the passes let the user choose.
+
+    strategy: a key of `STRATEGIES`.
+    by_op_priority, by_user_priority: whether these levels are on.
+    is_conservative: never split an axis, nor cut a dimension unevenly.
+    """
+
+    strategy: str = "aggressive"
+    by_op_priority: bool = True
+    by_user_priority: bool = True
+    is_conservative: bool = False
+
+
+def propagate(
+    program: FlatProgram,
+    meshes: Mapping[str, Mesh],
+    options: PropagationOptions = PropagationOptions(),
+    *,
+    log: list[Event] | None = None,
+) -> Propagator:
+    """Propagate to the fixed point; the result knows what each slot holds, `log` gets every change."""
+    propagator = Propagator(program, meshes, is_conservative=options.is_conservative, log=log)
+    if not options.by_user_priority:
+        _run_rounds(propagator, options, "")
+        return propagator
+    waiting = hold_back(propagator, meshes)
+    _run_rounds(propagator, options, "user priority 0, ")
+    for priority, slots in waiting.items():
+        release(propagator, slots, priority)
+        _run_rounds(propagator, options, f"user priority {priority}, ")
+    return propagator
+
+
+def _run_rounds(propagator: Propagator, options: PropagationOptions, prefix: str) -> None:
+    schedule = OP_PRIORITIES if options.by_op_priority else ONE_ROUND
+    for number, function in enumerate(schedule):
+        for strategy in STRATEGIES[options.strategy]:
+            stage = f"{prefix}{function.__name__}, {strategy.__name__}"
+            propagator.run_round(strategy, schedule, number, stage)

@@ -1,0 +1,82 @@
+"""Which ops are propagated through first: a tuple of named functions, most wanted first.
+
+Each says in which direction axes may move along one factor of a step. In round n the first n functions count,
+and a step may move axes in every direction that any of them allows.
+
+Not here: the user's own priorities (`priorities.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardy_py.graph.flat import Role, StepKind
+from shardy_py.propagation.directions import Direction, Directions
+from shardy_py.sharding.rule import FactorType, ShardingRule
+
+DirectionOf = Callable[[StepKind, int], Direction]
+"""The direction allowed along factor number n of a step."""
+
+
+def pass_through(step: StepKind, factor: int) -> Direction:
+    """Ops that only pass elements through, and slices forward."""
+    if step.role is Role.PASS_THROUGH:
+        return Direction.BOTH
+    return Direction.FORWARD if step.role is Role.SLICE else Direction.NONE
+
+
+def pass_through_single_use(step: StepKind, factor: int) -> Direction:
+    """The same, unless an operand has other users: they may want to shard it otherwise."""
+    return Direction.NONE if step.has_shared_operand else pass_through(step, factor)
+
+
+def pass_through_factors(step: StepKind, factor: int) -> Direction:
+    """Pass-through factors of any op, broadcasts backward only: forward a small tensor would decide."""
+    if step.rule is not None and step.rule.factors[factor].type is not FactorType.PASS_THROUGH:
+        return Direction.NONE
+    return all_but_broadcast_forward(step, factor)
+
+
+def all_but_broadcast_forward(step: StepKind, factor: int) -> Direction:
+    """Any factor of any op, broadcasts backward only."""
+    return Direction.BACKWARD if step.role is Role.BROADCAST else Direction.BOTH
+
+
+def everything(step: StepKind, factor: int) -> Direction:
+    """Any factor of any op, both ways."""
+    return Direction.BOTH
+
+
+OP_PRIORITIES: tuple[DirectionOf, ...] = (
+    pass_through_single_use,
+    pass_through,
+    pass_through_factors,
+    all_but_broadcast_forward,
+    everything,
+)
+"""The rounds of op-priority propagation."""
+
+ONE_ROUND: tuple[DirectionOf, ...] = (everything,)
+"""Propagation without op priorities."""
+
+
+def directions_in_round(step: StepKind, schedule: tuple[DirectionOf, ...], number: int) -> Directions:
+    """The directions of all factors of a step in round `number`, counted from 0.
+
+    Blocked factors never move; a barrier has its own direction in every round.
+    """
+    rule = step.rule
+    if rule is None:
+        return ()
+    if step.role is Role.BARRIER:
+        return (Direction(step.barrier_direction),) * len(rule.factors)
+    return tuple(_along(step, rule, factor, schedule[: number + 1]) for factor in range(len(rule.factors)))
+
+
+def _along(step: StepKind, rule: ShardingRule, factor: int, allowed: tuple[DirectionOf, ...]) -> Direction:
+    if rule.factors[factor].is_blocked:
+        return Direction.NONE
+    union = Direction.NONE
+    for function in allowed:
+        union |= function(step, factor)
+    return union

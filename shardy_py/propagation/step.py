@@ -1,0 +1,120 @@
+"""One step of propagation: shardings of an op's tensors in, those that change out, remembered.
+
+`StepTable` maps shardings, as numbers, to changes, as (position, number) pairs; a look-up that fails
+computes. Alike ops share a table, so in a program of many layers most steps are look-ups.
+
+Not here: when a step is taken and whom a change concerns (`fixpoint.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from shardy_py.errors import InternalError
+from shardy_py.graph.flat import ManualBoundary
+from shardy_py.propagation.basic import StepOptions, Strategy
+from shardy_py.sharding import Interner, Mesh, Projection, ShardingRule, TensorSharding
+from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+
+Change = tuple[int, int]
+"""The position of a tensor in the step and the number of its new sharding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A way through an op: its rule, the strategy with its options, the border of a manual computation."""
+
+    rule: ShardingRule
+    strategy: Strategy
+    options: StepOptions
+    boundary: ManualBoundary | None = None
+
+    def take(
+        self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
+    ) -> list[tuple[int, TensorSharding]]:
+        """The tensors that change, operands first, with their new shardings."""
+        seen = shardings
+        if self.boundary is not None and (last := shardings[-1]) is not None:
+            seen = (*shardings[:-1], before_edge(self.boundary, last))
+        found = common_mesh(seen, meshes)
+        if found is None or found[1].is_maximal:
+            return []
+        name, mesh = found
+        before = Projection.build(self.rule, seen, mesh)
+        after = self.strategy(before, self.options, mesh)
+        changes: list[tuple[int, TensorSharding]] = []
+        for position in after.changed_since(before):
+            mapping = self.rule.tensors[position]
+            new = after.tensors[position].to_sharding(mapping, self.options.factor_sizes, name, mesh)
+            old = seen[position]
+            if new == old or (old is None and new.has_no_axes):
+                continue
+            if self.boundary is not None and position == len(shardings) - 1:
+                new = after_edge(self.boundary, new)
+            changes.append((position, new))
+        return changes
+
+
+class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
+    """What a step changes, by the numbers of its shardings."""
+
+    __slots__ = ("_interner", "_meshes", "_step")
+
+    def __init__(self, step: Step, interner: Interner, meshes: Mapping[str, Mesh]) -> None:
+        """Start without any entry."""
+        super().__init__()
+        self._step = step
+        self._interner = interner
+        self._meshes = meshes
+
+    def __missing__(self, numbers: tuple[int, ...]) -> tuple[Change, ...]:
+        """Take the step once and remember."""
+        values = self._interner.values
+        taken = self._step.take(tuple(values[number] for number in numbers), self._meshes)
+        changes = tuple((position, self._interner.number(new)) for position, new in taken)
+        self[numbers] = changes
+        return changes
+
+
+def common_mesh(
+    shardings: Iterable[TensorSharding | None], meshes: Mapping[str, Mesh]
+) -> tuple[str | Mesh, Mesh] | None:
+    """The mesh of all `shardings`, with the name of the first that has it; None if there is not exactly one.
+
+    Missing shardings and empty meshes fit to any.
+    """
+    found: tuple[str | Mesh, Mesh] | None = None
+    for sharding in shardings:
+        if sharding is None:
+            continue
+        mesh = mesh_of(sharding, meshes)
+        if found is None or found[1] == Mesh():
+            found = (sharding.mesh, mesh)
+        elif mesh not in (Mesh(), found[1]):
+            return None
+    return found
+
+
+def mesh_of(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Mesh:
+    """The mesh that `sharding` names or holds."""
+    if isinstance(sharding.mesh, Mesh):
+        return sharding.mesh
+    mesh = meshes.get(sharding.mesh)
+    if mesh is None:
+        raise InternalError(f"unknown mesh: @{sharding.mesh}")
+    return mesh
+
+
+def before_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorSharding:
+    """The sharding of an edge as its source has it: outside for an argument, inside for a result."""
+    if boundary.is_argument:
+        return with_free_axes(boundary.outer, sharding, boundary.manual_axes)
+    return without_manual_axes(sharding, boundary.manual_axes)
+
+
+def after_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorSharding:
+    """Back from the sharding as the source has it to that of the edge."""
+    if boundary.is_argument:
+        return without_manual_axes(sharding, boundary.manual_axes)
+    return with_free_axes(boundary.outer, sharding, boundary.manual_axes)
