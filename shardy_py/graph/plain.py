@@ -1,0 +1,107 @@
+"""Attributes and types of xDSL as plain Python values, each converted once.
+
+The conversions are those of docs/design/architecture.md, "The op record". An attribute class of our own
+dialects brings its own as a method `plain()`. Memo tables are keyed by identity and keep their keys alive.
+
+>>> from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
+>>> plain(ArrayAttr([StringAttr("a"), UnitAttr()]))
+('a', True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from xdsl.dialects import builtin
+from xdsl.ir import Attribute
+
+from shardy_py.indexing import IndexMap
+from shardy_py.indexing.parse import parse_expr
+from shardy_py.ops import TensorType
+
+MAX_DENSE_ELEMENTS = 4096
+"""Dense attributes of more elements are data, not parameters of an op: they become None."""
+
+_PLAIN: dict[int, tuple[Attribute, Any]] = {}
+_TENSORS: dict[int, tuple[Attribute, TensorType | None]] = {}
+
+
+def plain(attribute: Attribute) -> Any:
+    """The plain value of `attribute`; its text if there is none."""
+    known = _PLAIN.get(id(attribute))
+    if known is None:
+        known = _PLAIN[id(attribute)] = (attribute, _convert(attribute))
+    return known[1]
+
+
+def tensor_type(type_: Attribute) -> TensorType | None:
+    """The shape and element of a ranked tensor type; None for anything else."""
+    known = _TENSORS.get(id(type_))
+    if known is None:
+        known = _TENSORS[id(type_)] = (type_, _convert_tensor(type_))
+    return known[1]
+
+
+def _convert(attribute: Attribute) -> Any:
+    own = getattr(attribute, "plain", None)
+    if own is not None:
+        return own()
+    converter = _CONVERTERS.get(type(attribute))
+    if converter is not None:
+        return converter(attribute)
+    if isinstance(attribute, builtin.DenseArrayBase):
+        return _dense_array(cast("builtin.DenseArrayBase[Any]", attribute))
+    return str(attribute)
+
+
+def _convert_tensor(type_: Attribute) -> TensorType | None:
+    if not isinstance(type_, builtin.TensorType):
+        return None
+    tensor = cast("builtin.TensorType[Attribute]", type_)
+    shape = tuple(None if size < 0 else size for size in tensor.get_shape())
+    return TensorType(shape, str(tensor.element_type))
+
+
+def _is_bool(type_: Attribute) -> bool:
+    return type_ == builtin.i1
+
+
+def _integer(attribute: Any) -> int | bool:
+    value: int = attribute.value.data
+    return bool(value) if _is_bool(attribute.type) else value
+
+
+def _dense_array(attribute: builtin.DenseArrayBase[Any]) -> tuple[Any, ...]:
+    values = attribute.get_values()
+    return tuple(map(bool, values)) if _is_bool(attribute.elt_type) else tuple(values)
+
+
+def _dense_elements(attribute: Any) -> Any:
+    shape: tuple[int, ...] = attribute.type.get_shape()
+    if len(shape) not in (1, 2) or len(attribute) > MAX_DENSE_ELEMENTS:
+        return None
+    values = tuple(attribute.get_values())
+    if _is_bool(attribute.type.element_type):
+        values = tuple(map(bool, values))
+    if len(shape) == 1:
+        return values
+    rows, columns = shape
+    return tuple(values[row * columns : (row + 1) * columns] for row in range(rows))
+
+
+def _symbol(attribute: Any) -> str:
+    return "::".join((attribute.root_reference.data, *(n.data for n in attribute.nested_references.data)))
+
+
+_CONVERTERS: dict[type[Attribute], Callable[[Any], Any]] = {
+    builtin.IntegerAttr: _integer,
+    builtin.FloatAttr: lambda a: a.value.data,
+    builtin.StringAttr: lambda a: a.data,
+    builtin.UnitAttr: lambda a: True,
+    builtin.SymbolRefAttr: _symbol,
+    builtin.ArrayAttr: lambda a: tuple(map(plain, a.data)),
+    builtin.DictionaryAttr: lambda a: {name: plain(value) for name, value in a.data.items()},
+    builtin.DenseIntOrFPElementsAttr: _dense_elements,
+    builtin.AffineMapAttr: lambda a: IndexMap(tuple(parse_expr(str(e)) for e in a.data.results)),
+}

@@ -1,0 +1,136 @@
+"""From xDSL ops to `OpRecord`s: alike ops give the very same record.
+
+Most of what an op's rule depends on is in its types and attributes. What stands around it is added as
+attributes that begin with `context.`, for the ops that need it:
+
+    context.combiner                  scatter: the op its region combines values with, if that is associative
+                                      and commutative, else None
+    context.concatenates_slices       concatenate: whether it joins slices (of anything, or of one value that
+                                      it may also take whole)
+    context.constant_indices          dynamic_update_slice: whether all start indices are constants
+    context.feeds_rng_bit_generator   custom_call: whether a rng_bit_generator uses a result
+
+Not here: rules (`rules/`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from xdsl.ir import Attribute, BlockArgument, Operation
+
+from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.walk import terminator_of
+from shardy_py.ops import OpRecord
+
+NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
+"""Attributes that say how an op is sharded, not what it does."""
+
+_RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = {}
+
+
+def record_of(op: Operation) -> OpRecord:
+    """The record of `op`; the same object for ops of equal name, types, attributes and context."""
+    key: tuple[Hashable, ...] = (
+        op.__class__,
+        *[id(value._type) for value in op._operands],
+        None,
+        *[id(value._type) for value in op.results],
+    )
+    if op.properties:
+        key += (*op.properties, *[id(value) for value in op.properties.values()])
+    if op.attributes:
+        key += tuple(part for n, v in op.attributes.items() if n not in NOT_OF_THE_OP for part in (n, id(v)))
+    context = _CONTEXT.get(op.name)
+    surroundings: dict[str, Hashable] = {}
+    if context is not None:
+        name, look = context
+        surroundings = {name: look(op)}
+        key += (surroundings[name],)
+    known = _RECORDS.get(key)
+    if known is None:
+        known = _RECORDS[key] = _convert(op, surroundings)
+    return known[0]
+
+
+def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
+    attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
+    operand_types = [value._type for value in op._operands]
+    result_types = [value._type for value in op.results]
+    values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
+    record = OpRecord(
+        name_of(op),
+        tuple(map(tensor_type, operand_types)),
+        tuple(map(tensor_type, result_types)),
+        values | surroundings,
+    )
+    return record, (*operand_types, *result_types, *attributes.values())
+
+
+def name_of(op: Operation) -> str:
+    """The name of `op` in MLIR, also when no dialect knows it."""
+    if op.name == "builtin.unregistered":
+        return plain(op.attributes.get("op_name__") or op.properties["op_name__"])
+    return op.name
+
+
+_COMBINERS = frozenset({"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum"})
+_LOGICAL_COMBINERS = frozenset({"stablehlo.and", "stablehlo.or"})
+
+
+def combiner_of(op: Operation) -> str | None:
+    """The op with which a scatter combines values, the same for all its inputs; None if it has no such op."""
+    region = op.regions[0] if op.regions else None
+    terminator = terminator_of(region) if region is not None else None
+    block = region.first_block if region is not None else None
+    if terminator is None or block is None:
+        return None
+    count = len(block.args) // 2
+    found: set[str | None] = set()
+    for index, value in enumerate(terminator._operands):
+        combiner = value.owner
+        known = _COMBINERS
+        tensor = tensor_type(value._type)
+        if tensor is not None and tensor.element == "i1":
+            known = _COMBINERS | _LOGICAL_COMBINERS
+        if not isinstance(combiner, Operation) or combiner.name not in known:
+            return None
+        arguments = [a.index for a in combiner._operands if isinstance(a, BlockArgument) and a.owner is block]
+        found.add(combiner.name if sorted(arguments) == [index, index + count] else None)
+    return found.pop() if len(found) == 1 else None
+
+
+def concatenates_slices(op: Operation) -> bool:
+    """Whether `op` joins slices: each operand is one, or they are all of, or are, the same value."""
+    makers = [operand.owner for operand in op._operands]
+    sliced = [isinstance(m, Operation) and m.name == "stablehlo.slice" for m in makers]
+    if all(sliced) or not any(sliced):
+        return any(sliced)
+    sources = {
+        id(maker._operands[0] if is_slice and isinstance(maker, Operation) else operand)
+        for maker, is_slice, operand in zip(makers, sliced, op._operands, strict=True)
+    }
+    return len(sources) == 1
+
+
+def has_constant_indices(op: Operation) -> bool:
+    """Whether the start indices of a dynamic_update_slice are all constants."""
+    makers = (operand.owner for operand in op._operands[2:])
+    return all(isinstance(maker, Operation) and maker.name in _CONSTANTS for maker in makers)
+
+
+def feeds_rng_bit_generator(op: Operation) -> bool:
+    """Whether a rng_bit_generator uses a result of `op`."""
+    users = (use.operation for result in op.results for use in result.uses)
+    return any(user.name == "stablehlo.rng_bit_generator" for user in users)
+
+
+_CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant", "chlo.constant"})
+_CONTEXT: dict[str, tuple[str, Callable[[Operation], Hashable]]] = {
+    "stablehlo.scatter": ("context.combiner", combiner_of),
+    "stablehlo.concatenate": ("context.concatenates_slices", concatenates_slices),
+    "stablehlo.dynamic_update_slice": ("context.constant_indices", has_constant_indices),
+    "stablehlo.custom_call": ("context.feeds_rng_bit_generator", feeds_rng_bit_generator),
+}
