@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from shardy_py.cli.pass_text import PipelineError, Step, build_step, is_pass_or_pipeline, parse_pipeline
-from shardy_py.passes import PASSES
+from shardy_py.passes import PASSES, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
@@ -59,7 +59,7 @@ class Flag:
     field: the field of `Command` it sets.
     value: what it sets without a value of its own; None: a value is required.
     reads: how a value given is read.
-    placeholder: the value in the help; empty: takes none.
+    placeholder: the value in the help, words to choose from with | between; empty: takes none.
     """
 
     name: str
@@ -68,6 +68,11 @@ class Flag:
     value: Any = True
     reads: Literal["nothing", "boolean", "text", "names"] = "boolean"
     placeholder: str = ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values allowed; empty: any."""
+        return tuple(self.placeholder.split("|")) if "|" in self.placeholder else ()
 
 
 FLAGS: tuple[Flag, ...] = (
@@ -175,18 +180,25 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
 def _read(flag: Flag, text: str) -> Any:
     match flag.reads:
         case "nothing":
-            raise UsageError(
-                f"for the {_dashed(flag.name)} option: does not allow a value! '{text}' specified."
-            )
+            raise _invalid(flag, f"does not allow a value! '{text}' specified.")
         case "text":
+            if flag.choices and text not in flag.choices:
+                raise _invalid(flag, f"Cannot find option named '{text}'!")
             return text
         case "names":
-            return tuple(filter(None, text.split(",")))
+            names = tuple(filter(None, text.split(",")))
+            for name in names:
+                if pass_by_name(name) is None:
+                    raise _invalid(flag, f"Cannot find option named '{name}'!")
+            return names
         case "boolean":
             if text.lower() not in ("true", "false", "1", "0"):
-                fact = f"'{text}' is invalid value for boolean argument! Try 0 or 1"
-                raise UsageError(f"for the {_dashed(flag.name)} option: {fact}")
+                raise _invalid(flag, f"'{text}' is invalid value for boolean argument! Try 0 or 1")
             return text.lower() in ("true", "1")
+
+
+def _invalid(flag: Flag, fact: str) -> UsageError:
+    return UsageError(f"for the {_dashed(flag.name)} option: {fact}")
 
 
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:

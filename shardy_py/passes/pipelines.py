@@ -44,6 +44,11 @@ def inline_passes() -> Calls:
     )
 
 
+def propagate_passes() -> Calls:
+    """The propagation itself; the rules stay for what follows."""
+    return (_call("sdy-user-priority-propagate", keep_sharding_rules=True),)
+
+
 def outline_passes() -> Calls:
     """From the nest of regions back to functions and calls, shardings that agree sharing a function."""
     return _calls(
@@ -81,7 +86,7 @@ def propagation_passes() -> Calls:
     return (
         *import_passes(),
         *inline_passes(),
-        _call("sdy-user-priority-propagate", keep_sharding_rules=True),
+        *propagate_passes(),
         *outline_passes(),
         *export_passes(),
     )

@@ -1,0 +1,68 @@
+"""START HERE: from the text of a program to the same program with every sharding decided, stage by stage.
+
+    text -> read -> prepare -> propagate -> finish -> write -> text
+                                                   -> report -> a table of what was decided
+
+Each stage takes the module, changes it in place and returns it; `decide_shardings` is all of them. The passes
+behind each stage are in `passes/pipelines.py`; what they rest on is in docs/design/architecture.md. The
+command over the same passes is `cli/`.
+
+    print(write(finish(propagate(prepare(read(text))))))
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.passes import pipelines
+from shardy_py.passes.verification import verify
+from shardy_py.report import collect_values, module_meshes, summarize, summary_text
+
+
+def read(text: str, file: str = "-") -> ModuleOp:
+    """The module that the text spells, verified; `file` is its name in diagnostics."""
+    module = parse_module(text, file)
+    verify(module)
+    return module
+
+
+def prepare(module: ModuleOp) -> ModuleOp:
+    """Makes every flow of data an op with a sharding of its own, and every call part of its caller."""
+    return run_passes(module, pipelines.import_passes() + pipelines.inline_passes())
+
+
+def propagate(module: ModuleOp) -> ModuleOp:
+    """Decides the shardings: from what the user fixed to a fixed point of all sharding rules."""
+    return run_passes(module, pipelines.propagate_passes())
+
+
+def finish(module: ModuleOp) -> ModuleOp:
+    """Restores functions and calls, removes what propagation needed, inserts the reshards that are left."""
+    return run_passes(module, pipelines.outline_passes() + pipelines.export_passes())
+
+
+def write(module: ModuleOp) -> str:
+    """The text of the module as MLIR prints it."""
+    return print_module(module)
+
+
+def report(module: ModuleOp) -> str:
+    """How many values are sharded over what, and what that leaves each device to hold."""
+    meshes = module_meshes(module)
+    return summary_text(summarize(collect_values(module), meshes), meshes)
+
+
+def decide_shardings(text: str, file: str = "-") -> str:
+    """All stages: what `sdy-opt --sdy-propagation-pipeline` prints."""
+    return write(finish(propagate(prepare(read(text, file)))))
+
+
+def run_passes(module: ModuleOp, calls: pipelines.Calls) -> ModuleOp:
+    """Runs passes in order and verifies what they leave."""
+    context = Context()
+    for call in calls:
+        call.build().apply(context, module)
+    verify(module)
+    return module

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.cli.pass_text import PipelineError, build_step, parse_pipeline
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("builtin.module()", []),
+        ("builtin.module(symbol-dce)", ["symbol-dce"]),
+        ("any(symbol-dce,cse)", ["symbol-dce", "cse"]),
+        ("builtin.module(any(cse))", ["cse"]),
+        (" builtin.module ( sdy-close-shardings , cse ) ", ["sdy-close-shardings", "cse"]),
+        (
+            "builtin.module(cse,func.func(sdy-drop-sharding-rules,cse),sdy-close-shardings)",
+            ["cse", "sdy-drop-sharding-rules", "cse", "sdy-close-shardings"],
+        ),
+        ("builtin.module(sdy-propagation-pipeline)", ["sdy-propagation-pipeline"]),
+    ],
+)
+def test_steps(text: str, names: list[str]) -> None:
+    assert [step.name for step in parse_pipeline(text)] == names
+
+
+def test_options_reach_the_pass() -> None:
+    (step,) = parse_pipeline(
+        "builtin.module(func.func(sdy-insert-explicit-reshards{enable-full-version=true}))"
+    )
+    assert step.calls[0].options == (("enable_full_version", True),)
+
+
+def test_options_reach_the_pipeline() -> None:
+    kept = build_step("sdy-export-pipeline", "keep-sharding-rules=true").calls
+    assert "sdy-drop-sharding-rules" not in {call.row.name for call in kept}
+    assert "sdy-drop-sharding-rules" in {call.row.name for call in build_step("sdy-export-pipeline").calls}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "",
+            "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'",
+        ),
+        ("sdy-close-shardings", "expected pass pipeline to be wrapped"),
+        ("builtin.module(cse", "expected pass pipeline to be wrapped"),
+        ("func.func(cse)", "can't run 'func.func' pass manager on 'builtin.module' op"),
+        (
+            "builtin.module(cse,nope)",
+            "MLIR Textual PassPipeline Parser:1:5: error: 'nope' does not refer to a registered pass "
+            "or pass pipeline\ncse,nope\n    ^",
+        ),
+        (
+            "builtin.module(cse))",
+            "MLIR Textual PassPipeline Parser:1:4: error: encountered extra closing ')'",
+        ),
+        ("builtin.module(cse{a=1)", "MLIR Textual PassPipeline Parser:1:4: error: missing closing '}'"),
+        ("builtin.module(func.func(cse)", "MLIR Textual PassPipeline Parser:1:14: error: expected ')'"),
+        (
+            "builtin.module(sdy-drop-sharding-rules)",
+            "Can't add pass 'DropShardingRulesPass' restricted to 'func.func' on a PassManager intended to "
+            "run on 'builtin.module', did you intend to nest?",
+        ),
+        (
+            "builtin.module(func.func(sdy-close-shardings))",
+            "Can't add pass 'CloseShardingsPass' restricted to 'builtin.module' on a PassManager intended to "
+            "run on 'func.func', did you intend to nest?",
+        ),
+        (
+            "any(sdy-close-shardings)",
+            "Can't add pass 'CloseShardingsPass' restricted to 'builtin.module' on an op-ag",
+        ),
+        (
+            "builtin.module(sdy-close-shardings{a=1})",
+            "<Pass-Options-Parser>: no such option a\nnote: its options: none\n"
+            "<unknown>:0: error: failed to add `sdy-close-shardings` with options `a=1`",
+        ),
+        (
+            "builtin.module(stablehlo.while(cse))",
+            "MLIR Textual PassPipeline Parser:1:1: error: passes cannot be nes",
+        ),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    with pytest.raises(PipelineError) as caught:
+        parse_pipeline(text)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,59 @@
+"""The order of passes, held against the C++ pipeline's own when jaxlib is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from shardy_py.passes.pipelines import PIPELINES, export_passes, propagation_passes
+
+NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}  # not in the Shardy of jaxlib 0.10.2; it changes no IR
+WITHOUT_EFFECT = {"sdy-save-module"}  # writes debug files when a directory is given
+
+
+def names(pipeline: str) -> list[str]:
+    (row,) = (row for row in PIPELINES if row.name == pipeline)
+    return [call.row.name for call in row.expand()]
+
+
+@pytest.mark.parametrize("row", PIPELINES, ids=lambda row: row.name)
+def test_same_passes_as_the_reference(row: object) -> None:
+    ir = pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed")
+    from jaxlib.mlir import passmanager
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # pyright: ignore
+    from jaxlib.mlir.dialects import sdy
+
+    name: str = row.name  # pyright: ignore
+    with ir.Context() as context:
+        registry = ir.DialectRegistry()
+        _jax_mlir_ext.register_dialects(registry)
+        context.append_dialect_registry(registry)
+        sdy.register_dialect(context)
+        text = str(passmanager.PassManager.parse(f"builtin.module({name})"))
+    flat = (
+        re.sub(r"\{[^{}]*(\{[^{}]*\}[^{}]*)?\}", "", text)
+        .removeprefix("builtin.module(")
+        .replace("func.func(", "")
+    )
+    reference = [part for part in re.split(r"[,()]+", flat) if part and part not in WITHOUT_EFFECT]
+    assert [n for n in names(name) if n not in NEWER_THAN_JAXLIB] == reference
+
+
+def test_export_options() -> None:
+    assert [c.row.name for c in export_passes(avoid_export_for_partitioning=True)] == [
+        "sdy-constant-or-scalar-merger",
+        "sdy-sink-data-flow-edges",
+        "sdy-update-non-divisible-input-output-shardings",
+        "sdy-remove-sub-axes-in-input-output-shardings",
+        "sdy-close-shardings",
+        "sdy-drop-sharding-rules",
+    ]
+    shorter = {c.row.name for c in export_passes(update_non_divisible_input_output_shardings=False)}
+    assert "sdy-remove-sub-axes-in-input-output-shardings" not in shorter
+
+
+def test_propagation_keeps_the_rules_for_what_follows() -> None:
+    (call,) = (c for c in propagation_passes() if c.row.name == "sdy-user-priority-propagate")
+    assert dict(call.options) == {"keep_sharding_rules": True}
+    assert propagation_passes()[-1].row.name == "sdy-drop-sharding-rules"

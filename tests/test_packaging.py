@@ -1,0 +1,96 @@
+"""The wheel and the sdist: they build, carry what they should, and the wheel works away from the checkout."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import site
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """\
+module @step {
+  sdy.mesh @mesh = <["data"=4]>
+  func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
+    %0 = stablehlo.negate %arg0 : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the wheel and the sdist."""
+    for tool in ("build", "hatchling"):
+        if importlib.util.find_spec(tool) is None:
+            pytest.skip(f"{tool} is not installed (it comes with the dev extra)")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(root)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=100)
+    return folder
+
+
+def test_wheel_holds_the_package_and_nothing_else(built: Path, root: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = set(wheel.namelist())
+    assert {"shardy_py/py.typed", "shardy_py/cli/__init__.py", "shardy_py/pipeline.py"} <= names
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"shardy_py"}
+    modules = {str(path.relative_to(root)) for path in (root / "shardy_py").rglob("*.py")}
+    assert modules <= names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_sdist_holds_what_a_developer_needs(built: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.split("/", 1)[1] for name in sdist.getnames() if "/" in name}
+    assert {
+        "pyproject.toml",
+        "Makefile",
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "shardy_py/py.typed",
+        "tests/test_packaging.py",
+        "filecheck/lit.cfg",
+        "examples/transformer_train.mlir",
+    } <= names
+
+
+def test_the_installed_wheel_works_elsewhere(built: Path, tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False, symlinks=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    # Dependencies come from here, so that nothing is downloaded; the package itself only from the wheel.
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    install += ["--prefix", str(environment), "--ignore-installed", str(next(built.glob("*.whl")))]
+    subprocess.run(install, check=True, timeout=60)
+    (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    (tmp_path / "program.mlir").write_text(PROGRAM)
+    python = environment / "bin" / "python"
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def run(*command: str | Path) -> str:
+        return subprocess.run(
+            [str(part) for part in command],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=variables,
+            timeout=60,
+        ).stdout
+
+    # An editable install of the checkout is among the dependencies: the wheel must come first.
+    where = run(python, "-c", "import shardy_py; print(shardy_py.__file__)")
+    assert Path(where.strip()).is_relative_to(environment)
+    script = environment / "bin" / "sdy-opt"
+    output = run(python, script, "program.mlir", "--sdy-propagation-pipeline")
+    assert output.count('sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>') == 2
