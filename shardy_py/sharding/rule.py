@@ -62,7 +62,7 @@ class ShardingRule:
             for side in (self.operands, self.results)
         ]
         sizes = ", ".join(f"{factor_symbol(i)}={f.size}" for i, f in enumerate(self.factors))
-        text = f"<{tensors[0]}->{tensors[1]} {{{sizes}}}"
+        text = f"<{tensors[0]}->{tensors[1]}" + (f" {{{sizes}}}" if sizes else "")
         listed = {
             keyword: [i for i, f in enumerate(self.factors) if f.type is kind]
             for keyword, kind in _KEYWORDS.items()

@@ -1,0 +1,31 @@
+"""Indexing maps: which elements of an operand an element of a result reads, as symbolic affine maps.
+
+Imports only `errors`; the maps of ops are in `ops/`, what follows from them for sharding in `rules/`.
+"""
+
+from shardy_py.indexing.enumerate import points, reads
+from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
+from shardy_py.indexing.index_map import Constraint, IndexMap, Interval, extent
+from shardy_py.indexing.parse import parse_expr, parse_map
+from shardy_py.indexing.simplify import bounds_of, simplify, simplify_expr
+
+__all__ = [
+    "Constraint",
+    "Division",
+    "Expr",
+    "IndexMap",
+    "Interval",
+    "Variable",
+    "bounds_of",
+    "constant",
+    "dim",
+    "extent",
+    "parse_expr",
+    "parse_map",
+    "points",
+    "range_var",
+    "reads",
+    "runtime",
+    "simplify",
+    "simplify_expr",
+]

@@ -1,0 +1,260 @@
+"""Affine expressions over the variables of an indexing map, in a normal form of our own.
+
+Every expression is a sum of integer multiples of atoms (variables, floordiv, ceildiv, mod) and a constant,
+built through `+ - * // %` and `ceildiv`, immutable and interned: equal expressions are the same object.
+Divisors are positive constants. Rewrites that need bounds are in `simplify.py`, maps in `index_map.py`.
+
+>>> d0, s0 = dim(0), range_var(0)
+>>> str(5 - d0), str((d0 * 4 + s0) // 8), str(d0 + s0 - d0)
+('-d0 + 5', '(d0 * 4 + s0) floordiv 8', 's0')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeVar, cast
+from weakref import WeakValueDictionary
+
+VariableKind = Literal["d", "s", "rt"]
+_KIND_RANK: dict[str, int] = {"d": 0, "s": 1, "rt": 2}
+DivisionOp = Literal["floordiv", "ceildiv", "mod"]
+_DIVISION_RANK: dict[str, int] = {"floordiv": 3, "ceildiv": 4, "mod": 5}
+
+
+_E = TypeVar("_E", bound="Expr")
+
+
+class Expr:
+    """An expression; make them with `dim`, `range_var`, `runtime`, `constant` and operators.
+
+    terms: the atoms with their factors, in printing order; constant: what is added to them.
+    """
+
+    terms: tuple[tuple[Expr, int], ...]
+    constant: int
+    _interned: ClassVar[WeakValueDictionary[Any, Expr]] = WeakValueDictionary()
+
+    def __add__(self, other: Expr | int) -> Expr:
+        if isinstance(other, int):
+            return _sum(self.terms, self.constant + other)
+        merged = dict(self.terms)
+        for atom, factor in other.terms:
+            merged[atom] = merged.get(atom, 0) + factor
+        return _sum(merged.items(), self.constant + other.constant)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return self * -1
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        return self + (-other)
+
+    def __rsub__(self, other: int) -> Expr:
+        return self * -1 + other
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        if isinstance(other, Expr):
+            if not other.terms:
+                return self * other.constant
+            if self.terms:
+                raise ValueError(f"the product of {self} and {other} is not affine")
+            return other * self.constant
+        return _sum([(atom, factor * other) for atom, factor in self.terms], self.constant * other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Expr:
+        return _divide("floordiv", self, divisor)
+
+    def __mod__(self, divisor: int) -> Expr:
+        return _divide("mod", self, divisor)
+
+    def ceildiv(self, divisor: int) -> Expr:
+        """The quotient rounded up."""
+        return _divide("ceildiv", self, divisor)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no variable occurs."""
+        return not self.terms
+
+    @cached_property
+    def variables(self) -> frozenset[Variable]:
+        """The variables that occur."""
+        return frozenset().union(*(atom.variables for atom, _ in self.terms))
+
+    @cached_property
+    def sort_key(self) -> tuple[Any, ...]:
+        """Orders atoms in a sum: dimensions, ranges, runtime variables, divisions, remainders."""
+        return (6, self.constant, tuple((atom.sort_key, factor) for atom, factor in self.terms))
+
+    def evaluate(self, values: Mapping[Variable, int]) -> int:
+        """The value with `values` for the variables."""
+        return self.constant + sum(factor * atom.evaluate(values) for atom, factor in self.terms)
+
+    def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
+        """The expression with `substitute(v)` in the place of each variable v."""
+        total = constant(self.constant)
+        for atom, factor in self.terms:
+            total = total + atom.replace(substitute) * factor
+        return total
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        text = ""
+        for atom, factor in self.terms:
+            text += _term_text(atom, abs(factor), leading=not text, negative=factor < 0)
+        if not text:
+            return str(self.constant)
+        return (
+            text if not self.constant else f"{text} {'+' if self.constant > 0 else '-'} {abs(self.constant)}"
+        )
+
+
+class Variable(Expr):
+    """A variable: `d` dimension, `s` range or `rt` runtime, with its number."""
+
+    kind: VariableKind
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.index}"
+
+    @cached_property
+    def variables(self) -> frozenset[Variable]:
+        """The variable alone."""
+        return frozenset((self,))
+
+    @cached_property
+    def sort_key(self) -> tuple[Any, ...]:
+        """By kind, then number."""
+        return (_KIND_RANK[self.kind], self.index)
+
+    def evaluate(self, values: Mapping[Variable, int]) -> int:
+        """Its value."""
+        return values[self]
+
+    def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
+        """What stands in its place."""
+        return substitute(self)
+
+
+class Division(Expr):
+    """`dividend floordiv divisor`, or ceildiv, or mod; the divisor is at least 2."""
+
+    op: DivisionOp
+    dividend: Expr
+    divisor: int
+
+    def __str__(self) -> str:
+        inner = str(self.dividend)
+        return f"{inner if isinstance(self.dividend, Variable) else f'({inner})'} {self.op} {self.divisor}"
+
+    @cached_property
+    def variables(self) -> frozenset[Variable]:
+        """Those of the dividend."""
+        return self.dividend.variables
+
+    @cached_property
+    def sort_key(self) -> tuple[Any, ...]:
+        """By operator, then dividend and divisor."""
+        return (_DIVISION_RANK[self.op], self.dividend.sort_key, self.divisor)
+
+    def evaluate(self, values: Mapping[Variable, int]) -> int:
+        """The quotient or remainder."""
+        return _DIVIDE[self.op](self.dividend.evaluate(values), self.divisor)
+
+    def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
+        """The division of the replaced dividend."""
+        return _divide(self.op, self.dividend.replace(substitute), self.divisor)
+
+
+_DIVIDE: dict[DivisionOp, Callable[[int, int], int]] = {
+    "floordiv": lambda a, b: a // b,
+    "ceildiv": lambda a, b: -(-a // b),
+    "mod": lambda a, b: a % b,
+}
+
+
+def dim(index: int) -> Variable:
+    """The dimension variable `d<index>`."""
+    return _variable("d", index)
+
+
+def range_var(index: int) -> Variable:
+    """The range variable `s<index>`."""
+    return _variable("s", index)
+
+
+def runtime(index: int) -> Variable:
+    """The runtime variable `rt<index>`."""
+    return _variable("rt", index)
+
+
+def constant(value: int) -> Expr:
+    """The constant `value`."""
+    return _sum((), value)
+
+
+def _variable(kind: VariableKind, index: int) -> Variable:
+    def fill(made: Variable) -> None:
+        made.kind, made.index = kind, index
+        made.terms, made.constant = ((made, 1),), 0
+
+    return _intern((kind, index), Variable, fill)
+
+
+def _sum(terms: Iterable[tuple[Expr, int]], value: int) -> Expr:
+    kept = sorted((t for t in terms if t[1]), key=lambda t: t[0].sort_key)
+    if len(kept) == 1 and kept[0][1] == 1 and not value:
+        return kept[0][0]
+    key = ("+", tuple(kept), value)
+
+    def fill(made: Expr) -> None:
+        made.terms, made.constant = key[1], value
+
+    return _intern(key, Expr, fill)
+
+
+def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
+    if divisor <= 0:
+        raise ValueError(f"{op} by {divisor}: the divisor must be positive")
+    if not dividend.terms:
+        return constant(_DIVIDE[op](dividend.constant, divisor))
+    if not dividend.constant % divisor and all(not factor % divisor for _, factor in dividend.terms):
+        if op == "mod":
+            return constant(0)
+        return _sum([(a, f // divisor) for a, f in dividend.terms], dividend.constant // divisor)
+    if isinstance(dividend, Division) and dividend.op == op != "mod":
+        # (x floordiv a) floordiv b = x floordiv (a * b), and so for ceildiv
+        return _divide(op, dividend.dividend, dividend.divisor * divisor)
+
+    def fill(made: Division) -> None:
+        made.op, made.dividend, made.divisor = op, dividend, divisor
+        made.terms, made.constant = ((made, 1),), 0
+
+    return _intern((op, dividend, divisor), Division, fill)
+
+
+def _intern(key: Any, cls: type[_E], fill: Callable[[_E], None]) -> _E:
+    found = Expr._interned.get(key)  # pyright: ignore[reportPrivateUsage]
+    if found is None:
+        found = cls()
+        fill(found)
+        Expr._interned[key] = found  # pyright: ignore[reportPrivateUsage]
+    return cast(_E, found)
+
+
+def _term_text(atom: Expr, factor: int, *, leading: bool, negative: bool) -> str:
+    text = str(atom)
+    if isinstance(atom, Division) and (factor != 1 or (leading and negative)):
+        text = f"({text})"  # a leading minus and a product bind tighter than a division
+    if leading:
+        if factor == 1:
+            return f"-{text}" if negative else text
+        return f"{text} * {-factor if negative else factor}"
+    return f" {'-' if negative else '+'} {text}{'' if factor == 1 else f' * {factor}'}"

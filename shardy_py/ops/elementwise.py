@@ -1,0 +1,87 @@
+"""Ops whose result reads the same element of each operand (a scalar operand: its only one).
+
+>>> from shardy_py.ops.record import OpRecord, TensorType
+>>> t = TensorType((10, 20))
+>>> print(pointwise(OpRecord("stablehlo.add", (t, t), (t,)))[0].operands[0])
+(d0, d1) -> (d0, d1),
+domain:
+d0 in [0, 9],
+d1 in [0, 19]
+"""
+
+from __future__ import annotations
+
+from shardy_py.indexing import Expr, IndexMap, dim
+from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, domain_of, shape_of
+from shardy_py.ops.record import OpRecord, TensorType
+
+UNARY = ["abs", "cbrt", "ceil", "convert", "count_leading_zeros", "cosine", "exponential", "exponential_minus_one", "floor", "imag", "is_finite", "log", "log_plus_one", "logistic", "not", "negate", "popcnt", "real", "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh", "uniform_quantize", "uniform_dequantize", "reduce_precision"]
+BINARY = ["add", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "and", "or", "xor", "compare"]
+SCALARS_ALLOWED = ["clamp", "select"]
+CHLO_UNARY = ["_asin_acos_kernel", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "sinh", "tan", "digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "square", "constant_like"]
+CHLO_WITHOUT_TRAIT = ["next_after", "polygamma", "zeta", "mulhi"]
+CHLO_BROADCASTING = ["add", "atan2", "divide", "maximum", "minimum", "multiply", "next_after", "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "zeta", "and", "or", "xor", "complex", "compare", "select"]
+
+
+def pointwise(record: OpRecord) -> tuple[Reads, ...]:
+    """Result (d0, d1, ...) reads (d0, d1, ...); an operand of lower rank, its first coordinates."""
+    domain = domain_of(record)
+    point = coordinates(shape_of(record.results[0]))
+    by_rank: dict[int, IndexMap] = {}
+    maps: list[IndexMap | None] = []
+    for operand in record.operands:
+        rank = operand.rank if operand else 0
+        if rank not in by_rank:
+            by_rank[rank] = domain.reading(point[:rank])
+        maps.append(by_rank[rank] if operand else None)
+    return (Reads(all_results(record), tuple(maps)),)
+
+
+def broadcasting(record: OpRecord) -> tuple[Reads, ...]:
+    """As numpy broadcasts: an operand's dimensions are the last of the result; size 1 is read at 0."""
+    domain = domain_of(record)
+    given = record.attributes.get("broadcast_dimensions")
+    maps: list[IndexMap | None] = []
+    beside: dict[tuple[int, int], int] = {}
+    smallest = min((t.rank for t in record.operands if t), default=0)
+    for number, operand in enumerate(record.operands):
+        if operand is None:
+            maps.append(None)
+            continue
+        targets = tuple(range(len(domain.dims) - operand.rank, len(domain.dims)))
+        if given is not None and operand.rank == smallest:
+            targets = tuple(given)
+        maps.append(domain.reading(_broadcast_point(operand, domain, targets, number, beside)))
+    return (Reads((0,), tuple(maps), beside=beside),)
+
+
+def _broadcast_point(
+    operand: TensorType,
+    domain: Domain,
+    targets: tuple[int, ...],
+    number: int,
+    beside: dict[tuple[int, int], int],
+) -> tuple[Expr, ...]:
+    point: list[Expr] = []
+    for position, (size, target) in enumerate(zip(shape_of(operand), targets, strict=True)):
+        if size == domain.dims[target].size:
+            point.append(dim(target))
+        else:
+            point.append(dim(target) % size)
+            beside[number, position] = target
+    return tuple(point)
+
+
+ROWS = (
+    *(
+        OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True)
+        for name in UNARY + BINARY + SCALARS_ALLOWED
+    ),
+    *(OpSpec(f"chlo.{name}", pointwise, is_elementwise=True) for name in CHLO_UNARY),
+    *(OpSpec(f"chlo.{name}", pointwise) for name in CHLO_WITHOUT_TRAIT),
+    *(OpSpec(f"chlo.broadcast_{name}", broadcasting, is_elementwise=True) for name in CHLO_BROADCASTING),
+    OpSpec("stablehlo.map", pointwise),
+    OpSpec("sdy.sharding_constraint", pointwise, is_elementwise=True),
+    OpSpec("sdy.reshard", pointwise, is_elementwise=True),
+    OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True),
+)

@@ -1,0 +1,179 @@
+"""Ops that read where run-time values say: dynamic slices and their updates, gather, scatter.
+
+Offsets are clamped so that the slice stays inside: they range over [0, size - slice size].
+
+>>> from shardy_py.ops.record import OpRecord, TensorType
+>>> f = TensorType
+>>> offsets = (f((), "i32"),) * 2
+>>> record = OpRecord("stablehlo.dynamic_slice", (f((4, 258)), *offsets), (f((4, 32)),))
+>>> print(dynamic_slice(record)[0].operands[0])
+(d0, d1){rt0, rt1} -> (d0 + rt0, d1 + rt1),
+domain:
+d0 in [0, 3],
+d1 in [0, 31],
+rt0 in [0, 0],
+rt1 in [0, 226]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, range_var, runtime
+from shardy_py.indexing.index_map import Constraint
+from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, extents, shape_of
+from shardy_py.ops.record import OpRecord
+
+
+def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
+    """Result d reads d + rt."""
+    shape, sizes = shape_of(record.operands[0]), shape_of(record.results[0])
+    offsets = tuple(Interval(0, size - part) for size, part in zip(shape, sizes, strict=True))
+    domain = Domain(extents(sizes), (), offsets)
+    point = tuple(dim(i) + runtime(i) for i in range(len(shape)))
+    scalars = (domain.reading(()),) * (len(record.operands) - 1)
+    return (Reads((0,), (domain.reading(point), *scalars)),)
+
+
+def dynamic_update_slice(record: OpRecord) -> tuple[Reads, ...]:
+    """Result d is operand d, or the update at d - rt where that is inside."""
+    shape, sizes = shape_of(record.operands[0]), shape_of(record.operands[1])
+    offsets = tuple(Interval(0, size - part) for size, part in zip(shape, sizes, strict=True))
+    domain = Domain(extents(shape), (), offsets)
+    point = tuple(dim(i) - runtime(i) for i in range(len(shape)))
+    inside = tuple(zip(point, extents(sizes), strict=True))
+    scalars = (domain.reading(()),) * (len(record.operands) - 2)
+    maps = (domain.reading(coordinates(shape)), domain.reading(point, inside), *scalars)
+    return (Reads((0,), maps),)
+
+
+def gather(record: OpRecord) -> tuple[Reads, ...]:
+    """Result (batch, offset) reads the slice that the index vector at `batch` starts, at `offset`."""
+    numbers: Mapping[str, Any] = record.attributes["dimension_numbers"]
+    operand, indices, result = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
+    sizes: tuple[int, ...] = record.attributes["slice_sizes"]
+    offset_dims = tuple(numbers.get("offset_dims", ()))
+    batch = tuple(dim(i) for i in range(len(result)) if i not in offset_dims)
+    found, looked_up = _look_up(
+        numbers.get("start_index_map", ()), operand, sizes, indices, numbers["index_vector_dim"], batch
+    )
+    batching = dict(
+        zip(
+            numbers.get("operand_batching_dims", ()),
+            numbers.get("start_indices_batching_dims", ()),
+            strict=True,
+        )
+    )
+    dropped = {*numbers.get("collapsed_slice_dims", ()), *batching}
+    offsets = map(dim, offset_dims)
+    point: list[Expr] = []
+    for position in range(len(operand)):
+        if position in batching:
+            point.append(looked_up.at[batching[position]])
+        else:
+            start = found.starts.get(position, constant(0))
+            point.append(start if position in dropped else next(offsets) + start)
+    domain = Domain(extents(result), looked_up.ranges, found.runtimes)
+    maps = (domain.reading(tuple(point)), domain.reading(looked_up.point))
+    return (Reads((0,), maps, frozenset(range(len(looked_up.ranges)))),)
+
+
+class _Starts:
+    """The run-time starts: an expression for each dimension that has one, and the intervals."""
+
+    def __init__(self, dims: tuple[int, ...], shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+        self.starts: dict[int, Expr] = {d: runtime(i) for i, d in enumerate(dims)}
+        self.runtimes = tuple(Interval(0, shape[d] - sizes[d]) for d in dims)
+
+
+class _IndexVector:
+    """Where the index vector of a batch coordinate stands in the tensor of indices."""
+
+    def __init__(
+        self, indices: tuple[int, ...], vector_dim: int, batch: tuple[Expr, ...], first: int
+    ) -> None:
+        coordinates_ = iter(batch)
+        vector = range_var(first)
+        self.at = {d: next(coordinates_) for d in range(len(indices)) if d != vector_dim}
+        self.point = tuple(self.at.get(d, vector) for d in range(len(indices)))
+        self.ranges = extents(indices[vector_dim : vector_dim + 1])
+
+
+def _look_up(
+    dims: tuple[int, ...],
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...],
+    indices: tuple[int, ...],
+    vector_dim: int,
+    batch: tuple[Expr, ...],
+    first: int = 0,
+) -> tuple[_Starts, _IndexVector]:
+    return _Starts(tuple(dims), shape, sizes), _IndexVector(indices, vector_dim, batch, first)
+
+
+def scatter(record: OpRecord) -> tuple[Reads, ...]:
+    """Result d is input d combined with the updates whose window covers d, over all batches of updates.
+
+    Batches run over range variables, but for explicit batching dimensions, where they are coordinates of d.
+    A batch's update is read whole if its combination with the others is not known to be order-free
+    (attribute `context.combiner`).
+    """
+    numbers: Mapping[str, Any] = record.attributes["scatter_dimension_numbers"]
+    inputs = (len(record.operands) - 1) // 2
+    shape, indices, update = (shape_of(record.operands[i]) for i in (0, inputs, inputs + 1))
+    windows = tuple(numbers.get("update_window_dims", ()))
+    inserted = set(numbers.get("inserted_window_dims", ()))
+    batching = dict(
+        zip(
+            numbers.get("scatter_indices_batching_dims", ()),
+            numbers.get("input_batching_dims", ()),
+            strict=True,
+        )
+    )
+    vector_dim: int = numbers["index_vector_dim"]
+    places = [d for d in range(len(indices)) if d != vector_dim]
+    batch_dims = [d for d in range(len(update)) if d not in windows]
+    batch: list[Expr] = []
+    ranges: list[int] = []
+    for place, position in zip(places, batch_dims, strict=True):
+        if place in batching:
+            batch.append(dim(batching[place]))
+        else:
+            batch.append(range_var(len(ranges)))
+            ranges.append(update[position])
+    windowed = [d for d in range(len(shape)) if d not in inserted and d not in batching.values()]
+    sizes = dict(zip(windowed, (update[d] for d in windows), strict=True))
+    starts, vector = _look_up(
+        numbers.get("scatter_dims_to_operand_dims", ()),
+        shape,
+        tuple(sizes.get(d, 1) for d in range(len(shape))),
+        indices,
+        vector_dim,
+        tuple(batch),
+        len(ranges),
+    )
+    domain = Domain(extents(shape), extents(tuple(ranges)) + vector.ranges, starts.runtimes)
+    from_window = {
+        u: dim(d) - starts.starts.get(d, constant(0)) for u, d in zip(windows, windowed, strict=True)
+    }
+    in_batch = dict(zip(batch_dims, batch, strict=True))
+    point = tuple(from_window[u] if u in from_window else in_batch[u] for u in range(len(update)))
+    inside: list[Constraint] = [(from_window[u], Interval(0, update[u] - 1)) for u in windows]
+    inside += [(dim(d) - starts.starts.get(d, constant(0)), Interval(0, 0)) for d in sorted(inserted)]
+    maps: tuple[IndexMap, ...] = (
+        *(domain.reading(coordinates(shape)),) * inputs,
+        domain.reading(vector.point),
+        *(domain.reading(point, tuple(inside)),) * inputs,
+    )
+    folds = bool(record.attributes.get("context.combiner"))
+    whole = frozenset(range(len(ranges) if folds else 0, len(ranges) + len(vector.ranges)))
+    return (Reads(all_results(record), maps, whole),)
+
+
+ROWS = (
+    OpSpec("stablehlo.dynamic_slice", dynamic_slice),
+    OpSpec("stablehlo.dynamic_update_slice", dynamic_update_slice),
+    OpSpec("stablehlo.gather", gather),
+    OpSpec("stablehlo.scatter", scatter),
+)

@@ -1,0 +1,195 @@
+"""Ops that only move elements: transpose, reshape, broadcast, slice, pad, reverse, concatenate, bitcast.
+
+>>> from shardy_py.ops.record import OpRecord, TensorType
+>>> record = OpRecord("stablehlo.reshape", (TensorType((32,)),), (TensorType((4, 8)),))
+>>> str(reshape(record)[0].operands[0]).splitlines()[0]
+'(d0, d1) -> (d0 * 8 + d1),'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, range_var
+from shardy_py.indexing.index_map import Constraint
+from shardy_py.ops.reads import Domain, OpSpec, Reads, coordinates, domain_of, extents, shape_of
+from shardy_py.ops.record import OpRecord
+
+
+def transpose(record: OpRecord) -> tuple[Reads, ...]:
+    """Result dimension i is operand dimension permutation[i]."""
+    domain = domain_of(record)
+    permutation: tuple[int, ...] = record.attributes["permutation"]
+    point: list[Expr] = [constant(0)] * len(permutation)
+    for result, operand in enumerate(permutation):
+        point[operand] = dim(result)
+    return (Reads((0,), (domain.reading(tuple(point)),)),)
+
+
+def broadcast_in_dim(record: OpRecord) -> tuple[Reads, ...]:
+    """Operand dimension i is result dimension broadcast_dimensions[i]; a size of 1 is read at 0."""
+    domain = domain_of(record)
+    shape = shape_of(record.operands[0])
+    targets: tuple[int, ...] = record.attributes["broadcast_dimensions"]
+    point: list[Expr] = []
+    beside: dict[tuple[int, int], int] = {}
+    for position, (size, target) in enumerate(zip(shape, targets, strict=True)):
+        if size == domain.dims[target].size:
+            point.append(dim(target))
+        else:
+            point.append(constant(0))
+            beside[0, position] = target
+    return (Reads((0,), (domain.reading(tuple(point)),), beside=beside),)
+
+
+def broadcast(record: OpRecord) -> tuple[Reads, ...]:
+    """The operand's dimensions are the last of the result's."""
+    domain = domain_of(record)
+    rank = len(shape_of(record.operands[0]))
+    return (
+        Reads((0,), (domain.reading(tuple(map(dim, range(len(domain.dims) - rank, len(domain.dims))))),)),
+    )
+
+
+def linear_index(point: Iterable[Expr], shape: tuple[int, ...]) -> Expr:
+    """The position of `point` in the row-major order of `shape`."""
+    total = constant(0)
+    for coordinate, size in zip(point, shape, strict=True):
+        total = total * size + coordinate
+    return total
+
+
+def reshaped_point(result: tuple[int, ...], operand: tuple[int, ...]) -> tuple[Expr, ...]:
+    """The element of `operand` at the row-major position of a `result` element.
+
+    Dimensions are taken in the smallest runs of equal size on both sides, so that what one run does
+    stays out of the expressions of the others.
+    """
+    point: list[Expr] = []
+    for left, right in matching_runs(result, operand):
+        sizes = [result[i] for i in left]
+        position = linear_index(map(dim, left), tuple(sizes))
+        stride = prod(operand[i] for i in right)
+        for count, index in enumerate(right):
+            stride //= operand[index]
+            digit = position // stride
+            point.append(digit if not count else digit % operand[index])
+    return tuple(point)
+
+
+def matching_runs(left: tuple[int, ...], right: tuple[int, ...]) -> list[tuple[range, range]]:
+    """The finest cut of two shapes of equal size into runs of equal sizes.
+
+    >>> matching_runs((4, 8, 12), (32, 3, 4))
+    [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 3))]
+    """
+    runs: list[tuple[range, range]] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        start_i, start_j = i, j
+        size_i = size_j = 1
+        while True:
+            if i < len(left) and (size_i <= size_j or j == len(right)):
+                size_i, i = size_i * left[i], i + 1
+            elif j < len(right):
+                size_j, j = size_j * right[j], j + 1
+            if size_i == size_j or (i == len(left) and j == len(right)):
+                break
+        while i < len(left) and left[i] == 1 and (j == len(right) or right[j] != 1):
+            i += 1
+        while j < len(right) and right[j] == 1 and (i == len(left) or left[i] != 1):
+            j += 1
+        runs.append((range(start_i, i), range(start_j, j)))
+    return runs
+
+
+def reshape(record: OpRecord) -> tuple[Reads, ...]:
+    """Elements keep their row-major position."""
+    domain = domain_of(record)
+    result, operand = shape_of(record.results[0]), shape_of(record.operands[0])
+    point = reshaped_point(result, operand) if prod(operand) else tuple(constant(0) for _ in operand)
+    return (Reads((0,), (domain.reading(point), *((None,) * (len(record.operands) - 1)))),)
+
+
+def slice_(record: OpRecord) -> tuple[Reads, ...]:
+    """Result d reads start + d * stride."""
+    domain = domain_of(record)
+    starts, strides = record.attributes["start_indices"], record.attributes["strides"]
+    point = tuple(
+        dim(i) * stride + start for i, (start, stride) in enumerate(zip(starts, strides, strict=True))
+    )
+    return (Reads((0,), (domain.reading(point),)),)
+
+
+def reverse(record: OpRecord) -> tuple[Reads, ...]:
+    """Reversed dimensions are read from the end."""
+    shape = shape_of(record.results[0])
+    reversed_ = set(record.attributes["dimensions"])
+    point = tuple(size - 1 - dim(i) if i in reversed_ else dim(i) for i, size in enumerate(shape))
+    return (Reads((0,), (domain_of(record).reading(point),)),)
+
+
+def pad(record: OpRecord) -> tuple[Reads, ...]:
+    """Result d reads (d - low) / (interior + 1) where that is an index of the operand."""
+    domain = domain_of(record)
+    point: list[Expr] = []
+    dims: list[Interval] = []
+    constraints: list[Constraint] = []
+    low, interior = record.attributes["edge_padding_low"], record.attributes["interior_padding"]
+    for i, size in enumerate(shape_of(record.operands[0])):
+        step = interior[i] + 1
+        point.append((dim(i) - low[i]) // step)
+        last = low[i] + (size - 1) * step
+        dims.append(Interval(max(0, low[i]), min(domain.dims[i].high, last)))
+        if step > 1:
+            constraints.append(((dim(i) - low[i]) % step, Interval(0, 0)))
+    inside = Domain(tuple(dims)).reading(tuple(point), tuple(constraints))
+    return (Reads((0,), (inside, domain.reading(()))),)
+
+
+def concatenate(record: OpRecord) -> tuple[Reads, ...]:
+    """Along the dimension, each operand holds an interval of the result."""
+    domain = domain_of(record)
+    along: int = record.attributes["dimension"]
+    start = 0
+    operands: list[IndexMap] = []
+    for operand in record.operands:
+        shape = shape_of(operand)
+        point = list(coordinates(shape))
+        point[along] = point[along] - start
+        dims = list(domain.dims)
+        dims[along] = Interval(start, start + shape[along] - 1)
+        operands.append(Domain(tuple(dims)).reading(tuple(point)))
+        start += shape[along]
+    return (Reads((0,), tuple(operands)),)
+
+
+def bitcast_convert(record: OpRecord) -> tuple[Reads, ...]:
+    """Pointwise but for a last dimension that holds the parts of a wider element."""
+    operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
+    parts = operand[len(result) :]
+    domain = domain_of(record, ranges=parts)
+    point = coordinates(result)[: len(operand)] + tuple(range_var(i) for i in range(len(parts)))
+    opaque = frozenset(range(len(operand), len(result)))
+    return (Reads((0,), (domain.reading(point),), frozenset(range(len(parts))), opaque=opaque),)
+
+
+def set_dimension_size(record: OpRecord) -> tuple[Reads, ...]:
+    """The operand as it is, beside a scalar."""
+    domain = Domain(extents(shape_of(record.operands[0])))
+    return (Reads((0,), (domain.reading(coordinates(shape_of(record.operands[0]))), domain.reading(()))),)
+
+
+ROWS = (
+    OpSpec("stablehlo.transpose", transpose),
+    OpSpec("stablehlo.broadcast_in_dim", broadcast_in_dim),
+    OpSpec("stablehlo.broadcast", broadcast),
+    OpSpec("stablehlo.reshape", reshape),
+    OpSpec("stablehlo.slice", slice_),
+    OpSpec("stablehlo.reverse", reverse),
+    OpSpec("stablehlo.pad", pad),
+    OpSpec("stablehlo.concatenate", concatenate),
+    OpSpec("stablehlo.bitcast_convert", bitcast_convert),
+    OpSpec("stablehlo.set_dimension_size", set_dimension_size),
+)

@@ -1,0 +1,118 @@
+"""What an op reads, as indexing maps: the values that the rows of the op table produce.
+
+`Reads` speaks of a group of results that read alike: one map an operand, all over the same variables, so that
+a range variable that occurs in two maps is the same loop (the contracted dimension of a product). Not here:
+the maps of single ops (the family modules), what follows for sharding (`rules/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shardy_py.indexing import Expr, IndexMap, Interval, dim, range_var
+from shardy_py.indexing.index_map import Constraint, extent
+from shardy_py.ops.record import OpRecord, TensorType
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The maps of a group of results with one shape.
+
+    results: numbers of the results of the group.
+    operands: the map to each operand; None for what is no tensor, or is not read.
+    whole: range variables whose interval is read whole to no sum: sorted, transformed, looked up in. The
+        other range variables are folded by an associative operation.
+    beside: (operand, dimension) to the result dimension that is the same axis of the data, where the map
+        itself carries no coordinate.
+    opaque: result dimensions whose coordinate picks what to compute from all that was read, in a way the
+        maps do not state.
+    """
+
+    results: tuple[int, ...]
+    operands: tuple[IndexMap | None, ...]
+    whole: frozenset[int] = frozenset()
+    beside: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    opaque: frozenset[int] = frozenset()
+
+
+Maps = Callable[[OpRecord], tuple[Reads, ...]]
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """One row of the op table.
+
+    name: as in MLIR; a custom call's is "stablehlo.custom_call@TARGET".
+    maps: makes the maps of a record; None: nothing is stated of what the op reads.
+    is_elementwise: whether MLIR gives the op a trait Elementwise or BroadcastingElementwise.
+    """
+
+    name: str
+    maps: Maps | None = None
+    is_elementwise: bool = False
+
+
+def shape_of(tensor: TensorType | None) -> tuple[int, ...]:
+    """The sizes of a tensor of static shape; () for what is no tensor."""
+    if tensor is None:
+        return ()
+    sizes = tuple(size for size in tensor.shape if size is not None)
+    if len(sizes) != len(tensor.shape):
+        raise ValueError(f"a dimension of {tensor} is dynamic")
+    return sizes
+
+
+def extents(shape: tuple[int, ...]) -> tuple[Interval, ...]:
+    """The interval of each dimension."""
+    return tuple(map(extent, shape))
+
+
+def coordinates(shape: tuple[int, ...]) -> tuple[Expr, ...]:
+    """d0, d1, ...: the coordinates of an element of a tensor of `shape`."""
+    return tuple(map(dim, range(len(shape))))
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The variables that the maps of a group share; `reading` makes a map over them."""
+
+    dims: tuple[Interval, ...]
+    ranges: tuple[Interval, ...] = ()
+    runtimes: tuple[Interval, ...] = ()
+
+    def reading(self, results: tuple[Expr, ...], constraints: tuple[Constraint, ...] = ()) -> IndexMap:
+        """The map from this domain to `results`."""
+        return IndexMap(results, self.dims, self.ranges, self.runtimes, constraints)
+
+
+def domain_of(record: OpRecord, result: int = 0, ranges: tuple[int, ...] = ()) -> Domain:
+    """The domain of a result, with range variables of the given sizes."""
+    return Domain(extents(shape_of(record.results[result])), extents(ranges))
+
+
+def all_results(record: OpRecord) -> tuple[int, ...]:
+    """The numbers of all results."""
+    return tuple(range(len(record.results)))
+
+
+def ranges_from(count: int, start: int = 0) -> tuple[Expr, ...]:
+    """`count` range variables from number `start` on."""
+    return tuple(map(range_var, range(start, start + count)))
+
+
+def everything(record: OpRecord) -> tuple[Reads, ...]:
+    """Every element of every result may read all of every operand: the declaration of last resort."""
+    groups: list[Reads] = []
+    shapes = [shape_of(operand) for operand in record.operands]
+    sizes = tuple(size for shape in shapes for size in shape)
+    for result in all_results(record):
+        domain = domain_of(record, result, sizes)
+        maps: list[IndexMap] = []
+        start = 0
+        for shape in shapes:
+            maps.append(domain.reading(ranges_from(len(shape), start)))
+            start += len(shape)
+        opaque = frozenset(range(len(domain.dims)))
+        groups.append(Reads((result,), tuple(maps), frozenset(range(len(sizes))), opaque=opaque))
+    return tuple(groups)

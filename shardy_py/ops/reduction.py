@@ -1,0 +1,131 @@
+"""Ops that fold or read whole dimensions: reduce, sort, top_k, batch norms, cholesky, triangular_solve, fft.
+
+>>> from shardy_py.ops.record import OpRecord, TensorType
+>>> f = TensorType
+>>> record = OpRecord("stablehlo.reduce", (f((256, 10)), f(())), (f((10,)),), {"dimensions": (0,)})
+>>> print(reduce(record)[0].operands[0])
+(d0)[s0] -> (s0, d0),
+domain:
+d0 in [0, 9],
+s0 in [0, 255]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shardy_py.indexing import Expr, dim, range_var
+from shardy_py.ops.reads import OpSpec, Reads, all_results, coordinates, domain_of, shape_of
+from shardy_py.ops.record import OpRecord
+
+
+def reduce(record: OpRecord) -> tuple[Reads, ...]:
+    """Every input is folded over the dimensions; every result may depend on every input."""
+    shape = shape_of(record.operands[0])
+    folded: dict[int, Expr] = {d: range_var(i) for i, d in enumerate(sorted(record.attributes["dimensions"]))}
+    domain = domain_of(record, ranges=tuple(shape[d] for d in sorted(folded)))
+    kept = iter(range(len(shape)))
+    point = tuple(folded[d] if d in folded else dim(next(kept)) for d in range(len(shape)))
+    inputs = len(record.operands) // 2
+    maps = (domain.reading(point),) * inputs + (domain.reading(()),) * inputs
+    return (Reads(all_results(record), maps),)
+
+
+def whole_dimensions(record: OpRecord, dimensions: Iterable[int], operands: int | None = None) -> Reads:
+    """All results read the given dimensions of the first operands whole, the rest pointwise.
+
+    The dimension of a result in the same place is the same axis of the data.
+    """
+    shape = shape_of(record.operands[0])
+    dimensions = sorted(dimensions)
+    count = len(record.operands) if operands is None else operands
+    domain = domain_of(record, ranges=tuple(shape[d] for d in dimensions))
+    point = list(coordinates(shape))
+    for number, position in enumerate(dimensions):
+        point[position] = range_var(number)
+    maps = (domain.reading(tuple(point)),) * count + (domain.reading(()),) * (len(record.operands) - count)
+    beside = {(operand, position): position for operand in range(count) for position in dimensions}
+    return Reads(all_results(record), maps, frozenset(range(len(dimensions))), beside)
+
+
+def sort(record: OpRecord) -> tuple[Reads, ...]:
+    """Any element along the dimension, of any operand, may end up anywhere along it."""
+    rank = len(shape_of(record.operands[0]))
+    dimension: int = record.attributes.get("dimension", -1)
+    return (whole_dimensions(record, (dimension % rank,) if rank else ()),)
+
+
+def last_dimension(record: OpRecord) -> tuple[Reads, ...]:
+    """The last dimension is read whole."""
+    return (whole_dimensions(record, (len(shape_of(record.operands[0])) - 1,)),)
+
+
+def last_two_dimensions(record: OpRecord) -> tuple[Reads, ...]:
+    """The matrix in the last two dimensions is read whole."""
+    rank = len(shape_of(record.operands[0]))
+    return (whole_dimensions(record, (rank - 2, rank - 1)),)
+
+
+def fft(record: OpRecord) -> tuple[Reads, ...]:
+    """The transformed dimensions, the last ones, are read whole."""
+    rank = len(shape_of(record.operands[0]))
+    return (whole_dimensions(record, range(rank - len(record.attributes["fft_length"]), rank)),)
+
+
+def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
+    """X of op(A) X = B reads all of A and the column of B it stands in; of X op(A) = B, the row."""
+    rank = len(shape_of(record.operands[0]))
+    rows, columns = rank - 2, rank - 1
+    left = record.attributes["left_side"]
+    transposed = record.attributes["transpose_a"] in ("TRANSPOSE", "ADJOINT")
+    solved, free = (rows, columns) if left else (columns, rows)
+    size = shape_of(record.operands[1])[solved]
+    domain = domain_of(record, ranges=(size, size))
+    batch = tuple(map(dim, range(rows)))
+    summed = rows if left != transposed else columns
+    unknown = rows + columns - summed
+    matrix: dict[int, Expr] = {summed: range_var(0), unknown: range_var(1)}
+    given: dict[int, Expr] = {solved: range_var(0), free: dim(free)}
+    maps = tuple(domain.reading((*batch, side[rows], side[columns])) for side in (matrix, given))
+    return (Reads((0,), maps, frozenset((0, 1)), {(0, unknown): solved}),)
+
+
+def batch_norm_inference(record: OpRecord) -> tuple[Reads, ...]:
+    """Pointwise, with the statistics of the element's feature."""
+    domain = domain_of(record)
+    element = domain.reading(coordinates(shape_of(record.operands[0])))
+    feature = domain.reading((dim(record.attributes["feature_index"]),))
+    return (Reads((0,), (element, *[feature] * (len(record.operands) - 1))),)
+
+
+def _batch_norm_statistics(record: OpRecord) -> tuple[Reads, ...]:
+    """The first result is of the operand's shape, the others hold a value a feature; all fold the batch."""
+    shape = shape_of(record.operands[0])
+    feature: int = record.attributes["feature_index"]
+    folded = [d for d in range(len(shape)) if d != feature]
+    groups: list[Reads] = []
+    for results, place in (((0,), feature), (tuple(range(1, len(record.results))), 0)):
+        domain = domain_of(record, results[0], tuple(shape[d] for d in folded))
+        point: list[Expr] = [dim(place)] * len(shape)
+        for number, position in enumerate(folded):
+            point[position] = range_var(number)
+        full, one = domain.reading(tuple(point)), domain.reading((dim(place),))
+        maps = tuple(full if operand and operand.rank > 1 else one for operand in record.operands)
+        beside = (
+            {(o, d): d for o, m in enumerate(maps) if m is full for d in folded} if place == feature else {}
+        )
+        groups.append(Reads(results, maps, frozenset(range(len(folded))) if beside else frozenset(), beside))
+    return tuple(groups)
+
+
+ROWS = (
+    OpSpec("stablehlo.reduce", reduce),
+    OpSpec("stablehlo.sort", sort),
+    OpSpec("chlo.top_k", last_dimension),
+    OpSpec("stablehlo.cholesky", last_two_dimensions),
+    OpSpec("stablehlo.triangular_solve", triangular_solve),
+    OpSpec("stablehlo.fft", fft),
+    OpSpec("stablehlo.batch_norm_inference", batch_norm_inference),
+    OpSpec("stablehlo.batch_norm_training", _batch_norm_statistics),
+    OpSpec("stablehlo.batch_norm_grad", _batch_norm_statistics),
+)

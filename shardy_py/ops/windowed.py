@@ -1,0 +1,162 @@
+"""Ops that slide a window: convolution, reduce_window, select_and_scatter.
+
+>>> from shardy_py.ops.record import OpRecord, TensorType
+>>> f = TensorType
+>>> window = {"window_dimensions": (1, 512)}
+>>> record = OpRecord("stablehlo.reduce_window", (f((1024, 514)), f(())), (f((1024, 3)),), window)
+>>> str(reduce_window(record)[0].operands[0]).splitlines()[0]
+'(d0, d1)[s0, s1] -> (d0 + s0, d1 + s1),'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shardy_py.indexing import Expr, Interval, dim, range_var
+from shardy_py.indexing.index_map import Constraint, extent
+from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, domain_of, extents, shape_of
+from shardy_py.ops.record import OpRecord
+
+
+@dataclass(frozen=True)
+class Window:
+    """One dimension of a window: XLA's `window` attribute.
+
+    low, high: padding of the operand; base_dilation: distance of its elements; dilation: distance of the
+    window's elements; is_reversed: whether the window's coordinate runs against the operand's.
+    """
+
+    size: int
+    stride: int = 1
+    low: int = 0
+    high: int = 0
+    base_dilation: int = 1
+    dilation: int = 1
+    is_reversed: bool = False
+
+    def element(self, place: Expr, offset: Expr, size: int) -> tuple[Expr, tuple[Constraint, ...]]:
+        """The operand coordinate at `offset` in window `place`, and when it is an element of `size`."""
+        if self.is_reversed:
+            offset = self.size - 1 - offset
+        position = place * self.stride + offset * self.dilation - self.low
+        constraints: list[Constraint] = []
+        if self.base_dilation > 1:
+            constraints.append((position % self.base_dilation, Interval(0, 0)))
+        if self.low > 0 or self.high > 0 or self.base_dilation > 1:
+            constraints.append((position, Interval(0, (size - 1) * self.base_dilation)))
+        return position // self.base_dilation, tuple(constraints)
+
+
+def windows_of(
+    attributes: Mapping[str, Any], sizes: tuple[int, ...], base: str, dilation: str
+) -> list[Window]:
+    """The windows that an op's attributes spell; absent ones have their defaults."""
+    rank = len(sizes)
+    strides = attributes.get("window_strides") or (1,) * rank
+    padding = attributes.get("padding") or ((0, 0),) * rank
+    bases = attributes.get(base) or (1,) * rank
+    dilations = attributes.get(dilation) or (1,) * rank
+    reversals = attributes.get("window_reversal") or (False,) * rank
+    return [
+        Window(sizes[i], strides[i], *padding[i], bases[i], dilations[i], bool(reversals[i]))
+        for i in range(rank)
+    ]
+
+
+def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
+    """Every input is folded over the window at d; every result may depend on every input."""
+    shape = shape_of(record.operands[0])
+    sizes = tuple(record.attributes["window_dimensions"])
+    domain = domain_of(record, ranges=sizes)
+    point: list[Expr] = []
+    constraints: list[Constraint] = []
+    windows = windows_of(record.attributes, sizes, "base_dilations", "window_dilations")
+    for i, window in enumerate(windows):
+        element, inside = window.element(dim(i), range_var(i), shape[i])
+        point.append(element)
+        constraints.extend(inside)
+    inputs = len(record.operands) // 2
+    folded = domain.reading(tuple(point), tuple(constraints))
+    return (Reads(all_results(record), (folded,) * inputs + (domain.reading(()),) * inputs),)
+
+
+def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
+    """An element gathers the sources of the windows that cover it, and reads those windows to compare."""
+    shape, source = shape_of(record.operands[0]), shape_of(record.operands[1])
+    sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(shape))
+    windows = windows_of(record.attributes, sizes, "", "")
+    neighbours = tuple(Interval(1 - size, size - 1) for size in sizes)
+    domain = Domain(extents(shape), extents(sizes) + neighbours)
+    read: list[Expr] = []
+    gathered: list[Expr] = []
+    read_inside: list[Constraint] = []
+    gathered_inside: list[Constraint] = []
+    for i, window in enumerate(windows):
+        neighbour = dim(i) + range_var(len(sizes) + i)
+        read.append(neighbour)
+        if window.size > 1:
+            read_inside.append((neighbour, extent(shape[i])))
+        position = dim(i) + window.low - range_var(i)
+        gathered.append(position // window.stride)
+        if window.stride > 1:
+            gathered_inside.append((position % window.stride, Interval(0, 0)))
+        if window != Window(1):
+            gathered_inside.append((position, Interval(0, (source[i] - 1) * window.stride)))
+    maps = (
+        domain.reading(tuple(read), tuple(read_inside)),
+        domain.reading(tuple(gathered), tuple(gathered_inside)),
+        domain.reading(()),
+    )
+    return (Reads((0,), maps),)
+
+
+def convolution(record: OpRecord) -> tuple[Reads, ...]:
+    """A product that contracts the input features of the group and the window around d."""
+    attributes = record.attributes
+    numbers = attributes["dimension_numbers"]
+    lhs, rhs, out = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
+    feature_groups = attributes.get("feature_group_count", 1)
+    batch_groups = attributes.get("batch_group_count", 1)
+    kernel_spatial = numbers["kernel_spatial_dimensions"]
+    sizes = tuple(rhs[d] for d in kernel_spatial)
+    features = rhs[numbers["kernel_input_feature_dimension"]]
+    domain = domain_of(record, ranges=(*sizes, features))
+    batch, feature = dim(numbers["output_batch_dimension"]), dim(numbers["output_feature_dimension"])
+    out_features = out[numbers["output_feature_dimension"]]
+    read: dict[int, Expr] = {
+        numbers["input_batch_dimension"]: batch
+        + _group(feature, out_features, batch_groups) * out[numbers["output_batch_dimension"]],
+        numbers["input_feature_dimension"]: range_var(len(sizes))
+        + _group(feature, out_features, feature_groups) * features,
+    }
+    kernel: dict[int, Expr] = {
+        numbers["kernel_input_feature_dimension"]: range_var(len(sizes)),
+        numbers["kernel_output_feature_dimension"]: feature,
+    }
+    constraints: list[Constraint] = []
+    windows = windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")
+    for i, window in enumerate(windows):
+        where = numbers["input_spatial_dimensions"][i]
+        read[where], inside = window.element(
+            dim(numbers["output_spatial_dimensions"][i]), range_var(i), lhs[where]
+        )
+        constraints.extend(inside)
+        kernel[kernel_spatial[i]] = range_var(i)
+    maps = (
+        domain.reading(tuple(read[i] for i in range(len(lhs))), tuple(constraints)),
+        domain.reading(tuple(kernel[i] for i in range(len(rhs)))),
+    )
+    return (Reads((0,), maps),)
+
+
+def _group(feature: Expr, features: int, groups: int) -> Expr:
+    return feature // (features // groups) if groups > 1 else feature * 0
+
+
+ROWS = (
+    OpSpec("stablehlo.reduce_window", reduce_window),
+    OpSpec("stablehlo.select_and_scatter", select_and_scatter),
+    OpSpec("stablehlo.convolution", convolution),
+)

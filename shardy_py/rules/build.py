@@ -1,0 +1,81 @@
+"""From a sketch to a rule: the order of the factors, and the dimensions without any.
+
+Factors are numbered in the order of a walk over tensor dimensions, results first unless policy says otherwise;
+then come folded range variables, then what is left, operands before results. A dimension that maps to no
+factor gets one of size one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shardy_py.ops.reads import shape_of
+from shardy_py.rules.sketch import Atom, Sketch, Slot
+from shardy_py.sharding import DimMapping, Factor, ShardingRule, TensorMapping
+
+
+def slots_of(made: Sketch, side: str) -> Iterator[Slot]:
+    """The dimensions of all operands, or of all results."""
+    tensors = made.record.operands if side == "operand" else made.record.results
+    for tensor, kind in enumerate(tensors):
+        for dimension in range(len(shape_of(kind))):
+            yield Slot("operand" if side == "operand" else "result", tensor, dimension)
+
+
+def build(made: Sketch, walk: Sequence[Slot], *, carrier_first: bool = False) -> ShardingRule:
+    """The rule of a sketch.
+
+    walk: the dimensions whose factors come first.
+    carrier_first: whether a result dimension comes before the operand dimensions set apart from it.
+    """
+    return _Builder(made).build(_ordered(made, walk, carrier_first))
+
+
+def _ordered(made: Sketch, walk: Sequence[Slot], carrier_first: bool) -> Iterator[Atom]:
+    for slot in walk:
+        anchor = made.anchor.get(slot, slot)
+        apart = made.apart.get(anchor, [])
+        group = [anchor, *apart] if carrier_first else [*apart, anchor]
+        for member in group if slot in group else [slot]:
+            yield from made.slots.get(member, ())
+    yield from made.folded
+    for side in ("operand", "result"):
+        for slot in slots_of(made, side):
+            yield from made.slots.get(slot, ())
+
+
+class _Builder:
+    def __init__(self, made: Sketch) -> None:
+        self.sketch = made
+        self.factors: list[Factor] = []
+        self.numbers: dict[Atom, int] = {}
+        self.present = {made.find(atom) for atoms in made.slots.values() for atom in atoms}
+
+    def build(self, atoms: Iterator[Atom]) -> ShardingRule:
+        for atom in atoms:
+            root = self.sketch.find(atom)
+            if root not in self.numbers and root in self.present:
+                self.numbers[root] = len(self.factors)
+                size, kind = self.sketch.size_of(root), self.sketch.type_of(root)
+                self.factors.append(Factor(size, kind, self.sketch.is_blocked(root)))
+        record = self.sketch.record
+        operands = tuple(self.tensor("operand", i, shape_of(t)) for i, t in enumerate(record.operands))
+        results = tuple(self.tensor("result", i, shape_of(t)) for i, t in enumerate(record.results))
+        return ShardingRule(tuple(self.factors), operands, results)
+
+    def tensor(self, side: str, number: int, shape: tuple[int, ...]) -> TensorMapping:
+        return tuple(
+            self.dimension(Slot("operand" if side == "operand" else "result", number, d))
+            for d in range(len(shape))
+        )
+
+    def dimension(self, slot: Slot) -> DimMapping:
+        mapped: list[int] = []
+        for atom in self.sketch.slots.get(slot, ()):
+            number = self.numbers[self.sketch.find(atom)]
+            if not mapped or self.factors[number].size != 1:
+                mapped.append(number)
+        if not mapped:
+            mapped.append(len(self.factors))
+            self.factors.append(Factor(1))
+        return tuple(mapped)

@@ -1,0 +1,109 @@
+"""The sharding rule of an op, derived from its indexing maps.
+
+A coordinate that is carried through is a pass-through factor, a folded range variable a reduction factor;
+shifts, strides, windows and reversals are permutation factors; what is read whole needs replication; reshapes
+split into factors of mixed radix. What is policy and not semantics stands in `policy.py`.
+
+>>> from shardy_py.ops import TensorType
+>>> f = TensorType
+>>> numbers = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,)}
+>>> product = OpRecord(
+...     "stablehlo.dot_general", (f((8, 32)), f((32, 16))), (f((8, 16)),), {"dot_dimension_numbers": numbers}
+... )
+>>> print(derive_rule(product))
+<([i, k], [k, j])->([i, j]) {i=8, j=16, k=32} reduction={k}>
+"""
+
+from __future__ import annotations
+
+from shardy_py.errors import ShardyError
+from shardy_py.ops import OpRecord, Reads, TensorType, row_name, row_of
+from shardy_py.ops.reads import shape_of
+from shardy_py.rules.build import build
+from shardy_py.rules.policy import (
+    DEFAULT,
+    HANDLED_ELSEWHERE,
+    OPAQUE_TARGETS,
+    POLICIES,
+    UNKNOWN_TO_SHARDY,
+    Policy,
+)
+from shardy_py.rules.radix import common_factors, keeps_row_major_order
+from shardy_py.rules.sketch import sketch
+from shardy_py.sharding import Factor, ShardingRule
+
+
+def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule | None:
+    """The rule that Shardy has for an op, None if it has none.
+
+    A rule that the user wrote on the op is the caller's to look up first. `conservative`: no propagation
+    through dimensions whose sharding costs communication to keep.
+    """
+    if record.name in HANDLED_ELSEWHERE or record.name in UNKNOWN_TO_SHARDY or not record.results:
+        return None
+    row = row_of(record)
+    if row is None or row.maps is None or record.results[0] is None:
+        return None
+    _check_static(record)
+    groups = row.maps(record)
+    policy = POLICIES.get(row_name(record), DEFAULT)
+    return derive_from_maps(groups, record, policy=policy, conservative=conservative)
+
+
+def unknown_warning(record: OpRecord) -> str | None:
+    """What Shardy warns, once a program, of an op without a rule that it does not know."""
+    if record.name == "stablehlo.custom_call":
+        target = record.attributes.get("call_target_name", "")
+        if target in OPAQUE_TARGETS or row_of(record):
+            return None
+        return f"custom call @{target} is unknown to SDY sharding rule registry"
+    row = row_of(record)
+    if record.name in HANDLED_ELSEWHERE or (row and row.maps and record.name not in UNKNOWN_TO_SHARDY):
+        return None
+    return f"op '{record.name}' is unknown to SDY sharding rule registry"
+
+
+def derive_from_maps(
+    groups: tuple[Reads, ...], record: OpRecord, *, policy: Policy = DEFAULT, conservative: bool = False
+) -> ShardingRule | None:
+    """The rule that follows from maps, whatever the op; sound if they are and no policy is given."""
+    if policy.keeps_order:
+        if 0 in shape_of(record.results[0]):
+            return None  # nothing is worth propagating
+        if len(groups) == 1 and keeps_row_major_order(record, groups[0]):
+            return _reshape_rule(record, groups[0])
+    made = sketch(record, groups, policy.treat, conservative=conservative)
+    if policy.finish:
+        policy.finish(made, conservative)
+    return build(made, policy.walk(record), carrier_first=policy.carrier_first)
+
+
+def _reshape_rule(record: OpRecord, reads: Reads) -> ShardingRule:
+    """The common factors of two shapes."""
+    operand = next(o for o, m in enumerate(reads.operands) if m)
+    shape, result = shape_of(record.operands[operand]), shape_of(record.results[0])
+    left: list[tuple[int, ...]] = [()] * len(shape)
+    right: list[tuple[int, ...]] = [()] * len(result)
+    factors: list[Factor] = []
+    for in_operand, in_result, size in common_factors(shape, result):
+        for mapping, dimension in ((left, in_operand), (right, in_result)):
+            if dimension is not None:
+                mapping[dimension] = (*mapping[dimension], len(factors))
+        factors.append(Factor(size))
+    operands = tuple(tuple(left) if o == operand else () for o in range(len(record.operands)))
+    return ShardingRule(tuple(factors), operands, (tuple(right),))
+
+
+def _check_static(record: OpRecord) -> None:
+    for side, types in (("operand", record.operands), ("result", record.results)):
+        for number, kind in enumerate(types):
+            if kind is not None and None in kind.shape:
+                raise ShardyError(
+                    f"'{record.name}' op {side} {number} - expected a ranked tensor with a static shape. "
+                    f"type: '{_type_text(kind)}'"
+                )
+
+
+def _type_text(kind: TensorType) -> str:
+    sizes = "".join(f"{'?' if size is None else size}x" for size in kind.shape)
+    return f"tensor<{sizes}{kind.element}>"

@@ -1,0 +1,117 @@
+"""Reshapes: the factors that two shapes with the same elements in the same order have in common.
+
+Both shapes are walked from the major end as mixed-radix numbers. While they agree, the greatest common
+divisor of what is left of the two current dimensions is a factor of both. Where they have none, each side
+goes on with factors of its own until the products meet again.
+
+>>> common_factors((4, 12), (4, 2, 3, 2))
+[(0, 0, 4), (1, 1, 2), (1, 2, 3), (1, 3, 2)]
+>>> common_factors((3, 2), (2, 3))
+[(0, None, 3), (None, 0, 2), (None, 1, 3), (1, None, 2)]
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from shardy_py.indexing import constant, simplify_expr
+from shardy_py.ops import OpRecord, Reads
+from shardy_py.ops.movement import linear_index
+from shardy_py.ops.reads import coordinates, shape_of
+
+RadixFactor = tuple[int | None, int | None, int]
+"""The dimension of the operand, of the result (None: not in it), and the size."""
+
+
+class _Side:
+    """A shape walked from its major end: `behind` is the product of the factors taken so far."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.dimension = 0
+        self.behind = 1
+        self.left = 1
+
+    @property
+    def is_done(self) -> bool:
+        return self.dimension == len(self.shape)
+
+    @property
+    def is_at_one(self) -> bool:
+        return not self.is_done and self.shape[self.dimension] == 1
+
+    def open(self) -> None:
+        """Begins the current dimension, if the last one is used up."""
+        if self.left == 1 and not self.is_done:
+            self.left = self.shape[self.dimension]
+
+    def take(self, size: int) -> int:
+        """Takes a factor of the current dimension."""
+        dimension = self.dimension
+        self.behind *= size
+        self.left //= size
+        if self.left == 1:
+            self.dimension += 1
+        return dimension
+
+    def skip(self) -> int:
+        """Passes a dimension of size one."""
+        self.dimension += 1
+        return self.dimension - 1
+
+
+def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[RadixFactor]:
+    """The factors, major to minor, those of size one in their places; the shapes hold elements."""
+    left, right = _Side(operand), _Side(result)
+    factors: list[RadixFactor] = []
+    while not (left.is_done and right.is_done):
+        if left.is_at_one and left.left == 1:
+            factors.append((left.skip(), None, 1))
+            continue
+        if right.is_at_one and right.left == 1:
+            factors.append((None, right.skip(), 1))
+            continue
+        left.open()
+        right.open()
+        common = gcd(left.left, right.left)
+        if left.behind != right.behind:
+            behind, ahead = (left, right) if left.behind < right.behind else (right, left)
+            size = _towards(behind, ahead, common)
+            dimension = behind.take(size)
+            factors.append((dimension, None, size) if behind is left else (None, dimension, size))
+        elif common > 1:
+            factors.append((left.take(common), right.take(common), common))
+        else:
+            for side in (left, right):
+                size = side.left
+                dimension = side.take(size)
+                factors.append((dimension, None, size) if side is left else (None, dimension, size))
+    return factors
+
+
+def _towards(behind: _Side, ahead: _Side, common: int) -> int:
+    """The next factor of the side that lags: what makes them meet, or what keeps the common divisor."""
+    gap, uneven = divmod(ahead.behind, behind.behind)
+    if not uneven and not behind.left % gap:
+        return gap
+    return behind.left // common if behind.left > common else behind.left
+
+
+def keeps_row_major_order(record: OpRecord, reads: Reads) -> bool:
+    """Whether the maps say that elements keep their row-major position.
+
+    sum of point_i * stride_i, over the operand's strides, must be the row-major position of the result.
+    """
+    mapped = [(o, m) for o, m in enumerate(reads.operands) if m]
+    if len(mapped) != 1 or len(record.results) != 1:
+        return False
+    ((operand, index_map),) = mapped
+    shape = shape_of(record.operands[operand])
+    result = shape_of(record.results[0])
+    if len(index_map.results) != len(shape):
+        return False
+    position = linear_index(index_map.results, shape)
+    expected = linear_index(coordinates(result), result)
+    bounds = index_map.bounds
+    difference = simplify_expr(simplify_expr(position, bounds) - simplify_expr(expected, bounds), bounds)
+    return difference == constant(0)
