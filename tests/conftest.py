@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,54 @@ def corpus() -> Callable[[str], str]:
     if not corpus_names():
         pytest.skip(NO_CORPUS)
     return corpus_text
+
+
+class Reference:
+    """The C++ Shardy in jaxlib: reads, runs a pipeline, prints. One thread: errors on others can hang."""
+
+    def __init__(self) -> None:
+        self.ir: Any = pytest.importorskip(
+            "jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed"
+        )
+        from jaxlib.mlir import passmanager
+
+        self.passmanager: Any = passmanager
+
+    def context(self) -> Any:
+        """A fresh context with all dialects."""
+        from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # pyright: ignore
+        from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
+
+        context, registry = self.ir.Context(), self.ir.DialectRegistry()
+        _jax_mlir_ext.register_dialects(registry)
+        context.append_dialect_registry(registry)
+        chlo.register_chlo_dialect(context)
+        mhlo.register_mhlo_dialect(context)
+        sdy.register_dialect(context)
+        stablehlo.register_dialect(context)
+        context.load_all_available_dialects()
+        context.enable_multithreading(False)
+        return context
+
+    def run(self, text: str, passes: str = "", *, generic: bool = False) -> str:
+        """The text after the passes of `builtin.module(passes)`."""
+        with self.context():
+            module = self.ir.Module.parse(text)
+            if passes:
+                self.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
+            printed = module.operation.get_asm(print_generic_op_form=generic)
+        return printed if printed.endswith("\n") else printed + "\n"
+
+    def pipeline(self, passes: str) -> str:
+        """A pipeline spelled out."""
+        with self.context():
+            return str(self.passmanager.PassManager.parse(f"builtin.module({passes})"))
+
+
+@pytest.fixture(scope="session")
+def reference() -> Reference:
+    """The C++ Shardy; skips when jaxlib is missing."""
+    return Reference()
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,8 @@ import pytest
 PROGRAM = """\
 module @step {
   sdy.mesh @mesh = <["data"=4]>
-  func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
+  func.func public @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>})
+      -> tensor<8xf32> {
     %0 = stablehlo.negate %arg0 : tensor<8xf32>
     return %0 : tensor<8xf32>
   }

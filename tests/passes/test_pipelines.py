@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from shardy_py.passes.pipelines import PIPELINES, export_passes, propagation_passes
+from shardy_py.passes.pipelines import PIPELINES, PipelineRow, export_passes, propagation_passes
 
 NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}  # not in the Shardy of jaxlib 0.10.2; it changes no IR
 WITHOUT_EFFECT = {"sdy-save-module"}  # writes debug files when a directory is given
 
 
-def names(pipeline: str) -> list[str]:
-    (row,) = (row for row in PIPELINES if row.name == pipeline)
-    return [call.row.name for call in row.expand()]
-
-
 @pytest.mark.parametrize("row", PIPELINES, ids=lambda row: row.name)
-def test_same_passes_as_the_reference(row: object) -> None:
-    ir = pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed")
-    from jaxlib.mlir import passmanager
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # pyright: ignore
-    from jaxlib.mlir.dialects import sdy
-
-    name: str = row.name  # pyright: ignore
-    with ir.Context() as context:
-        registry = ir.DialectRegistry()
-        _jax_mlir_ext.register_dialects(registry)
-        context.append_dialect_registry(registry)
-        sdy.register_dialect(context)
-        text = str(passmanager.PassManager.parse(f"builtin.module({name})"))
+def test_same_passes_as_the_reference(row: PipelineRow, reference: Any) -> None:
+    text = reference.pipeline(row.name)
     flat = (
         re.sub(r"\{[^{}]*(\{[^{}]*\}[^{}]*)?\}", "", text)
         .removeprefix("builtin.module(")
         .replace("func.func(", "")
     )
     reference = [part for part in re.split(r"[,()]+", flat) if part and part not in WITHOUT_EFFECT]
-    assert [n for n in names(name) if n not in NEWER_THAN_JAXLIB] == reference
+    assert [n for n in [call.row.name for call in row.expand()] if n not in NEWER_THAN_JAXLIB] == reference
 
 
 def test_export_options() -> None:

@@ -7,9 +7,11 @@ from shardy_py.sharding import Mesh, MeshAxis
 PROGRAM = """
 module {
   sdy.mesh @mesh = <["x"=4]>
-  func.func public @main(%arg0: tensor<8x?xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: !stablehlo.token)
+  func.func public @main(
+        %arg0: tensor<8x?xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: !stablehlo.token)
       -> (tensor<8x?xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
-    %0 = stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : tensor<8x?xf32>
+    %0 = stablehlo.negate %arg0
+        {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : tensor<8x?xf32>
     %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x?xf32>
     %2 = stablehlo.abs %1 : tensor<8x?xf32>
     return %2 : tensor<8x?xf32>
