@@ -83,7 +83,7 @@ class Expr:
     @cached_property
     def variables(self) -> frozenset[Variable]:
         """The variables that occur."""
-        return frozenset().union(*(atom.variables for atom, _ in self.terms))
+        return frozenset[Variable]().union(*(atom.variables for atom, _ in self.terms))
 
     @cached_property
     def sort_key(self) -> tuple[Any, ...]:

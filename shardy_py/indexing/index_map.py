@@ -5,7 +5,7 @@ whole interval for every d) and runtime variables rt (known only when the progra
 intervals, and constraints `lower <= expression <= upper`. Not here: the maps of single ops (`ops/`), rewrites
 (`simplify.py`), reading the text form (`parse.py`).
 
->>> print(IndexMap((dim(0) + runtime(0), range_var(0)), (Interval(0, 9),), (Interval(0, 2),), (Interval(0, 5),)))
+>>> print(IndexMap((dim(0) + runtime(0), range_var(0)), (extent(10),), (extent(3),), (extent(6),)))
 (d0)[s0]{rt0} -> (d0 + rt0, s0),
 domain:
 d0 in [0, 9],

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from shardy_py.indexing import range_var
 from shardy_py.ops.elementwise import pointwise
-from shardy_py.ops.reads import OpSpec, Reads, all_results, coordinates, domain_of, shape_of
+from shardy_py.ops.reads import Maps, OpSpec, Reads, all_results, coordinates, domain_of, integer, shape_of
 from shardy_py.ops.record import OpRecord
 
 
-def _exchanged(*names: str):
+def _exchanged(*attributes: str) -> Maps:
     def maps(record: OpRecord) -> tuple[Reads, ...]:
         shape = shape_of(record.operands[0])
-        moved = tuple(dict.fromkeys(record.attributes[name] for name in names))
+        moved = tuple(dict.fromkeys(integer(record.attributes, name) for name in attributes))
         domain = domain_of(record, ranges=tuple(shape[d] for d in moved))
         point = list(coordinates(shape))
         for number, position in enumerate(moved):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from shardy_py.indexing import IndexMap, dim, range_var
 from shardy_py.ops.elementwise import pointwise
-from shardy_py.ops.reads import Maps, OpSpec, Reads, domain_of, shape_of
+from shardy_py.ops.reads import Maps, OpSpec, Reads, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
 
-POINTWISE = ["annotate_device_placement", "InspectSharding", "LayoutConstraint", "mhlo.erf", "MoveToDevice", "MoveToHost", "X64SplitHigh", "X64SplitLow", "X64Combine", "xla.megascale.provide_metadata"]
-MATRIX = (
-    ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
-)
-MOVED = ["_SPMDInternalOp_MultiPad", "_SPMDInternalOp_RotateRight", "_SPMDInternalOp_MultiRotate", "_SPMDInternalOp_MultiSlice", "_SPMDInternalOp_Wrap"]
+POINTWISE = names("""annotate_device_placement InspectSharding LayoutConstraint
+    mhlo.erf MoveToDevice MoveToHost X64SplitHigh X64SplitLow X64Combine xla.megascale.provide_metadata""")
+MATRIX = ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
+MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
+    _SPMDInternalOp_MultiSlice _SPMDInternalOp_Wrap""")
 
 
 def _matrix_and_vector(record: OpRecord, vector_beside: bool) -> tuple[Reads, ...]:

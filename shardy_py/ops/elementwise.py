@@ -12,15 +12,20 @@ d1 in [0, 19]
 from __future__ import annotations
 
 from shardy_py.indexing import Expr, IndexMap, dim
-from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, domain_of, shape_of
+from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord, TensorType
 
-UNARY = ["abs", "cbrt", "ceil", "convert", "count_leading_zeros", "cosine", "exponential", "exponential_minus_one", "floor", "imag", "is_finite", "log", "log_plus_one", "logistic", "not", "negate", "popcnt", "real", "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh", "uniform_quantize", "uniform_dequantize", "reduce_precision"]
-BINARY = ["add", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "and", "or", "xor", "compare"]
-SCALARS_ALLOWED = ["clamp", "select"]
-CHLO_UNARY = ["_asin_acos_kernel", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "sinh", "tan", "digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "square", "constant_like"]
+UNARY = names("""abs cbrt ceil convert count_leading_zeros cosine exponential exponential_minus_one floor imag
+    is_finite log log_plus_one logistic not negate popcnt real round_nearest_afz round_nearest_even
+    rsqrt sign sine sqrt tan tanh uniform_quantize uniform_dequantize reduce_precision""")
+BINARY = names("""add atan2 complex divide maximum minimum multiply power remainder
+    shift_left shift_right_arithmetic shift_right_logical subtract and or xor compare""")
+SCALARS_ALLOWED = names("clamp select")
+CHLO_UNARY = names("""_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh tan digamma
+    erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma square constant_like""")
 CHLO_WITHOUT_TRAIT = ["next_after", "polygamma", "zeta", "mulhi"]
-CHLO_BROADCASTING = ["add", "atan2", "divide", "maximum", "minimum", "multiply", "next_after", "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "zeta", "and", "or", "xor", "complex", "compare", "select"]
+CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
+    shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
 
 
 def pointwise(record: OpRecord) -> tuple[Reads, ...]:

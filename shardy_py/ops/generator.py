@@ -6,13 +6,20 @@ ops whose shapes are known only at run time have rows without maps: they are kno
 
 from __future__ import annotations
 
-from shardy_py.indexing import range_var
-from shardy_py.ops.reads import OpSpec, Reads, domain_of, shape_of
+from shardy_py.indexing import IndexMap, range_var
+from shardy_py.ops.reads import OpSpec, Reads, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
 
-UNSTATED = ["after_all", "async_done", "async_start", "case", "composite", "create_token", "custom_call", "dynamic_broadcast_in_dim", "dynamic_conv", "dynamic_gather", "dynamic_iota", "dynamic_pad", "dynamic_reshape", "einsum", "get_dimension_size", "get_tuple_element", "if", "infeed", "optimization_barrier", "outfeed", "partition_id", "real_dynamic_slice", "recv", "replica_id", "return", "send", "torch_index_select", "tuple", "unary_einsum", "while"]
+UNSTATED = names("""after_all async_done async_start case composite create_token custom_call
+    dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape
+    einsum get_dimension_size get_tuple_element if infeed optimization_barrier outfeed partition_id
+    real_dynamic_slice recv replica_id return send torch_index_select tuple unary_einsum while""")
 CHLO_UNSTATED = ["ragged_dot", "scan"]
-SDY = ["all_gather", "all_reduce", "all_slice", "all_to_all", "collective_permute", "data_flow_edge", "func_data_flow_edge", "manual_computation", "mesh", "named_computation", "reduce_scatter", "replicated_to_unreduced", "return", "sharded_to_unreduced", "sharding_group"]
+SDY = names("""all_gather all_reduce all_slice all_to_all collective_permute data_flow_edge
+    func_data_flow_edge
+    manual_computation mesh named_computation reduce_scatter
+    replicated_to_unreduced return
+    sharded_to_unreduced sharding_group""")
 OTHERS = ["builtin.module", "func.call", "func.func", "func.return"]
 
 
@@ -25,8 +32,8 @@ def scalars_only(record: OpRecord) -> tuple[Reads, ...]:
     """Each operand is read whole by each element."""
     shapes = [shape_of(t) for t in record.operands]
     domain = domain_of(record, ranges=tuple(size for shape in shapes for size in shape))
-    maps, start = list[object](), 0
-    read = []
+    start = 0
+    read: list[IndexMap] = []
     for shape in shapes:
         read.append(domain.reading(tuple(range_var(start + i) for i in range(len(shape)))))
         start += len(shape)

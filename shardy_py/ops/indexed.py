@@ -17,12 +17,20 @@ rt1 in [0, 226]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.indexing.index_map import Constraint
-from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, extents, shape_of
+from shardy_py.ops.reads import (
+    Domain,
+    OpSpec,
+    Reads,
+    all_results,
+    coordinates,
+    extents,
+    integer,
+    integers,
+    shape_of,
+    structure,
+)
 from shardy_py.ops.record import OpRecord
 
 
@@ -50,22 +58,27 @@ def dynamic_update_slice(record: OpRecord) -> tuple[Reads, ...]:
 
 def gather(record: OpRecord) -> tuple[Reads, ...]:
     """Result (batch, offset) reads the slice that the index vector at `batch` starts, at `offset`."""
-    numbers: Mapping[str, Any] = record.attributes["dimension_numbers"]
+    numbers = structure(record, "dimension_numbers")
     operand, indices, result = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
     sizes: tuple[int, ...] = record.attributes["slice_sizes"]
-    offset_dims = tuple(numbers.get("offset_dims", ()))
+    offset_dims = integers(numbers, "offset_dims")
     batch = tuple(dim(i) for i in range(len(result)) if i not in offset_dims)
     found, looked_up = _look_up(
-        numbers.get("start_index_map", ()), operand, sizes, indices, numbers["index_vector_dim"], batch
+        integers(numbers, "start_index_map"),
+        operand,
+        sizes,
+        indices,
+        integer(numbers, "index_vector_dim"),
+        batch,
     )
     batching = dict(
         zip(
-            numbers.get("operand_batching_dims", ()),
-            numbers.get("start_indices_batching_dims", ()),
+            integers(numbers, "operand_batching_dims"),
+            integers(numbers, "start_indices_batching_dims"),
             strict=True,
         )
     )
-    dropped = {*numbers.get("collapsed_slice_dims", ()), *batching}
+    dropped = {*integers(numbers, "collapsed_slice_dims"), *batching}
     offsets = map(dim, offset_dims)
     point: list[Expr] = []
     for position in range(len(operand)):
@@ -119,19 +132,19 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
     A batch's update is read whole if its combination with the others is not known to be order-free
     (attribute `context.combiner`).
     """
-    numbers: Mapping[str, Any] = record.attributes["scatter_dimension_numbers"]
+    numbers = structure(record, "scatter_dimension_numbers")
     inputs = (len(record.operands) - 1) // 2
     shape, indices, update = (shape_of(record.operands[i]) for i in (0, inputs, inputs + 1))
-    windows = tuple(numbers.get("update_window_dims", ()))
-    inserted = set(numbers.get("inserted_window_dims", ()))
+    windows = integers(numbers, "update_window_dims")
+    inserted = set(integers(numbers, "inserted_window_dims"))
     batching = dict(
         zip(
-            numbers.get("scatter_indices_batching_dims", ()),
-            numbers.get("input_batching_dims", ()),
+            integers(numbers, "scatter_indices_batching_dims"),
+            integers(numbers, "input_batching_dims"),
             strict=True,
         )
     )
-    vector_dim: int = numbers["index_vector_dim"]
+    vector_dim: int = integer(numbers, "index_vector_dim")
     places = [d for d in range(len(indices)) if d != vector_dim]
     batch_dims = [d for d in range(len(update)) if d not in windows]
     batch: list[Expr] = []
@@ -145,7 +158,7 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
     windowed = [d for d in range(len(shape)) if d not in inserted and d not in batching.values()]
     sizes = dict(zip(windowed, (update[d] for d in windows), strict=True))
     starts, vector = _look_up(
-        numbers.get("scatter_dims_to_operand_dims", ()),
+        integers(numbers, "scatter_dims_to_operand_dims"),
         shape,
         tuple(sizes.get(d, 1) for d in range(len(shape))),
         indices,

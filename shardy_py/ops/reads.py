@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from shardy_py.indexing import Expr, IndexMap, Interval, dim, range_var
 from shardy_py.indexing.index_map import Constraint, extent
@@ -51,6 +52,26 @@ class OpSpec:
     name: str
     maps: Maps | None = None
     is_elementwise: bool = False
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The words of a table's cell."""
+    return tuple(text.split())
+
+
+def integers(values: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    """An attribute that is a list of integers, () if absent."""
+    return tuple(values.get(name) or ())
+
+
+def integer(values: Mapping[str, Any], name: str, default: int = 0) -> int:
+    """An attribute that is an integer."""
+    return values.get(name, default)
+
+
+def structure(record: OpRecord, name: str) -> Mapping[str, Any]:
+    """An attribute with fields."""
+    return record.attributes[name]
 
 
 def shape_of(tensor: TensorType | None) -> tuple[int, ...]:

@@ -16,7 +16,18 @@ from typing import Any
 
 from shardy_py.indexing import Expr, Interval, dim, range_var
 from shardy_py.indexing.index_map import Constraint, extent
-from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, domain_of, extents, shape_of
+from shardy_py.ops.reads import (
+    Domain,
+    OpSpec,
+    Reads,
+    all_results,
+    domain_of,
+    extents,
+    integer,
+    integers,
+    shape_of,
+    structure,
+)
 from shardy_py.ops.record import OpRecord
 
 
@@ -60,7 +71,7 @@ def windows_of(
     dilations = attributes.get(dilation) or (1,) * rank
     reversals = attributes.get("window_reversal") or (False,) * rank
     return [
-        Window(sizes[i], strides[i], *padding[i], bases[i], dilations[i], bool(reversals[i]))
+        Window(sizes[i], strides[i], padding[i][0], padding[i][1], bases[i], dilations[i], bool(reversals[i]))
         for i in range(rank)
     ]
 
@@ -115,33 +126,35 @@ def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
 def convolution(record: OpRecord) -> tuple[Reads, ...]:
     """A product that contracts the input features of the group and the window around d."""
     attributes = record.attributes
-    numbers = attributes["dimension_numbers"]
+    numbers = structure(record, "dimension_numbers")
     lhs, rhs, out = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
-    feature_groups = attributes.get("feature_group_count", 1)
-    batch_groups = attributes.get("batch_group_count", 1)
-    kernel_spatial = numbers["kernel_spatial_dimensions"]
+    feature_groups = integer(attributes, "feature_group_count", 1)
+    batch_groups = integer(attributes, "batch_group_count", 1)
+    kernel_spatial = integers(numbers, "kernel_spatial_dimensions")
+    in_spatial, out_spatial = (integers(numbers, f"{t}_spatial_dimensions") for t in ("input", "output"))
     sizes = tuple(rhs[d] for d in kernel_spatial)
-    features = rhs[numbers["kernel_input_feature_dimension"]]
+    features = rhs[integer(numbers, "kernel_input_feature_dimension")]
     domain = domain_of(record, ranges=(*sizes, features))
-    batch, feature = dim(numbers["output_batch_dimension"]), dim(numbers["output_feature_dimension"])
-    out_features = out[numbers["output_feature_dimension"]]
+    batch, feature = (
+        dim(integer(numbers, "output_batch_dimension")),
+        dim(integer(numbers, "output_feature_dimension")),
+    )
+    out_features = out[integer(numbers, "output_feature_dimension")]
     read: dict[int, Expr] = {
-        numbers["input_batch_dimension"]: batch
-        + _group(feature, out_features, batch_groups) * out[numbers["output_batch_dimension"]],
-        numbers["input_feature_dimension"]: range_var(len(sizes))
+        integer(numbers, "input_batch_dimension"): batch
+        + _group(feature, out_features, batch_groups) * out[integer(numbers, "output_batch_dimension")],
+        integer(numbers, "input_feature_dimension"): range_var(len(sizes))
         + _group(feature, out_features, feature_groups) * features,
     }
     kernel: dict[int, Expr] = {
-        numbers["kernel_input_feature_dimension"]: range_var(len(sizes)),
-        numbers["kernel_output_feature_dimension"]: feature,
+        integer(numbers, "kernel_input_feature_dimension"): range_var(len(sizes)),
+        integer(numbers, "kernel_output_feature_dimension"): feature,
     }
     constraints: list[Constraint] = []
     windows = windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")
     for i, window in enumerate(windows):
-        where = numbers["input_spatial_dimensions"][i]
-        read[where], inside = window.element(
-            dim(numbers["output_spatial_dimensions"][i]), range_var(i), lhs[where]
-        )
+        where = in_spatial[i]
+        read[where], inside = window.element(dim(out_spatial[i]), range_var(i), lhs[where])
         constraints.extend(inside)
         kernel[kernel_spatial[i]] = range_var(i)
     maps = (

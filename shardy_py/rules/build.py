@@ -1,8 +1,8 @@
 """From a sketch to a rule: the order of the factors, and the dimensions without any.
 
-Factors are numbered in the order of a walk over tensor dimensions, results first unless policy says otherwise;
-then come folded range variables, then what is left, operands before results. A dimension that maps to no
-factor gets one of size one.
+Factors are numbered in the order of a walk over tensor dimensions, results first unless policy says
+otherwise; then come folded range variables, then what is left, operands before results. A dimension that
+maps to no factor gets one of size one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardy_py.ops.reads import shape_of
+from shardy_py.ops.reads import integer, integers, shape_of, structure
 from shardy_py.rules.sketch import Atom, Sketch, Slot
 from shardy_py.sharding import FactorType
 
@@ -33,11 +33,11 @@ def convolved(made: Sketch, conservative: bool) -> None:
 
     The sizes are what is left of the input's dimension; none of size one. Conservatively, it is not cut.
     """
-    numbers = made.record.attributes["dimension_numbers"]
+    numbers = structure(made.record, "dimension_numbers")
     spatial = zip(
-        numbers["input_spatial_dimensions"],
-        numbers["kernel_spatial_dimensions"],
-        numbers["output_spatial_dimensions"],
+        integers(numbers, "input_spatial_dimensions"),
+        integers(numbers, "kernel_spatial_dimensions"),
+        integers(numbers, "output_spatial_dimensions"),
         strict=True,
     )
     for lhs, rhs, out in spatial:
@@ -64,8 +64,8 @@ def convolved(made: Sketch, conservative: bool) -> None:
 
 
 def _drop_single_output_feature(made: Sketch) -> None:
-    numbers = made.record.attributes["dimension_numbers"]
-    atoms = made.slots[Slot("result", 0, numbers["output_feature_dimension"])]
+    numbers = structure(made.record, "dimension_numbers")
+    atoms = made.slots[Slot("result", 0, integer(numbers, "output_feature_dimension"))]
     if made.size_of(atoms[-1]) == 1:
         made.drop(atoms[-1])
 

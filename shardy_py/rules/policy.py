@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from shardy_py.ops import TABLE, OpRecord
 from shardy_py.ops.custom_calls import MATRIX, MOVED, POINTWISE
+from shardy_py.ops.reads import names
 from shardy_py.rules import finish
 from shardy_py.rules.access import Relation
 from shardy_py.rules.finish import Finish
@@ -194,16 +195,24 @@ POLICIES: dict[str, Policy] = {
 DEFAULT = Policy()
 
 HANDLED_ELSEWHERE = frozenset(
-    ["builtin.module", "func.call", "func.func", "sdy.constant", "sdy.data_flow_edge", "sdy.func_data_flow_edge", "sdy.manual_computation", "sdy.mesh", "sdy.named_computation", "sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_group", "stablehlo.after_all", "stablehlo.case", "stablehlo.constant", "stablehlo.create_token", "stablehlo.get_tuple_element", "stablehlo.infeed", "stablehlo.iota", "stablehlo.optimization_barrier", "stablehlo.outfeed", "stablehlo.partition_id", "stablehlo.recv", "stablehlo.send", "stablehlo.while", "func.return", "sdy.return", "stablehlo.return"]
+    names("""builtin.module func.call func.func sdy.constant sdy.data_flow_edge sdy.func_data_flow_edge
+    sdy.manual_computation sdy.mesh sdy.named_computation sdy.propagation_barrier sdy.reshard
+    sdy.sharding_group stablehlo.after_all stablehlo.case stablehlo.constant stablehlo.create_token
+    stablehlo.get_tuple_element stablehlo.infeed stablehlo.iota stablehlo.optimization_barrier
+    stablehlo.outfeed stablehlo.partition_id stablehlo.recv stablehlo.send stablehlo.while
+    func.return sdy.return stablehlo.return""")
 )
 """Ops without a rule: propagation treats them itself, or has nothing to propagate."""
 
 OPAQUE_TARGETS = frozenset(
-    ["sdy_testonly", "tpu_custom_call", "xla_python_cpu_callback", "xla_python_gpu_callback", "xla_ffi_python_cpu_callback", "xla_ffi_python_gpu_callback", "xla.debug.Log"]
+    names("""sdy_testonly tpu_custom_call xla_python_cpu_callback xla_python_gpu_callback
+    xla_ffi_python_cpu_callback xla_ffi_python_gpu_callback xla.debug.Log""")
 )
 """Targets of custom calls that are known to have no rule."""
 
-UNKNOWN_TO_SHARDY = frozenset(
-    ["stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.broadcast", "stablehlo.collective_reduce", "stablehlo.map", "stablehlo.rng", "stablehlo.set_dimension_size", "stablehlo.uniform_dequantize", "stablehlo.uniform_quantize", "linalg.generic"]
-) | {name for name in TABLE if name.startswith("chlo.")}
+_NOT_REGISTERED = names("""batch_norm_grad batch_norm_training broadcast collective_reduce map rng
+    set_dimension_size uniform_dequantize uniform_quantize""")
+UNKNOWN_TO_SHARDY = frozenset(f"stablehlo.{name}" for name in _NOT_REGISTERED) | {
+    name for name in TABLE if name.startswith("chlo.")
+}
 """Ops whose maps we state and for which Shardy has no rule: it warns and leaves them alone."""

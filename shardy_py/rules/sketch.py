@@ -1,9 +1,9 @@
 """From accesses to factors: a sketch of the rule, which policy may still change before it is built.
 
 An *atom* is a piece of an iteration: a digit of a variable, or the private index of one operand dimension.
-Atoms that index the same tensor dimension belong to one factor; a `Slot` is a tensor dimension with its atoms,
-major to minor. Not here: the classes of access (`access.py`), their treatment by op (`policy.py`), the order
-of factors (`build.py`).
+Atoms that index the same tensor dimension belong to one factor; a `Slot` is a tensor dimension, its atoms
+stand major to minor. Not here: the classes of access (`access.py`), their treatment by op (`policy.py`), the
+order of factors (`build.py`).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def with_rules(text: str, *, conservative: bool = False) -> Iterator[tuple[OpRec
         passmanager.PassManager.parse(pipeline).run(module.operation)
         for op in walk(module.operation):
             if not given.get(op):
-                rule = op.attributes["sdy.sharding_rule"] if "sdy.sharding_rule" in op.attributes else None
+                rule = op.attributes.get("sdy.sharding_rule")
                 yield record_of(op), re.sub(r"^#sdy\.op_sharding_rule", "", str(rule)) if rule else None
 
 
