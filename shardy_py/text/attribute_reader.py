@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.text.dense import integer_bytes, read_dense
+from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_reader import float_type, integer_type, is_type_start, read_type_or_function
 
 if TYPE_CHECKING:
@@ -244,27 +245,21 @@ def _make_number(token: str, negated: bool, type_: Any) -> Attribute | str:
         if isinstance(type_, IntegerType) and type_.width.data > 1 and type_.signedness.data.name != "UNSIGNED":
             value = int.from_bytes(data, "little", signed=True)
         return IntegerAttr(value, type_)
-    if getattr(type_, "name", "") not in _float_names():
+    form = FORMATS.get(getattr(type_, "name", ""))
+    if form is None:
         return "integer literal not valid for specified type"
     if token[:2] == "0x":
         if negated:
             return "hexadecimal float literal should not have a leading minus"
-        size = type_.compile_time_size
-        if int(token, 16) >> (8 * size):
+        bits = int(token, 16)
+        if bits >> form.width:
             return "hexadecimal float constant out of range for type"
-        value = type_.unpack(int(token, 16).to_bytes(size, "little"), 1)[0]
+        value = form.to_float(bits)
     elif is_float_literal:
-        value = float(token)
+        value = form.to_float(form.encode(float(token) * (-1 if negated else 1)))
     else:
         return "unexpected decimal integer literal for a floating point value"
-    value = type_.unpack(type_.pack([-value if negated else value]), 1)[0]
     return FloatAttr.new((FloatData(value), type_))
-
-
-def _float_names() -> frozenset[str]:
-    from shardy_py.text.numbers import FLOAT_NAMES
-
-    return FLOAT_NAMES
 
 
 def _boolean(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -310,16 +305,17 @@ def dense_array(values: tuple[int, ...], element: Any = i64) -> DenseArrayBase[A
 def _array_element(cursor: Cursor, element: Any) -> bytes:
     if isinstance(element, IntegerType):
         if cursor.token in ("true", "false"):
-            return element.pack([1 if cursor.advance() == "true" else 0])
+            return b"\1" if cursor.advance() == "true" else b"\0"
         start = cursor.offset
         value = cursor.integer()
         data = integer_bytes(value, element)
         if data is None:
             cursor.error("integer constant out of range for attribute", start)
-        return element.pack([element.get_normalized_value(value) or 0])
+        return data
     made = _number(cursor, element)
     assert isinstance(made, FloatAttr)
-    return element.pack([made.value.data])
+    form = FORMATS[element.name]  # pyright: ignore
+    return form.encode(made.value.data).to_bytes(form.size, "little")
 
 
 def _affine(cursor: Cursor, expected_type: Attribute | None) -> Attribute:

@@ -40,9 +40,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from shardy_py.text.dense import dense_text, integer_text
+from shardy_py.text.dense import dense_text, element_printer, element_size
 from shardy_py.text.location_syntax import location_body
-from shardy_py.text.numbers import FLOAT_NAMES, float_text
+from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.numbers import float_text
 from shardy_py.text.syntax import SyntaxTable
 
 _BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
@@ -118,7 +119,8 @@ def untyped_text(attribute: Any) -> str:
     if isinstance(attribute, IntegerAttr):
         return _integer_value(attribute)
     if isinstance(attribute, FloatAttr):
-        return float_text(attribute.type.pack([attribute.value.data]), attribute.type)
+        form = FORMATS[attribute.type.name]
+        return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), attribute.type.name)
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         return dense_text(attribute)
     return attribute_text(attribute)
@@ -160,14 +162,11 @@ def _integer(attribute: Any) -> str:
 def _dense_array(attribute: Any) -> str:
     element = attribute.elt_type
     name = attribute_text(element)
-    if len(attribute) == 0:
+    data: bytes = attribute.data.data
+    if not data:
         return f"array<{name}>"
-    if isinstance(element, IntegerType) and element.width.data == 1:
-        values = ["true" if value else "false" for value in attribute.get_values()]
-    elif isinstance(element, IntegerType):
-        values = [integer_text(element.pack([value]), element) for value in attribute.get_values()]
-    else:
-        values = [float_text(element.pack([value]), element) for value in attribute.get_values()]
+    size, show = element_size(element), element_printer(element)
+    values = [show(data[start : start + size]) for start in range(0, len(data), size)]
     return f"array<{name}: {', '.join(values)}>"
 
 
@@ -232,5 +231,5 @@ _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (builtin.CallSiteLoc, lambda a: f"loc({location_body(a)})"),
     (builtin.FusedLoc, lambda a: f"loc({location_body(a)})"),
     (builtin.UnknownLoc, lambda a: "loc(unknown)"),
-    (Attribute, lambda a: a.name if a.name in FLOAT_NAMES else str(a)),
+    (Attribute, lambda a: a.name if a.name in FORMATS else str(a)),
 )

@@ -9,7 +9,7 @@ Not here: `array<...>` (`attribute_reader.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.numbers import float_text
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def element_size(element: Any) -> int:
         return 8
     if isinstance(element, IntegerType):
         return (element.width.data + 7) // 8
-    return element.compile_time_size
+    return FORMATS[element.name].size
 
 
 def integer_bytes(value: int, element: IntegerType | IndexType) -> bytes | None:
@@ -84,7 +85,7 @@ def element_printer(element: Attribute) -> Callable[[bytes], str]:
         return print_complex
     if isinstance(element, IntegerType | IndexType):
         return lambda data: integer_text(data, element)
-    return lambda data: float_text(data, element)
+    return partial(float_text, name=element.name)
 
 
 def elements_type(attribute: DenseIntOrFPElementsAttr) -> tuple[tuple[int, ...], Attribute]:
@@ -284,11 +285,8 @@ def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
         return value.to_bytes(size, "little")
     if "." not in text:
         return "expected floating-point elements, but parsed integer"
-    value = float(text)
-    try:
-        return element.pack([-value if negated else value])
-    except (OverflowError, ValueError):
-        return "floating point value too large for attribute"
+    form = FORMATS[element.name]
+    return form.encode(sign * float(text)).to_bytes(form.size, "little")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

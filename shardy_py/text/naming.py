@@ -1,7 +1,10 @@
 """Names of values as MLIR's printer gives them.
 
-A region's values are numbered before those of the regions inside it, which go on from its counters; siblings
-start from the same counters. Ops may suggest names (`cst`, `iterArg`), made unique with `_0`, `_1`, ...
+A region's values are numbered before those of the regions inside it, which go on from its counters. In pretty
+form siblings start from the same counters; in generic form every number is given once, the last region first.
+Ops may suggest names (`cst`, `iterArg`), made unique with `_0`, `_1`, ...
+
+Not here: labels of blocks (`writer.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any
 
 from xdsl.ir import Operation, Region
 
-from shardy_py.text.syntax import SyntaxTable
+from shardy_py.text.syntax import OpSyntax, SyntaxTable
 
 
 class ValueNames:
@@ -21,129 +24,126 @@ class ValueNames:
     prefix: what stands before an op with results: `%0 = `, `%0:2 = `, by `id` of the op.
     """
 
-    def __init__(self, root: Operation, syntax: SyntaxTable) -> None:
+    def __init__(self, root: Operation, syntax: SyntaxTable, *, generic: bool = False) -> None:
         self.of: dict[int, str] = {}
         self.prefix: dict[int, str] = {}
-        self._used: set[str] = set()
-        self._suggestions: dict[type, Any] = {}
-        self._syntax = syntax
-        nested: list[Region] = []
-        counters = self._number_operation(root, (0, 0, 0), nested)
-        for region in root.regions:
-            self._number_region(region, counters)
+        self._number = self._argument_number = self._conflict = 0
+        self._used = _Scope(None)
+        self._syntaxes: dict[type[Operation], OpSyntax | None] = {}
+        self._table = None if generic else syntax
+        self._number_operation(root)
+        counters = (self._number, self._argument_number, self._conflict)
+        waiting = [(region, counters, self._used) for region in root.regions]
+        while waiting:
+            region, counters, outer = waiting.pop()
+            if not generic:
+                self._number, self._argument_number, self._conflict = counters
+            self._used = _Scope(outer)
+            nested = self._number_region(region)
+            counters = (self._number, self._argument_number, self._conflict)
+            waiting.extend([(inner, counters, self._used) for inner in nested])
 
-    def _number_region(self, region: Region, counters: tuple[int, int, int]) -> None:
-        used_before = self._used
-        self._used = _Scope(used_before)
+    def _number_region(self, region: Region) -> list[Region]:
+        """Numbers what stands in `region` itself; returns the regions of its ops."""
         nested: list[Region] = []
-        parent = region.parent
-        suggest = self._syntax_of(type(parent)) if parent is not None else None
-        names = suggest.argument_names if suggest is not None else None
+        hints = self._argument_hints(region)
         is_entry = True
         for block in region.blocks:
-            suggested: Sequence[str | None] = (
-                names(parent, parent.get_region_index(region)) if names and is_entry and parent is not None else ()
-            )
-            counters = self._number_arguments(block.args, suggested, is_entry, counters)
+            if block.args:
+                self._number_arguments(block.args, hints if is_entry else (), is_entry)
             is_entry = False
             op = block.first_op
             while op is not None:
-                counters = self._number_operation(op, counters, nested)
+                if op.regions:
+                    nested.extend(op.regions)
+                if op.results:
+                    self._number_operation(op)
                 op = op._next_op  # pyright: ignore[reportPrivateUsage]
-        for inner in nested:
-            self._number_region(inner, counters)
-        self._used = used_before
+        return nested
+
+    def _argument_hints(self, region: Region) -> Sequence[str | None]:
+        parent = region.parent
+        syntax = self._syntax_of(type(parent)) if parent is not None else None
+        if parent is None or syntax is None or syntax.argument_names is None:
+            return ()
+        return syntax.argument_names(parent, parent.get_region_index(region))
 
     def _number_arguments(
-        self, arguments: Sequence[Any], suggested: Sequence[str | None], is_entry: bool, counters: tuple[int, int, int]
-    ) -> tuple[int, int, int]:
-        number, argument_number, conflict = counters
-        for index, argument in enumerate(arguments):
-            name = suggested[index] if index < len(suggested) else None
-            if name is not None:
-                name, conflict = self._unique(name, conflict)
-            elif is_entry:
-                name, conflict = self._unique(f"arg{argument_number}", conflict)
-                argument_number += 1
-            else:
-                name = str(number)
-                number += 1
-            self.of[id(argument)] = f"%{name}"
-        return number, argument_number, conflict
-
-    def _number_operation(
-        self, op: Operation, counters: tuple[int, int, int], nested: list[Region]
-    ) -> tuple[int, int, int]:
-        if op.regions:
-            nested.extend(op.regions)
-        results = op.results
-        if not results:
-            return counters
-        op_class = type(op)
-        syntax = self._syntax_of(op_class)
-        if syntax is None or syntax.result_names is None:
-            number = counters[0]
-            name = f"%{number}"
-            if len(results) == 1:
-                self.of[id(results[0])] = name
-                self.prefix[id(op)] = name + " = "
-            else:
-                self._name_group(op, name, results)
-            return number + 1, counters[1], counters[2]
-        return self._number_named(op, syntax.result_names(op), counters)
-
-    def _number_named(
-        self, op: Operation, hints: Sequence[str | None], counters: tuple[int, int, int]
-    ) -> tuple[int, int, int]:
-        number, argument_number, conflict = counters
-        groups: list[tuple[str, list[Any]]] = []
-        for index, result in enumerate(op.results):
-            hint = hints[index] if index < len(hints) else None
+        self, arguments: Sequence[Any], hints: Sequence[str | None], is_entry: bool
+    ) -> None:
+        hinted = [hints[i] if i < len(hints) else None for i in range(len(arguments))]
+        for argument, hint in zip(arguments, hinted, strict=True):
+            if hint is not None:  # before all others, as names that ops suggest are given first
+                self.of[id(argument)] = "%" + self._unique(hint)
+        for argument, hint in zip(arguments, hinted, strict=True):
             if hint is not None:
-                hint, conflict = self._unique(hint, conflict)
-                groups.append((f"%{hint}", [result]))
-            elif index == 0:
-                groups.append((f"%{number}", [result]))
-                number += 1
+                continue
+            if is_entry:
+                self.of[id(argument)] = "%" + self._unique(f"arg{self._argument_number}")
+                self._argument_number += 1
             else:
+                self.of[id(argument)] = f"%{self._number}"
+                self._number += 1
+
+    def _number_operation(self, op: Operation) -> None:
+        results = op.results
+        syntax = self._syntax_of(type(op))
+        if syntax is not None and syntax.result_names is not None and results:
+            self._number_groups(op, syntax.result_names(op))
+        elif len(results) == 1:
+            name = f"%{self._number}"
+            self._number += 1
+            self.of[id(results[0])] = name
+            self.prefix[id(op)] = name + " = "
+        elif results:
+            self._number_groups(op, ())
+
+    def _number_groups(self, op: Operation, hints: Sequence[str | None]) -> None:
+        """Names results; one without a hint belongs to the group of the one before it."""
+        groups: list[tuple[str, list[Any]]] = []
+        hinted = [hints[i] if i < len(hints) else None for i in range(len(op.results))]
+        for result, hint in zip(op.results, hinted, strict=True):
+            if hint is not None:
+                groups.append(("%" + self._unique(hint), [result]))
+            elif groups:
                 groups[-1][1].append(result)
-        texts: list[str] = []
-        for name, members in groups:
-            if len(members) == 1:
-                self.of[id(members[0])] = name
-                texts.append(name)
             else:
-                texts.append(f"{name}:{len(members)}")
-                for index, member in enumerate(members):
-                    self.of[id(member)] = f"{name}#{index}"
+                groups.append(("", [result]))
+        if not groups[0][0]:
+            groups[0] = (f"%{self._number}", groups[0][1])
+            self._number += 1
+        for name, members in groups:
+            for index, member in enumerate(members):
+                self.of[id(member)] = f"{name}#{index}" if len(members) > 1 else name
+        texts = [f"{name}:{len(members)}" if len(members) > 1 else name for name, members in groups]
         self.prefix[id(op)] = ", ".join(texts) + " = "
-        return number, argument_number, conflict
 
-    def _name_group(self, op: Operation, name: str, results: Sequence[Any]) -> None:
-        for index, result in enumerate(results):
-            self.of[id(result)] = f"{name}#{index}"
-        self.prefix[id(op)] = f"{name}:{len(results)} = "
-
-    def _unique(self, name: str, conflict: int) -> tuple[str, int]:
+    def _unique(self, name: str) -> str:
         unique = name
         while unique in self._used:
-            unique = f"{name}_{conflict}"
-            conflict += 1
+            unique = f"{name}_{self._conflict}"
+            self._conflict += 1
         self._used.add(unique)
-        return unique, conflict
+        return unique
 
-    def _syntax_of(self, op_class: type[Any]) -> Any:
-        if op_class not in self._suggestions:
-            self._suggestions[op_class] = self._syntax.op(op_class.name)
-        return self._suggestions[op_class]
+    def _syntax_of(self, op_class: type[Operation]) -> OpSyntax | None:
+        """What the table says of a class; nothing in generic form, where ops suggest no names."""
+        if op_class not in self._syntaxes:
+            self._syntaxes[op_class] = self._table.op(op_class.name) if self._table is not None else None
+        return self._syntaxes[op_class]
 
 
 class _Scope(set[str]):
     """The names of a region, with those of the enclosing regions behind them."""
 
-    def __init__(self, outer: set[str]) -> None:
+    def __init__(self, outer: _Scope | None) -> None:
         super().__init__()
         self.outer = outer
 
     def __contains__(self, name: object) -> bool:
-        return set.__contains__(self, name) or name in self.outer
+        scope: _Scope | None = self
+        while scope is not None:
+            if set.__contains__(scope, name):
+                return True
+            scope = scope.outer
+        return False

@@ -1,46 +1,40 @@
-"""Numbers as MLIR prints them.
+"""Floats as MLIR prints them.
 
-A float is printed with six decimals in scientific notation if that reads back as the same bits, with as many
-digits as its format needs otherwise, and as the hexadecimal of its bits if it is not finite.
+Six decimals in scientific notation if that reads back as the same bits, else as many digits as the format needs,
+and the hexadecimal of the bits if the number is not finite. LLVM cuts the decimal expansion to a few digits more
+than asked for before it rounds, which is why 0.01 in f32 prints as 0.00999999977: so does `_digits`.
 
->>> from xdsl.dialects.builtin import f32
->>> float_text(f32.pack([0.5]), f32), float_text(f32.pack([0.1]), f32), float_text(f32.pack([float("inf")]), f32)
-('5.000000e-01', '1.000000e-01', '0x7F800000')
+Not here: the bits (`float_formats.py`).
+
+>>> float_text(b"\\0\\0\\0\\x3f", "f32"), float_text(b"\\x0a\\xd7\\x23\\x3c", "f32"), float_text(b"\\0\\0\\x80\\x7f", "f32")
+('5.000000e-01', '0.00999999977', '0x7F800000')
 """
 
 from __future__ import annotations
 
-import math
-from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
-_PRECISION_BITS = {
-    "f16": 11, "bf16": 8, "f32": 24, "f64": 53, "f80": 64, "f128": 113, "tf32": 11,
-    "f8E5M2": 3, "f8E4M3": 4, "f8E4M3FN": 4, "f8E5M2FNUZ": 3, "f8E4M3FNUZ": 4, "f8E4M3B11FNUZ": 4,
-    "f8E3M4": 5, "f8E8M0FNU": 1, "f6E2M3FN": 4, "f6E3M2FN": 3, "f4E2M1FN": 2,
-}  # fmt: skip
-"""Bits of the significand by float type, the implicit one included."""
-
-FLOAT_NAMES = frozenset(_PRECISION_BITS)
-"""The names of the float types."""
+from shardy_py.text.float_formats import FORMATS, FloatFormat
 
 _FORMAT_PRECISION = 6
 _MAX_PADDING = 3
 
 
 @lru_cache(maxsize=8192)
-def float_text(data: bytes, element: Any) -> str:
-    """The text of the float with the little-endian bytes `data` and the xDSL float type `element`."""
-    value = element.unpack(data, 1)[0]
-    if math.isfinite(value):
-        text = _scientific(value, _FORMAT_PRECISION)
-        if element.pack([float(text)]) == data:
+def float_text(data: bytes, name: str) -> str:
+    """The text of the float with the little-endian bytes `data` and the float type called `name`."""
+    form = FORMATS[name]
+    bits = int.from_bytes(data, "little")
+    parts = form.decode(bits)
+    if parts is not None:
+        text = _scientific(parts, _FORMAT_PRECISION)
+        if _encode_text(form, text) == bits:
             return text
-        text = _shortest_form(value, 2 + _PRECISION_BITS[element.name] * 59 // 196)
+        text = _shortest_form(parts, 2 + form.precision * 59 // 196)
         if "." in text:
             return text
-    return hexadecimal(int.from_bytes(data, "little"))
+    return hexadecimal(bits)
 
 
 def hexadecimal(value: int) -> str:
@@ -48,22 +42,25 @@ def hexadecimal(value: int) -> str:
     return f"0x{value:X}"
 
 
-def _scientific(value: float, precision: int) -> str:
+def _encode_text(form: FloatFormat, text: str) -> int:
+    ratio = Fraction(text.lstrip("-"))
+    return form.encode_ratio(text[0] == "-", ratio.numerator, ratio.denominator)
+
+
+def _scientific(parts: tuple[bool, int, int], precision: int) -> str:
     """`precision` significant digits and padding zeros: `d.dddddde+xx`."""
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    if value == 0:
+    sign = "-" if parts[0] else ""
+    if not parts[1]:
         return f"{sign}0.{'0' * precision}e+00"
-    digits, exponent = _digits(value, precision)
+    digits, exponent = _digits(parts, precision)
     exponent += len(digits) - 1
     return f"{sign}{digits[0]}.{digits[1:].ljust(precision, '0')}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def _shortest_form(value: float, precision: int) -> str:
+def _shortest_form(parts: tuple[bool, int, int], precision: int) -> str:
     """The form without padding: plain decimals where few zeros are needed, `d.dE+x` elsewhere."""
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    if value == 0:
-        return sign + "0"
-    digits, exponent = _digits(value, precision)
+    sign = "-" if parts[0] else ""
+    digits, exponent = _digits(parts, precision)
     count = len(digits)
     if exponent >= 0:
         if exponent > _MAX_PADDING or count + exponent > precision:
@@ -82,11 +79,21 @@ def _with_exponent(digits: str, exponent: int) -> str:
     return f"{digits[0]}.{digits[1:] or '0'}E{'-' if exponent < 0 else '+'}{abs(exponent)}"
 
 
-def _digits(value: float, precision: int) -> tuple[str, int]:
-    """The significant digits, rounded to `precision`, without trailing zeros, and the exponent of the last."""
-    rounded = Context(prec=precision, rounding=ROUND_HALF_UP).plus(Decimal(abs(value)))
-    _, digits, exponent = rounded.as_tuple()
-    text = "".join(map(str, digits))
+def _digits(parts: tuple[bool, int, int], precision: int) -> tuple[str, int]:
+    """At most `precision` significant digits without trailing zeros, and the power of ten of the last."""
+    _, significand, exponent = parts
+    zeros = (significand & -significand).bit_length() - 1
+    significand, exponent = significand >> zeros, exponent + zeros
+    if exponent >= 0:
+        significand, exponent = significand << exponent, 0
+    else:
+        significand *= 5**-exponent
+    bits_required = (precision * 196 + 58) // 59
+    removable = max(significand.bit_length() - bits_required, 0) * 59 // 196
+    text, exponent = str(significand // 10**removable), exponent + removable
+    excess = len(text) - precision
+    if excess > 0:
+        kept = int(text[:precision]) + (text[precision] >= "5")
+        text, exponent = str(kept), exponent + excess
     stripped = text.rstrip("0")
-    assert isinstance(exponent, int)
     return stripped, exponent + len(text) - len(stripped)

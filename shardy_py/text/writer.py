@@ -38,7 +38,7 @@ class OpWriter:
         self.syntax = syntax
         self.generic = generic
         self.locations = LocationAliases(root) if debuginfo else None
-        self.names = ValueNames(root, syntax)
+        self.names = ValueNames(root, syntax, generic=generic)
         self.pieces: list[str] = []
         self.indent = ""
         self._holes: list[SSAValue] | None = None
