@@ -44,6 +44,7 @@ class Sketch:
     apart: operand dimensions with factors of their own, by the result dimension they belong to.
     anchor: that result dimension, by the operand dimension.
     folded: the atoms of folded range variables, in order.
+    joins: how often two factors have become one.
     """
 
     record: OpRecord
@@ -51,6 +52,7 @@ class Sketch:
     apart: dict[Slot, list[Slot]] = field(default_factory=dict[Slot, list[Slot]])
     anchor: dict[Slot, Slot] = field(default_factory=dict[Slot, Slot])
     folded: list[Atom] = field(default_factory=list[Atom])
+    joins: int = 0
     _parent: dict[Atom, Atom] = field(default_factory=dict[Atom, Atom])
     _sizes: dict[Atom, int] = field(default_factory=dict[Atom, int])
     _given_sizes: dict[Atom, int] = field(default_factory=dict[Atom, int])
@@ -76,6 +78,7 @@ class Sketch:
         left, right = self.find(left), self.find(right)
         if left == right:
             return
+        self.joins += 1
         kind = max(self.type_of(left), self.type_of(right))
         self._parent[right] = left
         self.set_type(left, kind)
@@ -160,6 +163,10 @@ class _Group:
                 slot = Slot("operand", operand, position)
                 self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
         self.cuts = self._cut()
+        # Factors of the dimensions before `_seen` of one tensor, as of a count of joins.
+        self._roots_of: tuple[str, int, int] | None = None
+        self._taken: set[Atom] = set()
+        self._seen = 0
 
     def _cut(self) -> dict[Variable, tuple[int, ...]]:
         """Where each variable is cut into digits: a chain of divisors, 1 first.
@@ -255,12 +262,16 @@ class _Group:
         self.put(slot, atoms)
 
     def _repeats(self, slot: Slot, atoms: list[Atom]) -> bool:
-        roots = set(map(self.sketch.find, atoms))
-        return any(
-            other != slot and not roots.isdisjoint(map(self.sketch.find, self.sketch.slots[other]))
-            for other in (Slot(*slot[:2], d) for d in range(slot.dimension))
-            if other in self.sketch.slots
-        )
+        """Whether another dimension of the tensor already has one of the factors."""
+        state = (slot.side, slot.tensor, self.sketch.joins)
+        if self._roots_of != state:
+            self._roots_of = state
+            self._taken, self._seen = set(), 0
+        for dimension in range(self._seen, slot.dimension):
+            others = self.sketch.slots.get(Slot(slot.side, slot.tensor, dimension), ())
+            self._taken.update(map(self.sketch.find, others))
+        self._seen = slot.dimension
+        return not self._taken.isdisjoint(map(self.sketch.find, atoms))
 
     def place(self, slot: Slot, access: Access, size: int) -> None:
         """A dimension that is not carried: as the treatment says."""
