@@ -15,7 +15,7 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest filecheck check lint format types imports bench figures fuzz build clean
+.PHONY: help demo test pytest filecheck check lint format types imports bench fuzz docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ pytest: $(DEV) ## run the Python tests and doctests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 filecheck: $(DEV) ## run the tests of whole passes
-	$(BIN)/python -m lit.main -sv filecheck
+	$(BIN)/lit -v filecheck
 
 check: lint types imports test ## everything a review needs
 
@@ -53,6 +53,9 @@ bench: $(DEV) ## time the pipeline beside the C++ reference
 
 fuzz: $(DEV) ## feed mutated programs to sdy-opt
 	$(BIN)/python benchmarks/fuzz.py
+
+docs: $(RUNTIME) ## write the generated pages of docs/
+	$(BIN)/python docs/generate.py
 
 build: $(DEV) ## build wheel and sdist into dist/
 	$(BIN)/python -m build --no-isolation

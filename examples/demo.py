@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from shardy_py import pipeline
+from shardy_py.errors import ShardyError
 
 HEAD_LINES, HEAD_WIDTH = 12, 180
 
@@ -52,4 +53,7 @@ def _cut(line: str) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ShardyError as error:
+        sys.exit(str(error))
