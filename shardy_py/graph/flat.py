@@ -65,6 +65,11 @@ class StepKind:
     boundary: ManualBoundary | None = None
     is_edge: bool = False
 
+    @property
+    def is_barrier(self) -> bool:
+        """Whether the step is a propagation barrier."""
+        return self.role is Role.BARRIER
+
 
 @dataclass(frozen=True, slots=True)
 class Notified:
@@ -115,7 +120,6 @@ class FlatProgram:
     unnotified: by slot, steps that read it but are not put back to work.
     siblings: by slot, the slots of the other results of its op: they become open when it is first sharded.
     groups: by slot, the other members of its sharding group.
-    ancestors: by step, the steps whose regions hold it.
     returned: what the main function returns.
     liveness: the dead ops, None if there are none.
     kind_numbers: the index of each kind.
@@ -130,7 +134,6 @@ class FlatProgram:
     unnotified: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     groups: dict[int, tuple[Notified, ...]] = field(default_factory=dict[int, tuple[Notified, ...]])
-    ancestors: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     returned: tuple[ReturnedValue, ...] = ()
     liveness: Liveness | None = None
     kind_numbers: dict[StepKind, int] = field(default_factory=dict[StepKind, int])

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from shardy_py.graph.flat import UNSHARDABLE, FlatProgram, Role
+from shardy_py.graph.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.directions import Direction, Directions
 from shardy_py.propagation.erasure import Erasure
@@ -228,7 +228,7 @@ class Propagator:
                 tables.append(None)
                 modes.append(0)
                 continue
-            is_conservative = self._is_conservative and not kind.is_edge and kind.role is not Role.BARRIER
+            is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
             options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
             tables.append(self._table(Step(kind.rule, strategy, options, kind.boundary)))
             modes.append(self._mode(index, strategy, directions))

@@ -1,0 +1,319 @@
+"""From a module to its flat form, in one walk in program order; and back, what propagation decided.
+
+    program = build_program(module, rule_of)           slots and steps (see `flat.py`)
+    program.write(shardings by slot)                    to the IR, once, at the end
+
+`rule_of` gives the sharding rule of an op record, so that this folder need not know where rules come from.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from shardy_py.errors import ShardyError
+from shardy_py.graph.calls import Calls
+from shardy_py.graph.data_flow import EDGE_NAME, source_values
+from shardy_py.graph.flat import (
+    UNSHARDABLE,
+    FlatProgram,
+    ManualBoundary,
+    Notified,
+    ReturnedValue,
+    Role,
+    StepKind,
+)
+from shardy_py.graph.holders import RULE, Holder, manual_axes, write_all
+from shardy_py.graph.kinds import OpInfo, identity_rule, op_info
+from shardy_py.graph.liveness import dying_ops, liveness_of
+from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.record import record_of
+from shardy_py.graph.shape_check import first_shape_error, shape_message
+from shardy_py.graph.slots import Slots
+from shardy_py.graph.wakes import Wakes
+from shardy_py.graph.walk import owning_op, terminator_of, walk_pre_order
+from shardy_py.ops import OpRecord
+from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
+
+RuleOf = Callable[[OpRecord], ShardingRule | None]
+"""The sharding rule of an op; None: it has none."""
+
+FUNCTION_EDGE = "sdy.func_data_flow_edge"
+BARRIER = "sdy.propagation_barrier"
+
+_HELD_BY_SHARING = frozenset({Role.PASS_THROUGH, Role.SLICE})
+"""The roles for which it matters whether an operand has other uses."""
+
+_WITHOUT_STEP = frozenset(
+    {"func.func", "func.return", "func.call", "builtin.module", "sdy.mesh", "sdy.return", "stablehlo.return"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The flat form of a module together with the IR behind its numbers.
+
+    flat: slots and steps.
+    meshes: by symbol.
+    step_ops: by step.
+    values: by slot, the value; None for function results.
+    holders: by slot, where the sharding is kept.
+    doomed: dead ops, in the order in which they can be erased.
+    """
+
+    module: ModuleOp
+    flat: FlatProgram
+    meshes: dict[str, Mesh]
+    step_ops: Sequence[Operation]
+    values: Sequence[SSAValue | None]
+    holders: Sequence[Holder | None]
+    doomed: Sequence[Operation]
+
+    def write(self, shardings: Sequence[TensorSharding | None]) -> None:
+        """Write the shardings, by slot, that differ from those at first; and erase the dead ops."""
+        old = self.flat.shardings
+        write_all(
+            (holder, new)
+            for holder, new, before in zip(self.holders, shardings, old, strict=True)
+            if new is not before and new is not None and holder is not None and new != before
+        )
+        for op in self.doomed:
+            op.detach()
+            op.erase()
+
+
+def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
+    """The flat form of `module`; raises a `ShardyError` for what cannot be propagated through."""
+    return _Builder(rule_of).build(module)
+
+
+class _Builder:
+    def __init__(self, rule_of: RuleOf) -> None:
+        self.flat = FlatProgram()
+        self.slots = Slots()
+        self.calls = Calls()
+        self.meshes: dict[str, Mesh] = {}
+        self.step_of: dict[int, int] = {}
+        self.step_ops: list[Operation] = []
+        self._rule_of = rule_of
+        self._infos: dict[tuple[int, int], OpInfo | None] = {}
+        self._kinds: dict[tuple[int, bool], int] = {}
+        self._groups: dict[int, list[SSAValue]] = {}
+        self._edges: list[Operation] = []
+        self._function_edges: list[Operation] = []
+        self._maybe_dead: list[Operation] = []
+        self._shapely: set[int] = set()
+
+    def build(self, module: ModuleOp) -> Program:
+        for op in walk_pre_order(module, include_root=False):
+            self._visit(op)
+        doomed = self._doom()
+        self._add_function_edges()
+        slots, flat = self.slots, self.flat
+        flat.shardings, flat.ranks, flat.siblings = slots.shardings, slots.ranks, slots.siblings
+        self._add_wakes()
+        self._add_returned()
+        return Program(
+            module, flat, self.meshes, self.step_ops, slots.values, slots.holders, tuple(doomed.values())
+        )
+
+    def _visit(self, op: Operation) -> None:
+        name = op.name
+        for result in op.results:
+            if id(result._type) not in self._shapely:
+                self._check_type(result._type, op)
+        self.slots.add(op)
+        if name == EDGE_NAME:
+            self._add_edge(op)
+        elif name == BARRIER:
+            self._add_barrier(op)
+        elif name == FUNCTION_EDGE:
+            self._function_edges.append(op)
+            self._new_step(op, 0, ())
+        elif name in _WITHOUT_STEP:
+            if name in ("func.func", "func.call"):
+                self.calls.add(op)
+            elif name == "sdy.mesh":
+                self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
+        elif name == "sdy.sharding_group":
+            group = plain(op.properties["group_id"])
+            self._groups.setdefault(group, []).append(op._operands[0])
+        else:
+            self._add_op(op)
+
+    def _check_type(self, type_: Attribute, op: Operation) -> None:
+        if shape_message(type_) is not None:
+            error = first_shape_error(_root(op))
+            assert error is not None
+            raise ShardyError(error)
+        self._shapely.add(id(type_))
+
+    def _add_op(self, op: Operation) -> None:
+        given = op.attributes.get(RULE) if op.attributes else None
+        record = record_of(op)
+        key = (id(record), id(given))
+        if key in self._infos:
+            info = self._infos[key]
+        else:
+            rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
+            info = self._infos[key] = op_info(record, rule)
+        for result in op.results:
+            if result.first_use is not None:
+                break
+        else:
+            self._maybe_dead.append(op)
+        if info is None:
+            return
+        shared = False
+        if info.role in _HELD_BY_SHARING:
+            for operand in op._operands:
+                if _is_shared(operand) and not self._is_scalar(operand):
+                    shared = True
+                    break
+        number = self._kinds.get((id(info), shared))
+        if number is None:
+            kind = StepKind(info.rule, info.role, info.is_elementwise, shared)
+            number = self._kinds[id(info), shared] = self.flat.kind_number(kind)
+        of = self.slots.of
+        slots = [of.get(id(value), UNSHARDABLE) for value in op._operands]
+        slots += [of[id(value)] for value in op.results]
+        self._new_step(op, number, tuple(slots))
+
+    def _is_scalar(self, value: SSAValue) -> bool:
+        return not self.slots.rank(value._type) and tensor_type(value._type) is not None
+
+    def _new_step(self, op: Operation, kind: int, slots: tuple[int, ...]) -> None:
+        flat = self.flat
+        self.step_of[id(op)] = len(self.step_ops)
+        self.step_ops.append(op)
+        flat.step_kinds.append(kind)
+        flat.step_slots.append(slots)
+
+    def _add_barrier(self, op: Operation) -> None:
+        rule = identity_rule(op.results[0]._type, 1)
+        if rule is not None:
+            direction = ("NONE", "FORWARD", "BACKWARD", "BOTH").index(cast(Any, op).direction)
+            kind = StepKind(rule, Role.BARRIER, True, barrier_direction=direction)
+            slots = (self.slots.get(op._operands[0]), self.slots.get(op.results[0]))
+            self._new_step(op, self.flat.kind_number(kind), slots)
+
+    def _add_edge(self, op: Operation) -> None:
+        owner = op._operands[0]
+        sources = source_values(owner)
+        rule = identity_rule(op.results[0]._type, len(sources))
+        if rule is None:
+            return
+        parent = owning_op(owner)
+        boundary = None
+        if parent is not None and (axes := manual_axes(parent)):
+            is_argument = isinstance(owner, BlockArgument)
+            outer = plain(parent.properties["in_shardings" if is_argument else "out_shardings"])
+            boundary = ManualBoundary(outer[cast(Any, owner).index], axes, is_argument)
+        shared = _is_shared(owner) and not self._is_scalar(owner)
+        kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, boundary=boundary, is_edge=True)
+        slots = (*map(self.slots.get, sources), self.slots.get(op.results[0]))
+        self._edges.append(op)
+        self._new_step(op, self.flat.kind_number(kind), slots)
+
+    def _add_function_edges(self) -> None:
+        """Edges between callers and functions, whose sources may stand behind them."""
+        for op in self._function_edges:
+            value = op._operands[0]
+            sources = self._function_edge_sources(value)
+            rule = identity_rule(op.results[0]._type, len(sources)) if sources else None
+            shared = _is_shared(value) and not self._is_scalar(value)
+            kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, is_edge=True)
+            step = self.step_of[id(op)]
+            self.flat.step_kinds[step] = self.flat.kind_number(kind)
+            if rule is not None:
+                slots = (*map(self.slots.get, sources), self.slots.get(op.results[0]))
+                self.flat.step_slots[step] = slots
+                self._edges.append(op)
+
+    def _function_edge_sources(self, value: SSAValue) -> list[SSAValue]:
+        owner = owning_op(value)
+        if isinstance(value, BlockArgument):
+            return [call._operands[value.index] for call in self.calls.of_function(owner)]
+        returned = self.calls.returned(owner, cast(Any, value).index) if owner is not None else None
+        return [] if returned is None else [returned]
+
+    def _add_wakes(self) -> None:
+        wakes = Wakes(self.step_of, self.calls)
+        flat, slots = self.flat, self.slots
+        flat.notified = [() if value is None else wakes.of(value) for value in slots.values]
+        unnotified: dict[int, list[int]] = {}
+        for op in self._edges:
+            step = self.step_of[id(op)]
+            for slot in flat.step_slots[step]:
+                if step not in flat.notified[slot]:
+                    unnotified.setdefault(slot, []).append(step)
+        for alias in slots.aliases:
+            wakes.add_users(alias, unnotified.setdefault(slots.get(alias), []))
+        flat.unnotified = {slot: tuple(steps) for slot, steps in unnotified.items()}
+        for members in self._groups.values():
+            notified = [(m, Notified(slots.get(m), wakes.of(m))) for m in dict.fromkeys(members)]
+            for member in notified:
+                slot = slots.get(member[0])
+                if slots.values[slot] is member[0]:
+                    flat.groups[slot] = tuple(other[1] for other in notified if other is not member)
+
+    def _add_returned(self) -> None:
+        main = _main_function(self.calls)
+        terminator = terminator_of(main.regions[0]) if main is not None else None
+        if main is None or terminator is None:
+            return
+        returned: list[ReturnedValue] = []
+        for value, slot in zip(terminator._operands, self.slots.function_results[id(main)], strict=True):
+            rule = identity_rule(value._type, 1)
+            if rule is not None:
+                returned.append(ReturnedValue(self.slots.get(value), slot, rule))
+        self.flat.returned = tuple(returned)
+
+    def _doom(self) -> dict[int, Operation]:
+        """Find the dead ops; those without a step get one, so that they are erased at their turn."""
+        dying = dying_ops(self._maybe_dead)
+        if dying:
+            missing = [op for op in dying.values() if id(op) not in self.step_of]
+            if missing:
+                self._renumber(missing)
+            self.flat.liveness = liveness_of(dying, self.step_of, self.step_ops)
+        return dying
+
+    def _renumber(self, missing: list[Operation]) -> None:
+        """Insert steps for ops that have none, in program order."""
+        module = _root(missing[0])
+        wanted = {id(op) for op in missing} | self.step_of.keys()
+        flat, old = self.flat, dict(self.step_of)
+        kinds, slots = flat.step_kinds, flat.step_slots
+        nothing = flat.kind_number(StepKind(None))
+        flat.step_kinds, flat.step_slots, self.step_ops = [], [], []
+        for op in walk_pre_order(module):
+            if id(op) in wanted:
+                step = old.get(id(op))
+                if step is None:
+                    self._new_step(op, nothing, ())
+                else:
+                    self._new_step(op, kinds[step], slots[step])
+
+
+def _main_function(calls: Calls) -> Operation | None:
+    """The function whose results take part: the only one, or the one called main."""
+    if len(calls.functions) == 1:
+        return next(iter(calls.functions.values()))
+    return calls.functions.get("main")
+
+
+def _is_shared(value: SSAValue) -> bool:
+    use = value.first_use
+    return use is not None and use._next_use is not None
+
+
+def _root(op: Operation) -> Operation:
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op

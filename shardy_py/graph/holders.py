@@ -1,0 +1,185 @@
+"""Where shardings are kept in the IR: reading and writing them, place by place.
+
+    results of most ops               attribute `sdy.sharding`: one sharding a result
+    arguments, results of functions   `sdy.sharding` in `arg_attrs`, `res_attrs`
+    edges, constraints, reshards      property `sharding`
+    collectives                       property `out_sharding`
+    manual and named computations     properties `in_shardings`, `out_shardings`
+
+`Holder` names one such place. Not here: which value belongs to which place (`slots.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+
+SHARDING = "sdy.sharding"
+RULE = "sdy.sharding_rule"
+
+PROPERTY_OF: dict[str, str] = {
+    "sdy.data_flow_edge": "sharding",
+    "sdy.sharding_constraint": "sharding",
+    "sdy.reshard": "sharding",
+    "sdy.all_gather": "out_sharding",
+    "sdy.all_slice": "out_sharding",
+    "sdy.all_to_all": "out_sharding",
+    "sdy.collective_permute": "out_sharding",
+    "sdy.all_reduce": "out_sharding",
+    "sdy.reduce_scatter": "out_sharding",
+    "sdy.sharded_to_unreduced": "out_sharding",
+    "sdy.replicated_to_unreduced": "out_sharding",
+}
+"""The ops that keep the sharding of their result in a property."""
+
+
+class Place(Enum):
+    """The kinds of places."""
+
+    RESULT = 0
+    PROPERTY = 1
+    ARGUMENT = 2
+    FUNCTION_RESULT = 3
+    INNER_ARGUMENT = 4
+    OUTER_RESULT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A place on `op` that holds one sharding: of which kind, and which of them."""
+
+    place: Place
+    op: Operation
+    index: int = 0
+
+
+def read(holder: Holder) -> TensorSharding | None:
+    """The sharding at `holder`."""
+    op, index = holder.op, holder.index
+    match holder.place:
+        case Place.RESULT:
+            return _at(result_shardings(op), index)
+        case Place.PROPERTY:
+            return _value(op.properties.get(PROPERTY_OF[op.name]))
+        case Place.ARGUMENT:
+            return _at(attribute_list_shardings(op.properties.get("arg_attrs")), index)
+        case Place.FUNCTION_RESULT:
+            return _at(attribute_list_shardings(op.properties.get("res_attrs")), index)
+        case Place.INNER_ARGUMENT:
+            outer = _at(_per_value(op.properties.get("in_shardings")), index)
+            return outer and without_manual_axes(outer, manual_axes(op))
+        case Place.OUTER_RESULT:
+            return _at(_per_value(op.properties.get("out_shardings")), index)
+
+
+def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
+    """Write shardings to their places, those of one op at once; equal lists share an attribute."""
+    by_op: dict[tuple[Place, int], tuple[Operation, dict[int, TensorSharding]]] = {}
+    cache: dict[tuple[TensorSharding, ...], TensorShardingPerValueAttr] = {}
+    for holder, sharding in changes:
+        op, place = holder.op, holder.place
+        if place is Place.RESULT and len(op.results) == 1:
+            attribute = cache.get((sharding,))
+            if attribute is None:
+                attribute = cache[(sharding,)] = TensorShardingPerValueAttr((sharding,))
+            op.attributes[SHARDING] = attribute
+        elif place is Place.PROPERTY:
+            op.properties[PROPERTY_OF[op.name]] = TensorShardingAttr(sharding)
+        else:
+            by_op.setdefault((place, id(op)), (op, {}))[1][holder.index] = sharding
+    for (place, _), (op, shardings) in by_op.items():
+        _write_many(place, op, shardings)
+
+
+def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorSharding]) -> None:
+    match place:
+        case Place.ARGUMENT:
+            count = len(op.regions[0].blocks[0].args)
+            op.properties["arg_attrs"] = _with_shardings(op.properties.get("arg_attrs"), count, shardings)
+        case Place.FUNCTION_RESULT:
+            count = max(len(cast(Any, op).function_type.outputs), 1 + max(shardings))
+            op.properties["res_attrs"] = _with_shardings(op.properties.get("res_attrs"), count, shardings)
+        case Place.INNER_ARGUMENT:
+            axes = manual_axes(op)
+            olds = _per_value(op.properties.get("in_shardings"))
+            new = list(_completed(op.operands, olds, shardings))
+            for index, inner in shardings.items():
+                outer = _at(olds, index)
+                new[index] = with_free_axes(outer, inner, axes) if outer and axes else inner
+            op.properties["in_shardings"] = TensorShardingPerValueAttr(tuple(new))
+        case Place.OUTER_RESULT:
+            olds = _per_value(op.properties.get("out_shardings"))
+            new = _completed(op.results, olds, shardings)
+            op.properties["out_shardings"] = TensorShardingPerValueAttr(tuple(new))
+        case _:
+            new = _completed(op.results, result_shardings(op), shardings)
+            op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(new))
+
+
+def result_shardings(op: Operation) -> tuple[TensorSharding, ...]:
+    """The shardings in the attribute `sdy.sharding` of `op`, () if it has none."""
+    return _per_value(op.attributes.get(SHARDING))
+
+
+def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorSharding | None, ...]:
+    """The shardings in `arg_attrs` or `res_attrs`."""
+    if attributes is None:
+        return ()
+    dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
+    return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in dictionaries)
+
+
+def manual_axes(op: Operation) -> tuple[str, ...]:
+    """The manual axes of a manual computation; () for another op."""
+    attribute = op.properties.get("manual_axes")
+    return cast("tuple[str, ...]", cast(Any, attribute).data) if attribute is not None else ()
+
+
+def _value(attribute: Attribute | None) -> TensorSharding | None:
+    return attribute.data if isinstance(attribute, TensorShardingAttr) else None
+
+
+def _per_value(attribute: Attribute | None) -> tuple[TensorSharding, ...]:
+    return attribute.data if isinstance(attribute, TensorShardingPerValueAttr) else ()
+
+
+def _at(
+    shardings: Sequence[TensorSharding] | Sequence[TensorSharding | None], index: int
+) -> TensorSharding | None:
+    return shardings[index] if index < len(shardings) else None
+
+
+def _completed(
+    values: Sequence[Any], olds: Sequence[TensorSharding], news: Mapping[int, TensorSharding]
+) -> list[TensorSharding]:
+    """A sharding for each value: the new one, the old one, or an open one."""
+    some = next(iter(news.values()))
+    result: list[TensorSharding] = []
+    for index, value in enumerate(values):
+        known = news.get(index) or _at(olds, index)
+        rank = value.type.get_num_dims() if hasattr(value.type, "get_num_dims") else 0
+        result.append(known or TensorSharding.fully_open(some.mesh, rank))
+    return result
+
+
+def _with_shardings(
+    attributes: Attribute | None, count: int, shardings: Mapping[int, TensorSharding]
+) -> ArrayAttr[DictionaryAttr]:
+    olds = cast("ArrayAttr[DictionaryAttr]", attributes).data if attributes is not None else ()
+    news: list[DictionaryAttr] = []
+    for index in range(count):
+        old = olds[index] if index < len(olds) else DictionaryAttr({})
+        if index in shardings:
+            entries = {**old.data, SHARDING: TensorShardingAttr(shardings[index])}
+            old = DictionaryAttr(dict(sorted(entries.items())))
+        news.append(old)
+    return ArrayAttr(news)

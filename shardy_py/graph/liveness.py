@@ -1,0 +1,124 @@
+"""Dead ops: those without effects whose results nobody uses, and those that only feed such ops.
+
+MLIR's greedy driver erases them on its way, so passes that C++ runs through it erase them too.
+
+Not here: what that means for propagation (`propagation/erasure.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.graph.flat import Liveness
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.walk import blocks_of, walk_pre_order
+
+_WITH_EFFECTS = frozenset(
+    {
+        *("all_gather", "all_reduce", "all_to_all", "async_done", "async_start", "collective_broadcast"),
+        *("collective_permute", "collective_reduce", "composite", "cross-replica-sum", "infeed", "outfeed"),
+        *("recv", "reduce_scatter", "rng", "send"),
+    }
+)
+"""StableHLO ops that have effects, or do not say that they have none."""
+
+_SDY_WITHOUT_EFFECTS = frozenset(
+    ["constant", "manual_computation", "named_computation", "propagation_barrier", "reshard", "return"]
+)
+
+
+def may_be_erased(op: Operation) -> bool:
+    """Whether nothing but the uses of its results keeps `op`."""
+    dialect, _, name = op.name.partition(".")
+    if dialect == "stablehlo":
+        if name == "custom_call":
+            effect = op.properties.get("has_side_effect")
+            return effect is None or not getattr(getattr(effect, "value", None), "data", True)
+        is_free = name not in _WITH_EFFECTS
+    else:
+        is_free = dialect == "chlo" or (dialect == "sdy" and name in _SDY_WITHOUT_EFFECTS)
+    if not is_free or op.name.endswith(".return"):
+        return False
+    return all(
+        may_be_erased(inner) or inner.name.endswith(".return")
+        for block in (blocks_of(op) if op.regions else ())
+        for inner in block.ops
+    )
+
+
+def is_dead(op: Operation) -> bool:
+    """Whether `op` can be erased now."""
+    return all(result.first_use is None for result in op.results) and may_be_erased(op)
+
+
+def dying_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
+    """The ops among `candidates` that are dead, and those that will be once these are erased; by identity.
+
+    In the order in which they can be erased.
+    """
+    dying: dict[int, Operation] = {id(op): op for op in candidates if is_dead(op)}
+    pending = list(dying.values())
+    while pending:
+        for op in walk_pre_order(pending.pop()):
+            for operand in op._operands:
+                maker = operand.owner
+                if (
+                    isinstance(maker, Operation)
+                    and id(maker) not in dying
+                    and all(_goes(use.operation, dying) for result in maker.results for use in result.uses)
+                    and may_be_erased(maker)
+                ):
+                    dying[id(maker)] = maker
+                    pending.append(maker)
+    return dying
+
+
+def _goes(user: Operation | None, dying: dict[int, Operation]) -> bool:
+    """Whether `user`, or an op that holds it, is dying."""
+    while user is not None:
+        if id(user) in dying:
+            return True
+        user = user.parent_op()
+    return False
+
+
+def liveness_of(
+    dying: Mapping[int, Operation], step_of: Mapping[int, int], step_ops: Sequence[Operation]
+) -> Liveness:
+    """The flat form of the dying ops: who uses what they use, and how often they are used themselves."""
+    liveness = Liveness()
+    numbers: dict[int, int] = {}
+    for identity, op in dying.items():
+        step = step_of[identity]
+        liveness.remaining_uses[step] = sum(result.uses.get_length() for result in op.results)
+        operands: list[tuple[int, int]] = []
+        for value in (value for inner in walk_pre_order(op) for value in inner._operands):
+            number = numbers.setdefault(id(value), len(numbers))
+            if number not in liveness.users:
+                liveness.users[number] = [_user_step(use.operation, step_of, dying) for use in value.uses]
+            operands.append((step_of.get(id(value.owner), -1) if id(value.owner) in dying else -1, number))
+        liveness.operands[step] = tuple(operands)
+    for step in {user for users in liveness.users.values() for user in users if user >= 0}:
+        tensors = [value for value in step_ops[step]._operands if not _is_scalar(value)]
+        liveness.reads[step] = tuple(numbers[id(v)] for v in tensors if id(v) in numbers)
+        if any(id(value) not in numbers and value.has_more_than_one_use() for value in tensors):
+            liveness.shared_elsewhere.add(step)
+    return liveness
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    tensor = tensor_type(value._type)
+    return tensor is not None and not tensor.shape
+
+
+def _user_step(user: Operation, step_of: Mapping[int, int], dying: Mapping[int, Operation]) -> int:
+    """The step that stands for a use: of the dying op around it, if any; else the user's own, or -1."""
+    outer: Operation | None = user
+    while outer is not None:
+        if id(outer) in dying:
+            return step_of[id(outer)]
+        outer = outer.parent_op()
+    return step_of.get(id(user), -1)

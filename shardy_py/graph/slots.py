@@ -1,0 +1,148 @@
+"""Which slot each value of a module shares, and where that slot's sharding is kept.
+
+Most values have a slot of their own. The targets of a data-flow edge share the edge's; without an edge,
+block arguments share the slot of the owner. Block arguments that no edge can reach, as in the body of a
+reduce, have `UNSHARDABLE`.
+
+Not here: steps (`build.py`), reading and writing the places (`holders.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_owner, edge_targets
+from shardy_py.graph.flat import UNSHARDABLE
+from shardy_py.graph.holders import PROPERTY_OF, SHARDING, Holder, Place, manual_axes, read, result_shardings
+from shardy_py.graph.plain import tensor_type
+from shardy_py.sharding import TensorSharding
+
+
+class Slots:
+    """The slots of one module, filled op by op in program order.
+
+    values: by slot, the value that it stands for; None for function results.
+    holders: by slot, where its sharding is kept; None for slot 0.
+    shardings, ranks: by slot.
+    of: the slot by the identity of a value.
+    siblings: by slot, the slots of the other results of its op, when it has several.
+    aliases: values that share the slot of an owner that has no edge.
+    function_results: by the identity of a function, the slots of its results.
+    """
+
+    def __init__(self) -> None:
+        """Start with `UNSHARDABLE` alone."""
+        self.values: list[SSAValue | None] = [None]
+        self.holders: list[Holder | None] = [None]
+        self.shardings: list[TensorSharding | None] = [None]
+        self.ranks: list[int] = [0]
+        self.of: dict[int, int] = {}
+        self.siblings: dict[int, tuple[int, ...]] = {}
+        self.aliases: list[SSAValue] = []
+        self.function_results: dict[int, tuple[int, ...]] = {}
+        self._ranks: dict[int, int] = {}
+
+    def get(self, value: SSAValue) -> int:
+        """The slot of `value`."""
+        return self.of.get(id(value), UNSHARDABLE)
+
+    def add(self, op: Operation) -> None:
+        """Make slots for what `op` defines: results, and the arguments of its regions."""
+        results = op.results
+        if op.regions:
+            if op.name == "func.func":
+                self._add_function(op)
+                return
+            if op.name == "stablehlo.async_start":
+                for argument, operand in zip(op.regions[0].blocks[0].args, op._operands, strict=True):
+                    self.of[id(argument)] = self.get(operand)
+        if op.name in DATA_FLOW:
+            self._add_owners(op)
+        elif len(results) == 1:
+            # By far the most frequent case.
+            result = results[0]
+            if op.name in PROPERTY_OF:
+                if op.name != EDGE_NAME or id(result) not in self.of:
+                    self._new(result, Holder(Place.PROPERTY, op))
+                return
+            self.of[id(result)] = len(self.values)
+            self.values.append(result)
+            self.holders.append(Holder(Place.RESULT, op))
+            given = op.attributes.get(SHARDING)
+            shardings = result_shardings(op) if given is not None else ()
+            self.shardings.append(shardings[0] if shardings else None)
+            self.ranks.append(self.rank(result._type))
+        elif results:
+            slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
+            self._relate(slots)
+
+    def rank(self, type_: Attribute) -> int:
+        """The rank of a type, 0 for what is no ranked tensor."""
+        rank = self._ranks.get(id(type_))
+        if rank is None:
+            tensor = tensor_type(type_)
+            rank = self._ranks[id(type_)] = 0 if tensor is None else tensor.rank
+        return rank
+
+    def _new(self, value: SSAValue | None, holder: Holder, type_: Attribute | None = None) -> int:
+        slot = len(self.values)
+        if value is not None:
+            self.of[id(value)] = slot
+            type_ = value._type
+        self.values.append(value)
+        self.holders.append(holder)
+        self.shardings.append(read(holder))
+        self.ranks.append(self.rank(type_) if type_ is not None else 0)
+        return slot
+
+    def _add_function(self, op: Operation) -> None:
+        if op.regions[0].blocks:
+            for index, argument in enumerate(op.regions[0].blocks[0].args):
+                self._new(argument, Holder(Place.ARGUMENT, op, index))
+        attributes = op.properties.get("res_attrs")
+        types = _output_types(op)
+        if attributes is not None:
+            assert len(cast("ArrayAttr[DictionaryAttr]", attributes).data) == len(types)
+        self.function_results[id(op)] = tuple(
+            self._new(None, Holder(Place.FUNCTION_RESULT, op, index), type_)
+            for index, type_ in enumerate(types)
+        )
+
+    def _add_owners(self, op: Operation) -> None:
+        """One slot for each edge of `op`, or for its owner when there is no edge."""
+        in_place, out_place = _OWNER_PLACES.get(op.name, (Place.RESULT, Place.RESULT))
+        for place, owners in ((in_place, argument_owners(op)), (out_place, op.results)):
+            ownerless: list[int] = []
+            for index, owner in enumerate(owners):
+                edge = edge_of_owner(owner)
+                if edge is not None:
+                    slot = self._new(edge.results[0], Holder(Place.PROPERTY, edge))
+                else:
+                    slot = self._new(owner, Holder(place, op, index))
+                    ownerless.append(slot)
+                for target in edge_targets(owner):
+                    self.of[id(target)] = slot
+                    if edge is None and target is not owner:
+                        self.aliases.append(target)
+            if place is Place.RESULT or not manual_axes(op):
+                self._relate(ownerless)
+
+    def _relate(self, slots: list[int]) -> None:
+        if len(slots) > 1:
+            for slot in slots:
+                self.siblings[slot] = tuple(other for other in slots if other != slot)
+
+
+_OWNER_PLACES = {
+    "sdy.manual_computation": (Place.INNER_ARGUMENT, Place.OUTER_RESULT),
+    "sdy.named_computation": (Place.INNER_ARGUMENT, Place.OUTER_RESULT),
+}
+
+
+def _output_types(function: Operation) -> tuple[Attribute, ...]:
+    type_ = function.properties["function_type"]
+    return tuple(getattr(type_, "outputs").data)  # noqa: B009 (typed as Attribute)

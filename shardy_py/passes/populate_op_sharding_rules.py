@@ -1,0 +1,36 @@
+"""`sdy-populate-op-sharding-rules`: writes the sharding rule of every op as an attribute.
+
+before: %0 = stablehlo.negate %arg0 : tensor<8xf32>
+after:  %0 = stablehlo.negate %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.record import record_of
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.passes.propagating import rule_attribute, rule_deriver
+
+
+@dataclass(frozen=True)
+class PopulateOpShardingRulesPass(ModulePass):
+    """For debugging: propagation derives the same rules as it goes."""
+
+    name = "sdy-populate-op-sharding-rules"
+    conservative_propagation: bool = False
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rule_of = rule_deriver(conservative=self.conservative_propagation)
+        for inner in walk_pre_order(op, include_root=False):
+            if RULE not in inner.attributes:
+                rule = rule_of(record_of(inner))
+                if rule is not None:
+                    inner.attributes[RULE] = rule_attribute(rule)

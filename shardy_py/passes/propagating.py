@@ -1,0 +1,87 @@
+"""What the propagation passes share: from a module to its flat form, through propagation, and back.
+
+Not here: the passes themselves, one file each; propagation on plain data (`propagation/propagate.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
+from shardy_py.graph.build import Program, build_program
+from shardy_py.graph.groups import synchronize_groups
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ops import OpRecord
+from shardy_py.propagation.fixpoint import Event
+from shardy_py.propagation.propagate import PropagationOptions, propagate
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import ShardingRule
+
+_RULES: dict[tuple[int, bool], ShardingRule | None] = {}
+_RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = {}
+
+
+def rule_deriver(*, conservative: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
+    """A function that derives the rule of a record, once for each (`record_of` keeps records alive)."""
+
+    def rule_of(record: OpRecord) -> ShardingRule | None:
+        key = (id(record), conservative)
+        if key not in _RULES:
+            _RULES[key] = derive_rule(record, conservative=conservative)
+        return _RULES[key]
+
+    return rule_of
+
+
+def rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
+    """The attribute that holds `rule`, one for each rule object."""
+    known = _RULE_ATTRIBUTES.get(id(rule))
+    if known is None:
+        known = _RULE_ATTRIBUTES[id(rule)] = (rule, OpShardingRuleAttr(rule))
+    return known[1]
+
+
+def propagate_module(
+    module: ModuleOp,
+    options: PropagationOptions,
+    *,
+    keep_sharding_rules: bool = False,
+    log: list[Event] | None = None,
+) -> Program:
+    """Propagate through `module` in place; the flat form, with the shardings as they were, is for reports."""
+    synchronize_groups(module)
+    program = build_program(module, rule_deriver(conservative=options.is_conservative))
+    propagator = propagate(program.flat, program.meshes, options, log=log)
+    values = propagator.interner.values
+    program.write([values[number] for number in propagator.shardings])
+    if keep_sharding_rules:
+        write_rules(program)
+    else:
+        remove_rules(module)
+    return program
+
+
+def write_rules(program: Program) -> None:
+    """Write the rule of each op that takes part on it, unless it has one."""
+    kinds = program.flat.kinds
+    attributes = [
+        None if kind.rule is None or kind.is_edge or kind.is_barrier else rule_attribute(kind.rule)
+        for kind in kinds
+    ]
+    for op, kind in zip(program.step_ops, program.flat.step_kinds, strict=True):
+        attribute = attributes[kind]
+        if attribute is not None:
+            op.attributes.setdefault(RULE, attribute)
+
+
+def remove_rules(module: ModuleOp) -> None:
+    """Remove the rules from all ops, but those the user wrote."""
+    for op in walk_pre_order(module):
+        if op.attributes and RULE in op.attributes:
+            attribute = op.attributes[RULE]
+            if not (isinstance(attribute, OpShardingRuleAttr) and attribute.data.is_custom):
+                del op.attributes[RULE]
