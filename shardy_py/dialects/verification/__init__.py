@@ -1,0 +1,32 @@
+"""Verification of modules: each fault a diagnostic with MLIR's message and the place of its op.
+
+`rules.py` lists the verifiers, which stand in their dialects; `driver.py` and `walk.py` run them. What a text
+cannot even say is reported by the reader (`text/`).
+
+>>> from shardy_py.dialects import parse_module
+>>> str(find_faults(parse_module("func.func @f(%a: f32) -> i32 { return %a : f32 }"))[0])
+"-:1:32: error: type of return operand 0 ('f32') doesn't match function result type ('i32') in function @f"
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.dialects.verification.driver import Verifier
+from shardy_py.dialects.verification.faults import Fault, Faults, Note
+from shardy_py.dialects.verification.rules import rules
+from shardy_py.errors import Diagnostic, ShardyError
+
+__all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module"]
+
+
+def find_faults(module: ModuleOp, *, every: bool = False) -> tuple[Diagnostic, ...]:
+    """The faults of a module: of each function the first (or every) one; none if all is well."""
+    return Verifier(rules(), every=every).verify(module)
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Raises a `ShardyError` with the first fault of each function, as MLIR reports them."""
+    found = find_faults(module)
+    if found:
+        raise ShardyError(*found)

@@ -1,0 +1,244 @@
+"""What an op's IRDL definition says: how many operands, results, regions, which properties, which types.
+
+xDSL checks the same, in some hundred microseconds an op and with other messages; here each definition is compiled
+once into counts and constraints. Not here: what a dialect's verifier adds; what stands around an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    BaseAttr,
+    ConstraintContext,
+    MessageConstraint,
+    OptionalDef,
+    OptPropertyDef,
+    VariadicDef,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.text.attribute_writer import attribute_text
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One operand, result or region of a definition."""
+
+    name: str
+    is_variadic: bool
+    is_optional: bool
+    constraint: AttrConstraint | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """All operands, results or regions of a definition.
+
+    segments: the property that says how many values each part has; None where counts tell.
+    """
+
+    parts: tuple[_Part, ...]
+    segments: str | None = None
+
+    @property
+    def minimum(self) -> int:
+        return sum(not part.is_variadic for part in self.parts)
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.minimum == len(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    operands: _Side
+    results: _Side
+    regions: _Side
+    properties: tuple[tuple[str, bool, AttrConstraint | None], ...]
+
+
+def check_declared(op: Operation) -> Faults:
+    """Counts of operands, results and regions; properties required; constraints of properties and types.
+
+    In MLIR's order: what a fault makes meaningless is not looked at.
+    """
+    definition = _definition_of(type(op))
+    if definition is None:
+        return
+    counts = (
+        *_count_faults(definition.regions, len(op.regions), "region", found_is_said=False),
+        *_count_faults(definition.results, len(op.results), "result", found_is_said=False),
+        *_count_faults(definition.operands, len(op.operands), "operand", found_is_said=True),
+        *_segment_faults(definition.operands, op, len(op.operands), "operand"),
+        *_segment_faults(definition.results, op, len(op.results), "result"),
+    )
+    yield from counts
+    if counts:
+        return
+    context = ConstraintContext()
+    yield from _property_faults(definition, op, context)
+    yield from _type_faults(
+        definition.operands, op, [value.type for value in op.operands], "operand", context
+    )
+    yield from _type_faults(definition.results, op, [value.type for value in op.results], "result", context)
+
+
+def _count_faults(side: _Side, count: int, what: str, *, found_is_said: bool) -> Faults:
+    minimum = side.minimum
+    found = f", but found {count}" if found_is_said else ""
+    if side.is_fixed and count != minimum:
+        if minimum == 0:
+            yield Fault(f"requires zero {what}s")
+        elif minimum == 1:
+            yield Fault(f"requires {'a single' if what == 'operand' else 'one'} {what}")
+        else:
+            yield Fault(f"expected {minimum} {what}s{found}")
+    elif count < minimum:
+        yield Fault(f"expected {minimum} or more {what}s{found}")
+
+
+def _segment_faults(side: _Side, op: Operation, count: int, what: str) -> Faults:
+    if side.segments is None:
+        return
+    sizes = segment_sizes(op, side.segments)
+    if sizes is None:
+        yield Fault(f"requires attribute '{side.segments}'")
+    elif any(size < 0 for size in sizes):
+        yield Fault(f"'{side.segments}' attribute cannot have negative elements")
+    elif sum(sizes) != count:
+        yield Fault(
+            f"{what} count ({count}) does not match with the total size ({sum(sizes)}) specified in attribute "
+            f"'{side.segments}'"
+        )
+    elif len(sizes) != len(side.parts):
+        yield Fault(
+            f"'{side.segments}' attribute for specifying {what} segments must have {len(side.parts)} elements, but "
+            f"got {len(sizes)}"
+        )
+
+
+def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
+    """The sizes that a segments property gives, None if it is absent or of another kind."""
+    found: Any = op.properties.get(name) or op.attributes.get(name)
+    return tuple(found.get_values()) if isinstance(found, DenseArrayBase) else None
+
+
+def _property_faults(definition: _Definition, op: Operation, context: ConstraintContext) -> Faults:
+    for name, is_optional, constraint in definition.properties:
+        found = op.properties.get(name)
+        if found is None:
+            if not is_optional:
+                yield Fault(f"requires attribute '{name}'")
+        elif constraint is not None and (reason := _broken(constraint, found, context)) is not None:
+            yield Fault(f"attribute '{name}' failed to satisfy constraint: {reason}")
+
+
+def _type_faults(
+    side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: ConstraintContext
+) -> Faults:
+    if all(part.constraint is None for part in side.parts):
+        return
+
+    for index, (part, type_) in enumerate(zip(_spread(side, op, len(types)), types, strict=False)):
+        if part.constraint is not None and (reason := _broken(part.constraint, type_, context)) is not None:
+            kind = f"variadic of {reason}" if part.is_variadic else reason
+            yield Fault(f"{what} #{index} must be {kind}, but got '{attribute_text(type_)}'")
+
+
+def _spread(side: _Side, op: Operation, count: int) -> list[_Part]:
+    """For each value the part it belongs to."""
+    if side.segments is not None:
+        sizes = segment_sizes(op, side.segments) or ()
+    else:
+        variadic = len(side.parts) - side.minimum
+        each = (count - side.minimum) // variadic if variadic else 0
+        sizes = [each if part.is_variadic else 1 for part in side.parts]
+    return [part for part, size in zip(side.parts, sizes, strict=False) for _ in range(size)]
+
+
+def _broken(constraint: AttrConstraint, attribute: Attribute, context: ConstraintContext) -> str | None:
+    """Why `attribute` does not satisfy `constraint`; None if it does."""
+    try:
+        constraint.verify(attribute, context)
+    except VerifyException as error:
+        return _described(constraint) or str(error).partition("\n")[0]
+    return None
+
+
+def _described(constraint: AttrConstraint) -> str | None:
+    """What MLIR calls the attributes that satisfy a constraint."""
+    if isinstance(constraint, BaseAttr):
+        return _DESCRIPTIONS.get(constraint.attr)
+    if isinstance(constraint, MessageConstraint):
+        return _MESSAGES.get(constraint.message)
+    return None
+
+
+_MESSAGES = {"Expected SymbolRefAttr with no nested symbols.": "flat symbol reference attribute"}
+_DESCRIPTIONS: dict[Any, str] = {
+    ArrayAttr: "array attribute",
+    DenseArrayBase: "i64 dense array attribute",
+    DictionaryAttr: "dictionary of named attribute values",
+    FunctionType: "type attribute of function type",
+    IntegerAttr: "64-bit signless integer attribute",
+    StringAttr: "string attribute",
+    SymbolRefAttr: "symbol reference attribute",
+}
+
+
+@cache
+def _definition_of(op_class: Any) -> _Definition | None:
+    read = getattr(op_class, "get_irdl_definition", None)
+    if read is None:
+        return None
+    found = read()
+    options = {type(option): option for option in found.options}
+    return _Definition(
+        operands=_side(found.operands, options.get(AttrSizedOperandSegments)),
+        results=_side(found.results, options.get(AttrSizedResultSegments)),
+        regions=_side(found.regions, None),
+        properties=tuple(
+            (name, isinstance(part, OptPropertyDef) or part.default_value is not None, _constraint(part))
+            for name, part in found.properties.items()
+        ),
+    )
+
+
+def _side(parts: Sequence[tuple[str, Any]], option: Any) -> _Side:
+    return _Side(
+        tuple(
+            _Part(name, isinstance(part, VariadicDef), isinstance(part, OptionalDef), _constraint(part))
+            for name, part in parts
+        ),
+        option.attribute_name if option is not None else None,
+    )
+
+
+def _constraint(part: Any) -> AttrConstraint | None:
+    """The constraint on an attribute or on the type of a value; None if anything goes."""
+    constraint: Any = getattr(part, "constr", None)
+    for name in ("constraint", "constr"):  # a range of types of a given length holds a range of one type
+        if not isinstance(constraint, AttrConstraint):
+            constraint = getattr(constraint, name, None)
+    if not isinstance(constraint, AttrConstraint) or isinstance(constraint, AnyAttr):
+        return None
+    return constraint  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,191 @@
+"""The order in which a module is verified, and what is reported of it: as in MLIR.
+
+An isolated op (module, function, manual computation) is verified with all it holds, then the isolated ops in it,
+then what refers to symbols, at the end of the module. A fault ends the isolated op that holds it: what would be
+reported behind it is often its consequence. `every=True` goes on instead.
+
+Not here: the walk over the ops of an isolated op (`walk.py`); the verifiers (`rules.py` lists them).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
+
+from shardy_py.dialects.verification.declared import check_declared
+from shardy_py.dialects.verification.faults import Check, Fault, Faults, diagnostic, name_of
+from shardy_py.dialects.verification.scope import Scope
+from shardy_py.dialects.verification.walk import Kind, Walk
+from shardy_py.errors import Diagnostic
+
+PlacedCheck = Callable[[Any, Scope], Faults]
+"""A verifier of an op in its place."""
+AttributeCheck = Callable[[Operation, str, Attribute, Scope], Faults]
+"""A verifier of a discardable attribute on an op."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All verifiers, by name of op; `attributes` by name of dialect.
+
+    checks: what class, types, properties and attributes say; remembered by signature.
+    structure: regions and parents; run where the walk meets the op.
+    uses: symbols and defining ops; run at the end of the module, when its ops are known to be sound.
+    """
+
+    checks: Mapping[str, Check]
+    structure: Mapping[str, PlacedCheck]
+    uses: Mapping[str, PlacedCheck]
+    attributes: Mapping[str, AttributeCheck]
+    module: PlacedCheck
+
+
+_KEPT_SIGNATURES = 20_000
+_sound: dict[tuple[Any, ...], list[Any]] = {}
+"""Signatures without faults; the values keep alive what the keys' identities stand for."""
+
+
+class Verifier:
+    """One run over one module."""
+
+    def __init__(self, rules: Rules, *, every: bool = False) -> None:
+        self.rules = rules
+        self.every = every
+        self.found: list[Diagnostic] = []
+        self.users: list[tuple[Operation, Scope]] = []
+        self._kinds: dict[Any, Kind] = {}
+
+    def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
+        """All faults to report."""
+        self.isolated(module, Scope(module))
+        return tuple(self.found)
+
+    def isolated(self, op: Operation, scope: Scope) -> bool:
+        """Verifies an op that sees no values from above, with all it holds; False if there is a fault."""
+        before = len(self.found)
+        kind = self.kind_of(op)
+        if not (self.signature(op, scope) and self.placed(op, kind, scope)):
+            return False
+        walk = Walk(self, op)
+        inner = scope.inside(op)
+        users = self.users
+        if isinstance(op, ModuleOp):
+            self.users = []
+        for region in op.regions:
+            if not walk.region(region, inner, kind, is_outermost=True):
+                return False
+        for child, place in walk.isolated:
+            self.isolated(child, place)
+        if (self.every or len(self.found) == before) and isinstance(op, ModuleOp):
+            self.report(self.rules.module(op, inner), op)
+            if self.every or len(self.found) == before:
+                self.report(self._use_faults(op), op)
+        if isinstance(op, ModuleOp):
+            self.users = users
+        if self.every or len(self.found) == before:
+            self.report(walk.late, op)
+        return self.every or len(self.found) == before
+
+    def report(self, faults: Iterable[Fault], op: Operation) -> bool:
+        """Notes the first fault of `op` (or every one); False if that ends the isolated op."""
+        for fault in faults:
+            self.found.append(diagnostic(fault, op))
+            if not (self.every or fault.is_followed):
+                return False
+        return True
+
+    def kind_of(self, op: Operation) -> Kind:
+        """What the walk needs to know of the class of `op`."""
+        op_class: Any = type(op)
+        found = self._kinds.get(op_class)
+        if found is None:
+            name = name_of(op)
+            found = self._kinds[op_class] = Kind(
+                is_terminator=op_class.has_trait(IsTerminator),
+                is_isolated=op_class.has_trait(IsolatedFromAbove),
+                needs_terminator=not (
+                    issubclass(op_class, UnregisteredOp) or op_class.has_trait(NoTerminator)
+                ),
+                has_structure=name in self.rules.structure,
+                has_uses=name in self.rules.uses,
+            )
+        return found
+
+    def signature(self, op: Operation, scope: Scope) -> bool:
+        """Checks what the signature of `op` says, in its scope."""
+        return self.report(self._attribute_faults(op, scope), op) and self.report(self._op_faults(op), op)
+
+    def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
+        """Checks what depends on the place of `op` and on its regions."""
+        if kind.has_uses:
+            self.users.append((op, scope))
+        if kind.is_terminator and op._next_op is not None:
+            return self.report((Fault("must be the last operation in the parent block"),), op)
+        return not kind.has_structure or self.report(self.rules.structure[op.name](op, scope), op)
+
+    def _attribute_faults(self, op: Operation, scope: Scope) -> Faults:
+        for name, attribute in op.attributes.items():
+            check = self.rules.attributes.get(name.partition(".")[0])
+            if check is not None:
+                yield from check(op, name, attribute, scope)
+
+    def _op_faults(self, op: Operation) -> Faults:
+        if isinstance(op, UnregisteredOp):
+            return
+        held = [
+            *(v._type for v in op._operands),
+            None,
+            *(r._type for r in op.results),
+            *op.properties.values(),
+        ]
+        key = (type(op), len(op.regions), *map(id, held), *op.properties)
+        if key in _sound:
+            return
+        is_sound = True
+        for fault in self._signature_faults(op):
+            is_sound = False
+            yield fault
+        if is_sound:
+            if len(_sound) >= _KEPT_SIGNATURES:
+                _sound.clear()
+            _sound[key] = held
+
+    def _signature_faults(self, op: Operation) -> Faults:
+        is_declared = True
+        for fault in check_declared(op):
+            is_declared = False
+            yield fault
+        check = self.rules.checks.get(op.name)
+        if is_declared and check is not None:
+            yield from check(op)
+
+    def _use_faults(self, module: ModuleOp) -> Faults:
+        """The faults of the module's users of symbols, in the order in which MLIR looks at them."""
+        found = {
+            id(op): faults for op, scope in self.users if (faults := [*self.rules.uses[op.name](op, scope)])
+        }
+        if found:
+            for op in _region_by_region(module):
+                for fault in found.get(id(op), ()):
+                    yield fault if fault.op else _blaming(fault, op)
+
+
+def _blaming(fault: Fault, op: Operation) -> Fault:
+    return Fault(fault.message, fault.is_plain, fault.notes, op, fault.is_followed)
+
+
+def _region_by_region(module: ModuleOp) -> Iterator[Operation]:
+    """The ops of a region, then those of the regions in it, the last one first."""
+    regions = [module.body]
+    while regions:
+        for block in regions.pop().blocks:
+            for op in block.ops:
+                yield op
+                if not isinstance(op, ModuleOp):
+                    regions.extend(op.regions)

@@ -1,0 +1,74 @@
+"""What an op may refer to from where it stands: meshes of its module, axes that are manual there.
+
+A `Scope` belongs to the ops of a module that stand within the same manual computations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.sdy.ops import ManualComputationOp, MeshOp
+from shardy_py.sharding import Mesh, TensorSharding
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The place of an op.
+
+    module: the nearest module around it.
+    manual_axes: the manual computation that has bound each axis, the innermost where several have.
+    memory: what has been verified in scopes with equal axes, for the driver.
+    """
+
+    module: ModuleOp
+    manual_axes: Mapping[str, ManualComputationOp] = field(default_factory=dict[str, ManualComputationOp])
+    memory: dict[tuple[str, ...], dict[object, object]] = field(
+        default_factory=dict[tuple[str, ...], dict[object, object]]
+    )
+
+    @cached_property
+    def meshes(self) -> dict[str, Mesh]:
+        """The meshes of the module by name, the first where a name is taken twice."""
+        found: dict[str, Mesh] = {}
+        for op in self.module.body.ops:
+            if isinstance(op, MeshOp):
+                found.setdefault(op.sym_name.data, op.mesh.data)
+        return found
+
+    @cached_property
+    def symbols(self) -> dict[str, Operation]:
+        """The symbols of the module by name, the first where a name is taken twice."""
+        found: dict[str, Operation] = {}
+        for op in self.module.body.ops:
+            if (name := symbol_name(op)) is not None:
+                found.setdefault(name, op)
+        return found
+
+    def mesh(self, sharding: TensorSharding) -> Mesh | None:
+        """The mesh that a sharding refers to or holds; None if there is none of its name."""
+        return self.meshes.get(sharding.mesh) if isinstance(sharding.mesh, str) else sharding.mesh
+
+    def inside(self, op: Operation) -> Scope:
+        """The scope of what stands in the regions of `op`."""
+        if isinstance(op, ModuleOp):
+            return Scope(op)
+        if isinstance(op, ManualComputationOp):
+            axes = {**self.manual_axes, **{name: op for name in op.manual_axes.data}}
+            return replace(self, manual_axes=axes)
+        return self
+
+    @cached_property
+    def known(self) -> dict[object, object]:
+        """What has been verified already at places like this one."""
+        return self.memory.setdefault(tuple(self.manual_axes), {})
+
+
+def symbol_name(op: Operation) -> str | None:
+    """The name that an op defines in its symbol table, None if it defines none."""
+    name: Attribute | None = op.properties.get("sym_name") or op.attributes.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else None

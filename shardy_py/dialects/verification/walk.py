@@ -1,0 +1,149 @@
+"""The walk over the ops of one isolated op: every op once, most of them at the price of one look-up.
+
+What an op's class, types, properties and attributes say is checked once a signature: the identities of all of
+them. Not here: what is checked, and what a fault leads to (`driver.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.ir import Block, Operation, Region
+
+from shardy_py.dialects.verification.dominance import operand_faults
+from shardy_py.dialects.verification.faults import Fault
+from shardy_py.dialects.verification.op_text import operation_text
+from shardy_py.dialects.verification.scope import Scope
+
+if TYPE_CHECKING:
+    from shardy_py.dialects.verification.driver import Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the walk needs to know of a class of ops.
+
+    needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
+    has_structure, has_uses: whether there is a verifier that must look at every such op.
+    """
+
+    is_terminator: bool
+    is_isolated: bool
+    needs_terminator: bool
+    has_structure: bool
+    has_uses: bool
+    is_plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_plain", not (self.is_terminator or self.has_structure or self.has_uses))
+
+
+class Walk:
+    """The walk over one isolated op.
+
+    defined: the identities of the values in scope.
+    isolated: the isolated ops met, to be verified when the walk is over.
+    late: what breaks dominance, to be reported when all else is sound.
+    """
+
+    def __init__(self, verifier: Verifier, root: Operation) -> None:
+        self.verifier = verifier
+        self.root = root
+        self.defined: set[int] = set()
+        self.isolated: list[tuple[Operation, Scope]] = []
+        self.late: list[Fault] = []
+
+    def region(self, region: Region, scope: Scope, parent: Kind, *, is_outermost: bool = False) -> bool:
+        """Verifies the ops of a region of an op of kind `parent`; False ends the walk."""
+        block = region._first_block
+        if block is None:
+            return True
+        mine: list[int] = []
+        if block._next_block is not None or not parent.needs_terminator:
+            self._define_all(region, mine)
+        while block is not None:
+            for argument in block._args:
+                mine.append(id(argument))
+                self.defined.add(id(argument))
+            if not self._ops(block, scope, mine):
+                return False
+            if parent.needs_terminator and not self._terminator(block):
+                return False
+            block = block._next_block
+        if not is_outermost:
+            self.defined.difference_update(mine)
+        return True
+
+    def _define_all(self, region: Region, mine: list[int]) -> None:
+        """Makes all values of a region known at once: order across blocks, and in graphs, is not looked at."""
+        for block in region.blocks:
+            mine += map(id, block.args)
+            for op in block.ops:
+                mine += map(id, op.results)
+        self.defined.update(mine)
+
+    def _terminator(self, block: Block) -> bool:
+        last = block._last_op
+        holder = block.parent_op()
+        if last is None:
+            if holder is None:
+                return True
+            fault = Fault("empty block: expect at least a terminator", is_plain=True)
+            return self.verifier.report((fault,), holder)
+        if isinstance(last, UnregisteredOp) or self.verifier.kind_of(last).is_terminator:
+            return True
+        text = operation_text(last)
+        return self.verifier.report((Fault(f"block with no terminator, has {text}", is_plain=True),), last)
+
+    def _ops(self, block: Block, scope: Scope, mine: list[int]) -> bool:
+        known: dict[Any, Any] = scope.known
+        defined = self.defined
+        op = block._first_op
+        while op is not None:
+            fields = op.__dict__
+            key: list[Any] = [op.__class__]
+            for value in fields["_operands"]:
+                key.append(id(value._type))
+                if id(value) not in defined:
+                    self.late += operand_faults(op, value, self.root)
+            key.append(None)
+            for value in fields["results"]:
+                key.append(id(value._type))
+                number = id(value)
+                defined.add(number)
+                mine.append(number)
+            if held := fields["properties"]:
+                key += held
+                key += map(id, held.values())
+            if held := fields["attributes"]:
+                key.append(None)
+                key += held
+                key += map(id, held.values())
+            signature = tuple(key)
+            kind = known.get(signature)
+            if kind is None:
+                kind = self.verifier.kind_of(op)
+                if kind.is_isolated and op.regions:
+                    pass
+                elif not self.verifier.signature(op, scope):
+                    return False
+                else:
+                    known[signature] = kind
+            if fields["regions"] or not kind.is_plain:
+                if not self._special(op, kind, scope):
+                    return False
+            op = op._next_op
+        return True
+
+    def _special(self, op: Operation, kind: Kind, scope: Scope) -> bool:
+        """What an op with regions, or with a verifier that looks at every such op, asks for."""
+        if kind.is_isolated and op.regions:
+            self.isolated.append((op, scope))
+            return True
+        if not self.verifier.placed(op, kind, scope):
+            return False
+        inner = scope.inside(op) if op.regions else scope
+        return all(self.region(region, inner, kind) for region in op.regions)
