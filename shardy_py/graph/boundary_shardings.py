@@ -1,0 +1,74 @@
+"""Shardings where values enter and leave: of functions, of calls, of regions; changed together with their types.
+
+Not here: all shardings of a module (`sharding_walk.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
+from shardy_py.graph.holders import (
+    SHARDING,
+    Holder,
+    Place,
+    attribute_list_shardings,
+    manual_axes,
+    result_shardings,
+    write_all,
+)
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+
+Change = Callable[[TensorSharding, Attribute], TensorSharding]
+"""The new sharding of a value, from its old one and its type."""
+
+
+def transform_function(function: FuncOp, change: Change) -> None:
+    """Change the shardings of arguments and results of `function` that have one."""
+    write_all(
+        (*_changes(function, change, Place.ARGUMENT), *_changes(function, change, Place.FUNCTION_RESULT))
+    )
+
+
+def _changes(function: FuncOp, change: Change, place: Place) -> Iterator[tuple[Holder, TensorSharding]]:
+    is_argument = place is Place.ARGUMENT
+    attributes = function.arg_attrs if is_argument else function.res_attrs
+    type_ = function.function_type
+    types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
+    shardings = attribute_list_shardings(attributes)
+    for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
+        if sharding is not None and (new := change(sharding, value_type)) != sharding:
+            yield Holder(place, function, index), new
+
+
+def transform_results(op: Operation, change: Change) -> None:
+    """Change the shardings in the attribute of `op`, one a result."""
+    shardings = result_shardings(op)
+    if shardings:
+        types = [result.type for result in op.results]
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(_changed(shardings, types, change))
+
+
+def transform_window(op: Operation, change: Change) -> None:
+    """Change the shardings of the block arguments, seen from inside, and of the results of a region op."""
+    axes = manual_axes(op)
+    for name, values in (("in_shardings", op.regions[0].blocks[0].args), ("out_shardings", op.results)):
+        outer = cast("tuple[TensorSharding, ...]", cast(Any, op.properties[name]).data)
+        types = [value.type for value in values]
+        if name == "out_shardings" or not axes:
+            new = _changed(outer, types, change)
+        else:
+            inner = _changed([without_manual_axes(s, axes) for s in outer], types, change)
+            new = tuple(with_free_axes(o, i, axes) for o, i in zip(outer, inner, strict=True))
+        op.properties[name] = TensorShardingPerValueAttr(new)
+
+
+def _changed(
+    shardings: Sequence[TensorSharding], types: Sequence[Attribute], change: Change
+) -> tuple[TensorSharding, ...]:
+    return tuple(change(s, t) for s, t in zip(shardings, types, strict=True))

@@ -1,0 +1,57 @@
+"""What becomes of shardings where a program ends and its user begins: closed, even, made of whole axes.
+
+Users hand in and take out tensors without padding, and many of them cannot spell sub-axes, so the shardings
+of function arguments and results are cut to what they can take. Not here: which values these are (`passes/`).
+
+>>> from shardy_py.sharding import MeshAxis
+>>> mesh = Mesh((MeshAxis("x", 4),))
+>>> str(evenly_divided(TensorSharding("mesh", (DimensionSharding((AxisRef("x"),), True),)), (6,), mesh))
+'<@mesh, [{"x":(1)2}]>'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+from math import gcd
+
+from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, SubAxis, TensorSharding
+from shardy_py.sharding.axis_lists import total_size
+
+
+def closed_like(sharding: TensorSharding) -> TensorSharding:
+    """The same axes and priorities with every dimension closed and nothing explicitly replicated."""
+    dimensions = tuple(d if d.is_closed else replace(d, is_closed=True) for d in sharding.dimensions)
+    return replace(sharding, dimensions=dimensions, replicated_axes=())
+
+
+def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> TensorSharding:
+    """Each dimension cut to the largest prefix of its axes that divides it, the last axis possibly in part."""
+    dimensions = tuple(_divided(d, size, mesh) for d, size in zip(sharding.dimensions, shape, strict=True))
+    return sharding if dimensions == sharding.dimensions else replace(sharding, dimensions=dimensions)
+
+
+def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
+    """Each open dimension cut before its first sub-axis."""
+    dimensions = tuple(
+        d if d.is_closed else replace(d, axes=tuple(takewhile(lambda a: a.sub_axis is None, d.axes)))
+        for d in sharding.dimensions
+    )
+    return replace(sharding, dimensions=dimensions)
+
+
+def _divided(dimension: DimensionSharding, size: int, mesh: Mesh) -> DimensionSharding:
+    if size % total_size(dimension.axes, mesh) == 0:
+        return dimension
+    axes: Axes = ()
+    for axis in dimension.axes:
+        part = gcd(axis.size(mesh), size)
+        if part == 1:
+            break
+        if part < axis.size(mesh):
+            axes += (AxisRef(axis.name, SubAxis(axis.pre_size, part)),)
+            break
+        axes += (axis,)
+        size //= part
+    return DimensionSharding(axes, dimension.is_closed)

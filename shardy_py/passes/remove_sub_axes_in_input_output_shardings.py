@@ -1,0 +1,31 @@
+"""`sdy-remove-sub-axes-in-input-output-shardings`: no sub-axes in what the main function takes and returns.
+
+Open dimensions are cut before their first sub-axis; closed ones were fixed by the user and stay.
+
+    before  func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2, ?}]>})
+    after   func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", ?}]>})
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.boundary_shardings import transform_function
+from shardy_py.graph.symbols import main_function
+from shardy_py.partition.boundary import without_sub_axes
+
+
+@dataclass(frozen=True)
+class RemoveSubAxesInInputOutputShardingsPass(ModulePass):
+    """Cuts the shardings of the main function's arguments and results before their first sub-axis."""
+
+    name = "sdy-remove-sub-axes-in-input-output-shardings"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        transform_function(main_function(op), lambda sharding, _: without_sub_axes(sharding))

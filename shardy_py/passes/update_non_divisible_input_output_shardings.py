@@ -1,0 +1,54 @@
+"""`sdy-update-non-divisible-input-output-shardings`: what crosses a border is sharded evenly, without padding.
+
+Borders are arguments and results of functions, results of calls, and the edges of manual computations. Each
+dimension keeps the largest prefix of its axes that divides it.
+
+    before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})  x=2, y=2
+    after   func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_window
+from shardy_py.graph.data_flow import DATA_FLOW
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.symbols import functions_of, mesh_of, meshes_of
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.partition.boundary import evenly_divided
+from shardy_py.sharding import TensorSharding
+
+_DIVISIBLE = frozenset(name for name, row in DATA_FLOW.items() if row.keeps_divisible)
+
+
+@dataclass(frozen=True)
+class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
+    """Cuts shardings at borders to the axes that divide their dimensions."""
+
+    name = "sdy-update-non-divisible-input-output-shardings"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        meshes = meshes_of(op)
+
+        def divide(sharding: TensorSharding, type_: Attribute) -> TensorSharding:
+            tensor = tensor_type(type_)
+            if tensor is None or None in tensor.shape:
+                return sharding
+            shape = tuple(size or 0 for size in tensor.shape)
+            return evenly_divided(sharding, shape, mesh_of(sharding, meshes))
+
+        for function in functions_of(op):
+            transform_function(function, divide)
+        for inner in walk_pre_order(op):
+            if inner.name == "func.call":
+                transform_results(inner, divide)
+            elif inner.name in _DIVISIBLE:
+                transform_window(inner, divide)
