@@ -19,20 +19,20 @@ def ours(text: str) -> dict[str, float]:
     from xdsl.context import Context
 
     from shardy_py.dialects import parse_module, print_module
+    from shardy_py.dialects.verification import verify_module
     from shardy_py.graph.walk import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
-    from shardy_py.passes.verification import verify
 
     context = Context()
     passes = [call.build() for call in propagation_passes()]
     parse_module("module {\n}\n")  # loads the dialects
     start = perf_counter()
     module = parse_module(text)
-    verify(module)
+    verify_module(module)
     parsed = perf_counter()
     for transformation in passes:
         transformation.apply(context, module)
-    verify(module)
+    verify_module(module)
     transformed = perf_counter()
     print_module(module)
     printed = perf_counter()

@@ -16,15 +16,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
 from shardy_py.passes import pipelines
-from shardy_py.passes.verification import verify
 from shardy_py.report import collect_values, module_meshes, summarize, summary_text
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
     """The module that the text spells, verified; `file` is its name in diagnostics."""
     module = parse_module(text, file)
-    verify(module)
+    verify_module(module)
     return module
 
 
@@ -64,5 +64,5 @@ def run_passes(module: ModuleOp, calls: pipelines.Calls) -> ModuleOp:
     context = Context()
     for call in calls:
         call.build().apply(context, module)
-    verify(module)
+    verify_module(module)
     return module

@@ -17,9 +17,9 @@ from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.observers import DumpIR, Observer, Stopwatch
 from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.passes import PassCall
-from shardy_py.passes.verification import verify
 from shardy_py.text.diagnostics import render
 from shardy_py.text.xdsl_fallback import make_context
 
@@ -93,7 +93,7 @@ class _Driver:
                     allow_unregistered=self.command.allow_unregistered,
                     first_line=chunk.first_line,
                 )
-                verify(module)
+                verify_module(module)
             self.transform(module)
             with self.time("Output"):
                 return self.print(module), ()
@@ -127,7 +127,7 @@ class _Driver:
 
     def verify(self, module: ModuleOp) -> None:
         with self.time("(V) verifier"):
-            verify(module)
+            verify_module(module)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)
