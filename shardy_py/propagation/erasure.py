@@ -8,7 +8,7 @@ Not here: which ops are dead (`graph/liveness.py`), erasing them from the IR (th
 
 from __future__ import annotations
 
-from shardy_py.graph.flat import FlatProgram, Liveness
+from shardy_py.graph.flat import FlatProgram, Liveness, StepKind
 from shardy_py.propagation.worklist import Worklist
 
 
@@ -21,6 +21,7 @@ class Erasure:
         self._users = {value: list(users) for value, users in liveness.users.items()}
         self._liveness = liveness
         self._erased: set[int] = set()
+        self._nothing = program.kind_number(StepKind(None))
         self._unshared = {
             step: program.unshared(program.step_kinds[step])
             for step in liveness.reads
@@ -39,13 +40,14 @@ class Erasure:
                 worklist.waiting[step] = 1
 
     def visit(self, step: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> bool:
-        """Erase `step` if it is dead by now; whether it is gone."""
+        """Erase `step` if it is dead by now; whether it is gone. What is gone changes nothing any more."""
         remaining = self._remaining.get(step)
-        if remaining is None or step in self._erased:
-            return remaining is not None
-        if remaining > 0:
+        if remaining is None or remaining > 0:
             return False
+        if step in self._erased:
+            return True
         self._erased.add(step)
+        kinds[step] = self._nothing
         for maker, value in self._liveness.operands[step]:
             users = self._users[value]
             users.remove(step)
