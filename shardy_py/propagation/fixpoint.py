@@ -76,7 +76,10 @@ class Propagator:
         self._modes: dict[tuple[int, Strategy, Directions], int] = {}
         self._open_numbers: dict[tuple[int, int], int] = {}
         # By step: the mode (see `_mode`) in which it is known to change nothing now; 0: not known.
-        self._settled = bytearray([ALWAYS]) * len(self._kinds)
+        # At the border of a manual computation an edge without axes may still have manual ones.
+        self._settled = bytearray(
+            0 if program.kinds[kind].boundary is not None else ALWAYS for kind in self._kinds
+        )
         for slot, sharding in enumerate(program.shardings):
             if sharding is not None and not sharding.has_no_axes:
                 self._touch(slot)
