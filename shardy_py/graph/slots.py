@@ -10,14 +10,20 @@ Not here: steps (`build.py`), reading and writing the places (`holders.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import cast
-
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_owner, edge_targets
 from shardy_py.graph.flat import UNSHARDABLE
-from shardy_py.graph.holders import PROPERTY_OF, SHARDING, Holder, Place, manual_axes, read, result_shardings
+from shardy_py.graph.holders import (
+    PROPERTY_OF,
+    SHARDING,
+    Holder,
+    Place,
+    attribute_list_shardings,
+    manual_axes,
+    read,
+    result_shardings,
+)
 from shardy_py.graph.plain import tensor_type
 from shardy_py.sharding import TensorSharding
 
@@ -88,29 +94,35 @@ class Slots:
             rank = self._ranks[id(type_)] = 0 if tensor is None else tensor.rank
         return rank
 
-    def _new(self, value: SSAValue | None, holder: Holder, type_: Attribute | None = None) -> int:
+    def _new(self, value: SSAValue, holder: Holder) -> int:
+        return self._append(value, holder, value._type, read(holder))
+
+    def _append(
+        self, value: SSAValue | None, holder: Holder, type_: Attribute, sharding: TensorSharding | None
+    ) -> int:
         slot = len(self.values)
         if value is not None:
             self.of[id(value)] = slot
-            type_ = value._type
         self.values.append(value)
         self.holders.append(holder)
-        self.shardings.append(read(holder))
-        self.ranks.append(self.rank(type_) if type_ is not None else 0)
+        self.shardings.append(sharding)
+        self.ranks.append(self.rank(type_))
         return slot
 
     def _add_function(self, op: Operation) -> None:
-        if op.regions[0].blocks:
-            for index, argument in enumerate(op.regions[0].blocks[0].args):
-                self._new(argument, Holder(Place.ARGUMENT, op, index))
-        attributes = op.properties.get("res_attrs")
+        """Slots for arguments and results; their shardings are read in one go, for there can be thousands."""
         types = _output_types(op)
-        if attributes is not None:
-            assert len(cast("ArrayAttr[DictionaryAttr]", attributes).data) == len(types)
+        given = attribute_list_shardings(op.properties.get("res_attrs")) or (None,) * len(types)
         self.function_results[id(op)] = tuple(
-            self._new(None, Holder(Place.FUNCTION_RESULT, op, index), type_)
-            for index, type_ in enumerate(types)
+            self._append(None, Holder(Place.FUNCTION_RESULT, op, index), type_, sharding)
+            for index, (type_, sharding) in enumerate(zip(types, given, strict=True))
         )
+        block = op.regions[0].first_block
+        if block is None:
+            return
+        given = attribute_list_shardings(op.properties.get("arg_attrs")) or (None,) * len(block.args)
+        for index, (argument, sharding) in enumerate(zip(block.args, given, strict=True)):
+            self._append(argument, Holder(Place.ARGUMENT, op, index), argument._type, sharding)
 
     def _add_owners(self, op: Operation) -> None:
         """One slot for each edge of `op`, or for its owner when there is no edge."""
