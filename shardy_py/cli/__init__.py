@@ -40,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
             "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
         )
         return BUG
+    finally:
+        gc.freeze()  # nor need the interpreter look through it once more on its way out
 
 
 def _follow(command: Command) -> int:

@@ -21,6 +21,7 @@ PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\
 @pytest.fixture(autouse=True)
 def _collector() -> object:
     yield
+    gc.unfreeze()
     gc.enable()
 
 
