@@ -27,6 +27,7 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.sdy.verify_axes import factor_list_faults, mesh_axis_faults, mesh_faults
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,
@@ -83,6 +84,7 @@ def axes_text(axes: Iterable[AxisRef]) -> str:
 
 def read_mesh(cursor: Cursor) -> Mesh:
     """`<["x"=2, "y"=4], device_ids=[...]>`."""
+    start = cursor.offset
     cursor.expect("<")
     axes = cursor.items(lambda: _read_mesh_axis(cursor))
     device_ids: list[int] = []
@@ -91,13 +93,20 @@ def read_mesh(cursor: Cursor) -> Mesh:
         cursor.expect("=")
         device_ids = cursor.items(cursor.integer)
     cursor.expect(">")
-    return Mesh(tuple(axes), tuple(device_ids))
+    mesh = Mesh(tuple(axes), tuple(device_ids))
+    for fault in mesh_faults(mesh):
+        cursor.error(fault, start)
+    return mesh
 
 
 def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
+    start = cursor.offset
     name = cursor.string()
     cursor.expect("=")
-    return MeshAxis(name, cursor.integer())
+    axis = MeshAxis(name, cursor.integer())
+    for fault in mesh_axis_faults(axis):
+        cursor.error(fault, start)
+    return axis
 
 
 def read_manual_axes(cursor: Cursor) -> tuple[str, ...]:
@@ -194,6 +203,7 @@ def _read_per_value(cursor: Cursor) -> tuple[TensorSharding, ...]:
 
 def read_rule(cursor: Cursor) -> ShardingRule:
     """`<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`."""
+    start = cursor.offset
     cursor.expect("<")
     operands = tuple(cursor.items(lambda: _read_tensor_mapping(cursor), "(", ")"))
     cursor.expect("->")
@@ -204,6 +214,8 @@ def read_rule(cursor: Cursor) -> ShardingRule:
     if is_custom:
         cursor.expect("custom")
     cursor.expect(">")
+    for fault in factor_list_faults(listed, len(sizes)):
+        cursor.error(fault, start)
     types = {index: type_ for name, type_ in _TYPES for index in listed[name]}
     blocked = set(listed["blocked_propagation"])
     factors = tuple(

@@ -1,7 +1,46 @@
+"""All verifiers of the dialect, as tables: what `dialects/verification` runs.
+
+The checks stand in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (attributes), `verify_ops.py` and
+`verify_collectives.py` (ops). Each opens with the list of what it checks.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.sdy import verify_collectives, verify_ops
+from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.verify_rule import rule_faults
+from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults
 from shardy_py.dialects.verification.faults import Fault, Faults
-STRUCTURE = {}
-USES = {}
-def check_attribute(op, name, attribute, scope):
-    yield from ()
-def check_value_attribute(name, attribute, type_, scope, where):
-    yield from ()
+from shardy_py.dialects.verification.scope import Scope
+
+CHECKS = verify_ops.CHECKS
+STRUCTURE = {**verify_ops.STRUCTURE, **verify_collectives.STRUCTURE}
+USES = {**verify_ops.USES, **verify_collectives.USES}
+
+
+def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope) -> Faults:
+    """A discardable attribute of the dialect on an op: a sharding a result, or a sharding rule."""
+    if name == "sdy.sharding":
+        if not isinstance(attribute, TensorShardingPerValueAttr):
+            yield Fault("should have a sharding attribute of type TensorShardingPerValueAttr")
+            return
+        types = [result.type for result in op.results]
+        yield from prefixed("result ", sharding_list_faults(attribute.data, types, scope))
+    elif name == "sdy.sharding_rule":
+        if not isinstance(attribute, OpShardingRuleAttr):
+            yield Fault(
+                "should have a sharding rule attribute of type OpShardingRuleAttr for attr named 'sdy.sharding_rule'"
+            )
+            return
+        yield from rule_faults(attribute.data, op)
+
+
+def check_value_attribute(name: str, attribute: Attribute, type_: Attribute, scope: Scope, place: str) -> Faults:
+    """An attribute of the dialect on an argument or a result of a function: a sharding."""
+    if name == "sdy.sharding":
+        if not isinstance(attribute, TensorShardingAttr):
+            yield Fault(f"{place}should have a sharding attribute of type TensorShardingAttr")
+            return
+        yield from prefixed(place, sharding_faults(attribute.data, type_, scope))

@@ -20,7 +20,7 @@ def rules() -> Rules:
     from shardy_py.dialects.sdy import verify as sdy
 
     return Rules(
-        checks={},
+        checks={**sdy.CHECKS},
         structure={
             "builtin.module": check_module,
             "func.func": check_func,

@@ -1,0 +1,92 @@
+"""The sharding that a value has, wherever that is written.
+
+Not here: data-flow edges as propagation sees them (`graph/`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.ops import (
+    DataFlowEdgeOp,
+    ManualComputationOp,
+    NamedComputationOp,
+    PropagationBarrierOp,
+)
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.manual_axes import without_manual_axes
+
+_OWN = ("out_sharding", "sharding")
+"""Properties that hold the sharding of the only result of an op."""
+
+
+def sharding_of(value: SSAValue) -> TensorSharding | None:
+    """The sharding of a value, None if it has none."""
+    edge = _edge_of(value)
+    if edge is not None:
+        return edge.sharding.data if edge.sharding is not None else None
+    if isinstance(value, OpResult):
+        return _result_sharding(value.op, value.index)
+    if isinstance(value, BlockArgument):
+        return _argument_sharding(value)
+    return None
+
+
+def sharding_behind_barriers(value: SSAValue) -> TensorSharding | None:
+    """The sharding of a value, or of what went into the propagation barriers that gave it."""
+    while isinstance(value, OpResult) and isinstance(value.op, PropagationBarrierOp):
+        value = value.op.input
+    return sharding_of(value)
+
+
+def _edge_of(value: SSAValue) -> DataFlowEdgeOp | None:
+    """The data-flow edge that is the only user of the value."""
+    use = value.first_use
+    if use is None or use._next_use is not None:  # pyright: ignore[reportPrivateUsage]
+        return None
+    user = use.operation
+    return user if isinstance(user, DataFlowEdgeOp) else None
+
+
+def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
+    if isinstance(op, ManualComputationOp | NamedComputationOp):
+        return _at(op.out_shardings, index)
+    if op.name.startswith("sdy."):
+        for name in _OWN:
+            found = op.properties.get(name)
+            if isinstance(found, TensorShardingAttr):
+                return found.data
+    return _at(op.attributes.get("sdy.sharding"), index)
+
+
+def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
+    owner: Any = argument.owner
+    op = owner.parent_op() if isinstance(owner, Block) else None
+    if isinstance(op, FuncOp):
+        return _at_function(op.arg_attrs, argument.index)
+    if isinstance(op, ManualComputationOp):
+        outer = _at(op.in_shardings, argument.index)
+        return outer and without_manual_axes(outer, op.manual_axes.data)
+    if isinstance(op, NamedComputationOp):
+        return _at(op.in_shardings, argument.index)
+    if op is not None and op.name == "stablehlo.while":
+        return sharding_of(op.results[argument.index])
+    return None
+
+
+def _at(shardings: Attribute | None, index: int) -> TensorSharding | None:
+    if isinstance(shardings, TensorShardingPerValueAttr) and index < len(shardings.data):
+        return shardings.data[index]
+    return None
+
+
+def _at_function(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:
+    if dictionaries is None or index >= len(dictionaries.data):
+        return None
+    found = dictionaries.data[index].data.get("sdy.sharding")
+    return found.data if isinstance(found, TensorShardingAttr) else None
