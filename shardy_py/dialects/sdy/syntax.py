@@ -93,10 +93,16 @@ def read_mesh(cursor: Cursor) -> Mesh:
         cursor.expect("=")
         device_ids = cursor.items(cursor.integer)
     cursor.expect(">")
-    mesh = Mesh(tuple(axes), tuple(device_ids))
+    mesh = _without_usual_order(Mesh(tuple(axes), tuple(device_ids)))
     for fault in mesh_faults(mesh):
         cursor.error(fault, start)
     return mesh
+
+
+def _without_usual_order(mesh: Mesh) -> Mesh:
+    """The same mesh without the device ids 0, 1, 2, ... that it has anyway."""
+    is_usual = bool(mesh.axes) and mesh.device_ids == tuple(range(mesh.device_count))
+    return Mesh(mesh.axes) if is_usual else mesh
 
 
 def _read_mesh_axis(cursor: Cursor) -> MeshAxis:

@@ -29,7 +29,7 @@ def mesh_faults(mesh: Mesh) -> Messages:
 
     - no device id is negative
     - without axes there is at most one device id; names of axes are unique
-    - device ids, where given, are as many as the axes have devices, each of 0, 1, 2, ... once, and not in order
+    - device ids, where given, are as many as the axes have devices, each of 0, 1, 2, ... once
     """
     for device in mesh.device_ids:
         if device < 0:
@@ -60,10 +60,6 @@ def _device_id_faults(mesh: Mesh) -> Messages:
     if ordered != tuple(range(len(ids))):
         listed = ", ".join(map(str, ordered))
         yield f"sorted device ids must be iota(product(axes)), got: {listed}"
-    elif ordered == ids:
-        yield (
-            "if the ordered device ids are the same as iota(product(axes)), no need to specify them for simplicity"
-        )
 
 
 @dataclass
