@@ -1,4 +1,4 @@
-"""Shardings where values enter and leave: of functions, of calls, of regions; changed together with their types.
+"""Shardings where values enter and leave: of functions, of calls, of regions; changed knowing the types.
 
 Not here: all shardings of a module (`sharding_walk.py`).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
@@ -28,19 +28,18 @@ Change = Callable[[TensorSharding, Attribute], TensorSharding]
 """The new sharding of a value, from its old one and its type."""
 
 
-def transform_function(function: FuncOp, change: Change) -> None:
+def transform_function(function: Operation, change: Change) -> None:
     """Change the shardings of arguments and results of `function` that have one."""
     write_all(
         (*_changes(function, change, Place.ARGUMENT), *_changes(function, change, Place.FUNCTION_RESULT))
     )
 
 
-def _changes(function: FuncOp, change: Change, place: Place) -> Iterator[tuple[Holder, TensorSharding]]:
+def _changes(function: Operation, change: Change, place: Place) -> Iterator[tuple[Holder, TensorSharding]]:
     is_argument = place is Place.ARGUMENT
-    attributes = function.arg_attrs if is_argument else function.res_attrs
-    type_ = function.function_type
+    type_ = cast(FunctionType, function.properties["function_type"])
     types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
-    shardings = attribute_list_shardings(attributes)
+    shardings = attribute_list_shardings(function.properties.get("arg_attrs" if is_argument else "res_attrs"))
     for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
         if sharding is not None and (new := change(sharding, value_type)) != sharding:
             yield Holder(place, function, index), new

@@ -1,7 +1,7 @@
 """`sdy-drop-sharding-rules`: removes the sharding rules that propagation left on ops; those users wrote stay.
 
-    before  stablehlo.negate %0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>}
-    after   stablehlo.negate %0
+before  stablehlo.negate %0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>}
+after   stablehlo.negate %0
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ class DropShardingRulesPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in walk_pre_order(op, include_root=False):
-            if inner.attributes and (rule := inner.attributes.get(RULE)) is not None:
-                if isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
-                    del inner.attributes[RULE]
+            rule = inner.attributes.get(RULE)
+            if rule is not None and isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
+                del inner.attributes[RULE]

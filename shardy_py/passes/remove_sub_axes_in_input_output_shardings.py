@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.boundary_shardings import transform_function
-from shardy_py.graph.symbols import main_function
+from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.boundary import without_sub_axes
 
 
@@ -28,4 +28,4 @@ class RemoveSubAxesInInputOutputShardingsPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        transform_function(main_function(op), lambda sharding, _: without_sub_axes(sharding))
+        transform_function(Symbols(op).main(), lambda sharding, _: without_sub_axes(sharding))

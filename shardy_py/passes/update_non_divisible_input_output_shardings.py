@@ -1,9 +1,10 @@
-"""`sdy-update-non-divisible-input-output-shardings`: what crosses a border is sharded evenly, without padding.
+"""`sdy-update-non-divisible-input-output-shardings`: what crosses a border is sharded evenly.
 
 Borders are arguments and results of functions, results of calls, and the edges of manual computations. Each
 dimension keeps the largest prefix of its axes that divides it.
 
-    before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})  x=2, y=2
+    on <["x"=2, "y"=2]>
+    before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})
     after   func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
 """
 
@@ -20,10 +21,11 @@ from xdsl.passes import ModulePass
 from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_window
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import functions_of, mesh_of, meshes_of
+from shardy_py.graph.top_level import functions_of, meshes_of
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 
 _DIVISIBLE = frozenset(name for name, row in DATA_FLOW.items() if row.keeps_divisible)
 
