@@ -55,6 +55,7 @@ PASSES: tuple[PassRow, ...] = (
             ),
         ),
     ),
+    PassRow("sdy-add-func-data-flow-edges", "Inserts an op for every edge between a call and its function."),
     PassRow(
         "sdy-apply-sharding-constraints",
         "Copies the sharding of a constraint to its input where the constraint dictates it.",
@@ -105,6 +106,11 @@ PASSES: tuple[PassRow, ...] = (
     ),
     PassRow(
         "sdy-sink-data-flow-edges", "Moves the sharding of each data-flow edge to its input.", anchor=FUNCTION
+    ),
+    PassRow(
+        "sdy-sink-func-data-flow-edges",
+        "Moves the sharding of each edge between a call and its function to its input.",
+        anchor=FUNCTION,
     ),
     PassRow("sdy-remove-sharding-groups", "Removes the sharding groups."),
     PassRow(

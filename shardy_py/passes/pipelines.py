@@ -17,9 +17,9 @@ from shardy_py.passes import Option, OptionValue, PassCall, pass_by_name
 Calls = tuple[PassCall, ...]
 
 
-def import_passes() -> Calls:
+def import_passes(*, dedup_functions_fully: bool = False) -> Calls:
     """From the user's program to one where every flow of data is an op with a sharding of its own."""
-    return _calls(
+    calls = _calls(
         "symbol-dce",
         "sdy-lift-inlined-meshes",
         "sdy-remove-size-one-axes",
@@ -29,18 +29,17 @@ def import_passes() -> Calls:
         "sdy-manual-axes-cleanup",
         "sdy-add-data-flow-edges",
     )
+    return calls + _constraint_passes() if dedup_functions_fully else calls
 
 
-def inline_passes() -> Calls:
-    """From calls to one nest of regions, so that propagation sees through them."""
-    return _calls(
-        "sdy-flatten-call-graph",
-        "symbol-dce",
-        "sdy-import-func-calls",
-        "symbol-dce",
-        "sdy-apply-sharding-constraints",
-        "sdy-sharding-group-import",
-        "sdy-pre-order-funcs",
+def inline_passes(*, dedup_functions_fully: bool = False) -> Calls:
+    """From calls to one nest of regions that propagation sees through, or to edges between functions."""
+    if dedup_functions_fully:
+        return _calls("sdy-add-func-data-flow-edges", "sdy-pre-order-funcs")
+    return (
+        *_calls("sdy-flatten-call-graph", "symbol-dce", "sdy-import-func-calls", "symbol-dce"),
+        *_constraint_passes(),
+        *_calls("sdy-pre-order-funcs"),
     )
 
 
@@ -49,15 +48,13 @@ def propagate_passes() -> Calls:
     return (_call("sdy-user-priority-propagate", keep_sharding_rules=True),)
 
 
-def outline_passes() -> Calls:
-    """From the nest of regions back to functions and calls, shardings that agree sharing a function."""
-    return _calls(
-        "sdy-export-named-computations",
-        "sdy-propagate-to-func-results",
-        "sdy-unflatten-call-graph",
-        "symbol-dce",
-        "sdy-insert-func-call-reshards",
-    )
+def outline_passes(*, dedup_functions_fully: bool = False) -> Calls:
+    """Back to functions and calls; functions whose shardings agree become one."""
+    if dedup_functions_fully:
+        calls = _calls("sdy-propagate-to-func-results", "sdy-sink-func-data-flow-edges")
+    else:
+        calls = _calls("sdy-export-named-computations", "sdy-propagate-to-func-results")
+    return calls + _calls("sdy-unflatten-call-graph", "symbol-dce", "sdy-insert-func-call-reshards")
 
 
 def export_passes(
@@ -81,13 +78,13 @@ def export_passes(
     return calls if keep_sharding_rules else (*calls, _call("sdy-drop-sharding-rules"))
 
 
-def propagation_passes() -> Calls:
+def propagation_passes(*, dedup_functions_fully: bool = False) -> Calls:
     """The whole way: import, inline, propagate, outline, export."""
     return (
-        *import_passes(),
-        *inline_passes(),
+        *import_passes(dedup_functions_fully=dedup_functions_fully),
+        *inline_passes(dedup_functions_fully=dedup_functions_fully),
         *propagate_passes(),
-        *outline_passes(),
+        *outline_passes(dedup_functions_fully=dedup_functions_fully),
         *export_passes(),
     )
 
@@ -102,11 +99,16 @@ class PipelineRow:
     options: tuple[Option, ...] = ()
 
 
+_DEDUP = Option("dedup-functions-fully", False, "keep one function for all its calls")
+
 PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
-        "sdy-propagation-pipeline", "Decides every sharding: import, propagation, export.", propagation_passes
+        "sdy-propagation-pipeline",
+        "Decides every sharding: import, propagation, export.",
+        propagation_passes,
+        (_DEDUP,),
     ),
-    PipelineRow("sdy-import-pipeline", "Prepares a program for propagation.", import_passes),
+    PipelineRow("sdy-import-pipeline", "Prepares a program for propagation.", import_passes, (_DEDUP,)),
     PipelineRow(
         "sdy-export-pipeline",
         "Prepares a propagated program for a partitioner.",
@@ -129,6 +131,11 @@ _BY_NAME = {row.name: row for row in PIPELINES}
 def pipeline_by_name(name: str) -> PipelineRow | None:
     """The row of a pipeline, None if there is none of that name."""
     return _BY_NAME.get(name)
+
+
+def _constraint_passes() -> Calls:
+    """Groups are merged once constraints have settled, so that members that conflict are found."""
+    return _calls("sdy-apply-sharding-constraints", "sdy-sharding-group-import")
 
 
 def _call(name: str, **options: OptionValue) -> PassCall:
