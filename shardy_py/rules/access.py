@@ -113,6 +113,8 @@ def _compound(
         return Access(Relation.CONSTANT, result_dim=anchor)
     cut_off = any(bounds[v] != extent(shape[v.index]) for v in coordinates)
     digits = None if cut_off else _digits(expression, bounds, size)
+    if digits == ():
+        return Access(Relation.CONSTANT, result_dim=anchor)
     if digits is not None:
         return Access(Relation.CARRIED, digits, result_dim=anchor)
     if len(coordinates) != 1:
@@ -128,10 +130,10 @@ def _digits(expression: Expr, bounds: Mapping[Variable, Interval], size: int) ->
     """
     if expression.constant:
         return None
+    terms = [(factor, _digit(atom, bounds)) for atom, factor in expression.terms]
     found: list[Digit] = []
     product = 1
-    for atom, factor in sorted(expression.terms, key=lambda term: term[1]):
-        digit = _digit(atom, bounds)
+    for factor, digit in sorted(terms, key=lambda term: (term[0], term[1].size if term[1] else 0)):
         if digit is None or factor != product:
             return None
         found.append(digit)

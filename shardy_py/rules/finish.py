@@ -75,20 +75,39 @@ def windowed(made: Sketch, conservative: bool) -> None:
 
     Unsound with a base dilation: a window of one element without stride and padding counts as none.
     """
-    attributes = made.record.attributes
-    strides, padding = attributes.get("window_strides"), attributes.get("padding")
-    for d, size in enumerate(shape_of(made.record.results[0])):
-        atom = made.atom_at(Slot("result", 0, d))
-        stays = (
-            attributes["window_dimensions"][d] == 1
-            and (not strides or strides[d] == 1)
-            and (not padding or tuple(padding[d]) == (0, 0))
-        )
-        made.resize(atom, size)
-        made.set_type(atom, FactorType.PASS_THROUGH if stays else FactorType.PERMUTATION)
-        made.block(atom, is_blocked=conservative and not stays)
+    for d in range(len(shape_of(made.record.results[0]))):
+        atom = _cut_along_windows(made, d, conservative)
         for number in range(len(made.record.results)):
             made.slots[Slot("operand", number, d)] = made.slots[Slot("result", number, d)] = [atom]
+
+
+def selected(made: Sketch, conservative: bool) -> None:
+    """The source has one element a window, and is kept whole where windows are more than elements."""
+    for d, size in enumerate(shape_of(made.record.operands[1])):
+        atom = _cut_along_windows(made, d, conservative)
+        made.slots[Slot("operand", 0, d)] = made.slots[Slot("result", 0, d)] = [atom]
+        slot = Slot("operand", 1, d)
+        if made.type_of(atom) is FactorType.PASS_THROUGH:
+            made.slots[slot] = [atom]
+        else:
+            made.put_apart(slot, Slot("result", 0, d), size)
+            made.set_type(made.atom_at(slot), FactorType.NEED_REPLICATION)
+            made.block(made.atom_at(slot), is_blocked=conservative)
+
+
+def _cut_along_windows(made: Sketch, dimension: int, conservative: bool) -> Atom:
+    attributes, atom = made.record.attributes, made.atom_at(Slot("result", 0, dimension))
+    sizes = attributes.get("window_dimensions")
+    strides, padding = attributes.get("window_strides"), attributes.get("padding")
+    stays = (
+        (not sizes or sizes[dimension] == 1)
+        and (not strides or strides[dimension] == 1)
+        and (not padding or tuple(padding[dimension]) == (0, 0))
+    )
+    made.resize(atom, shape_of(made.record.results[0])[dimension])
+    made.set_type(atom, FactorType.PASS_THROUGH if stays else FactorType.PERMUTATION)
+    made.block(atom, is_blocked=conservative and not stays)
+    return atom
 
 
 def solved(made: Sketch, conservative: bool) -> None:

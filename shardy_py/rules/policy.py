@@ -97,8 +97,8 @@ def set_apart(read: Read) -> Treatment:
     return replace(by_relation(read), shared=False, result_type=WHOLE)
 
 
-def padded(read: Read) -> Treatment:
-    """Unsound where low and high padding cancel: equal sizes count as unpadded."""
+def resized(read: Read) -> Treatment:
+    """Equal sizes count as unmoved. Unsound for padding whose low and high parts cancel."""
     return Treatment(True, PASS) if read.size == read.result_size else by_relation(read)
 
 
@@ -126,13 +126,6 @@ def gathered(read: Read) -> Treatment:
     if read.result_size == 1:
         return Treatment(False, REDUCED, result_type=WHOLE)
     return Treatment(True, WHOLE, True, read.size)
-
-
-def selected(read: Read) -> Treatment:
-    """The source is set apart from the operand whose windows it belongs to."""
-    if read.operand == 0:
-        return Treatment(True, MOVED_ALONG, read.conservative, read.result_size)
-    return Treatment(False, WHOLE, read.conservative, None, MOVED_ALONG, read.conservative)
 
 
 def sorted_(read: Read) -> Treatment:
@@ -173,7 +166,7 @@ POLICIES: dict[str, Policy] = {
     "stablehlo.dynamic_update_slice": Policy(updated, carrier_first=True),
     "stablehlo.fft": Policy(transformed),
     "stablehlo.gather": Policy(gathered),
-    "stablehlo.pad": Policy(padded),
+    "stablehlo.pad": Policy(resized),
     "stablehlo.reduce": Policy(walk=operand_first(0)),
     "stablehlo.reduce_scatter": Policy(set_apart, moved_last("scatter_dimension")),
     "stablehlo.reduce_window": Policy(finish=finish.windowed),
@@ -182,7 +175,8 @@ POLICIES: dict[str, Policy] = {
     "stablehlo.scatter": Policy(
         scattered, operand_first(lambda record: len(record.operands) - 1), carrier_first=True
     ),
-    "stablehlo.select_and_scatter": Policy(selected),
+    "stablehlo.select_and_scatter": Policy(finish=finish.selected),
+    "stablehlo.slice": Policy(resized),
     "stablehlo.sort": Policy(sorted_),
     "stablehlo.triangular_solve": Policy(walk=operand_first(1), finish=finish.solved),
     **{_CALL + target: Policy(pass_through) for target in (*POINTWISE, *MATRIX, *MOVED)},

@@ -30,10 +30,15 @@ class Slot(NamedTuple):
 
 
 class Atom(NamedTuple):
-    """A piece of an iteration: `group` and a digit of a variable, or a slot for what is private to it."""
+    """A piece of an iteration.
+
+    group: of which group of results; -1: of none.
+    source: a digit of a variable; a slot, for what is private to it; a size and a result dimension, for what
+        operands alike have apart from it.
+    """
 
     group: int
-    source: Digit | Slot | tuple[str, int]
+    source: Digit | Slot | tuple[int, int]
 
 
 @dataclass
@@ -123,6 +128,13 @@ class Sketch:
             self._blocked.add(self.find(atom))
         else:
             self._blocked.discard(self.find(atom))
+
+    def put_apart(self, slot: Slot, anchor: Slot, size: int) -> None:
+        """Gives an operand dimension a factor of its own, beside that of a result dimension."""
+        self.slots[slot] = [self.add(Atom(-1, slot), size)]
+        if slot not in self.anchor:
+            self.apart.setdefault(anchor, []).append(slot)
+            self.anchor[slot] = anchor
 
     def drop(self, atom: Atom) -> None:
         """Takes the atom's factor out of every dimension."""
@@ -308,8 +320,8 @@ class _Group:
     ) -> None:
         if access.variable:
             own = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))[0]
-        elif access.relation is Relation.RUNTIME and access.result_dim is not None:
-            own = self.sketch.add(Atom(self.number, ("runtime", access.result_dim)), size)
+        elif access.relation in (Relation.RUNTIME, Relation.MOVED) and access.result_dim is not None:
+            own = self.sketch.add(Atom(self.number, (size, access.result_dim)), size)
         else:
             own = self._private(slot, size)
         self._finish(own, treatment.type, blocked=treatment.blocked)

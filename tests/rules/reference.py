@@ -69,6 +69,20 @@ def context() -> Any:
 
 def with_rules(text: str, *, conservative: bool = False) -> Iterator[tuple[OpRecord, str | None]]:
     """Every op of a module with the rule that the reference gives it, as text."""
+    for op, rule in _with_rules(text, conservative=conservative):
+        yield record_of(op), rule
+
+
+def numbered_rules(text: str, *, conservative: bool = False) -> dict[int, str | None]:
+    """The rule of each op that carries `test.number`, by that number."""
+    found: dict[int, str | None] = {}
+    for op, rule in _with_rules(text, conservative=conservative):
+        if "test.number" in op.attributes:
+            found[op.attributes["test.number"].value] = rule
+    return found
+
+
+def _with_rules(text: str, *, conservative: bool) -> Iterator[tuple[Any, str | None]]:
     from jaxlib.mlir import ir, passmanager
 
     with context():
@@ -80,7 +94,7 @@ def with_rules(text: str, *, conservative: bool = False) -> Iterator[tuple[OpRec
         for op in walk(module.operation):
             if not given.get(op):
                 rule = op.attributes.get("sdy.sharding_rule")
-                yield record_of(op), re.sub(r"^#sdy\.op_sharding_rule", "", str(rule)) if rule else None
+                yield op, re.sub(r"^#sdy\.op_sharding_rule", "", str(rule)) if rule else None
 
 
 def walk(op: Any) -> Iterator[Any]:

@@ -1,0 +1,51 @@
+"""Rules against the reference: C++ Shardy of jaxlib, on random ops of every family and on the corpus.
+
+Where jaxlib is behind openxla/shardy's newest source, the newest source counts: none of the ops here differ.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shardy_py.ops import OpRecord
+from shardy_py.rules import derive_rule
+from tests.conftest import corpus_text
+from tests.rules import reference
+from tests.rules.instances import FAMILIES
+from tests.rules.program import program
+
+pytest.importorskip("jaxlib", reason="the reference is C++ Shardy as jaxlib carries it")
+
+
+def text_of(record: OpRecord, *, conservative: bool) -> str | None:
+    rule = derive_rule(record, conservative=conservative)
+    return None if rule is None else str(rule)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+@given(st.data())
+def test_random_ops(family: str, data: st.DataObject) -> None:
+    records = data.draw(st.lists(FAMILIES[family], min_size=1, max_size=25))
+    conservative = data.draw(st.booleans())
+    expected = reference.numbered_rules(program(records), conservative=conservative)
+    for number, record in enumerate(records):
+        assert text_of(record, conservative=conservative) == expected[number], record
+
+
+@pytest.mark.parametrize("conservative", [False, True])
+def test_corpus(corpus_program: str, conservative: bool) -> None:
+    text = corpus_text(corpus_program)
+    if len(text) > 1_000_000:
+        pytest.skip("longer programs repeat the ops of shorter ones")
+    checked = 0
+    for record, expected in reference.with_rules(text, conservative=conservative):
+        assert text_of(record, conservative=conservative) == expected, record
+        checked += expected is not None
+    assert checked
