@@ -83,8 +83,9 @@ class Program:
             if new is not before and new is not None and holder is not None and new != before
         )
         for op in self.doomed:
-            op.detach()
-            op.erase()
+            if op.parent is not None:  # else it went with the op around it
+                op.detach()
+                op.erase()
 
 
 def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
@@ -162,11 +163,7 @@ class _Builder:
         else:
             rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
             info = self._infos[key] = op_info(record, rule)
-        for result in op.results:
-            if result.first_use is not None:
-                break
-        else:
-            self._maybe_dead.append(op)
+        self._note_unused(op)
         if info is None:
             return
         shared = False
@@ -194,7 +191,14 @@ class _Builder:
         flat.step_kinds.append(kind)
         flat.step_slots.append(slots)
 
+    def _note_unused(self, op: Operation) -> None:
+        for result in op.results:
+            if result.first_use is not None:
+                return
+        self._maybe_dead.append(op)
+
     def _add_barrier(self, op: Operation) -> None:
+        self._note_unused(op)
         rule = identity_rule(op.results[0]._type, 1)
         if rule is not None:
             direction = ("NONE", "FORWARD", "BACKWARD", "BOTH").index(cast(Any, op).direction)

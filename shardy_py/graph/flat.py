@@ -93,8 +93,11 @@ class Liveness:
     """Ops that are dead or will be once dead ones are erased; the driver of C++ erases them on the way.
 
     remaining_uses: by step, the uses of its results that are left.
-    operands: by step, one entry an operand: the step to erase that defines it, or -1; a number for the value.
-    users: by such number, the steps that use the value, one entry a use.
+    operands: by step, one entry an operand: the step that defines it, or -1; a number for the value.
+        Operands in regions count too, but for those of ops that die on their own.
+    nested: by step, the steps in its regions, which go with it.
+    users: by such number, the steps that use the value, one entry a use; users without a step have numbers
+        below 0.
     reads: by step that uses such a value, the numbers of those of its operands that are no scalars.
     shared_elsewhere: steps with another operand that is shared for good.
     """
@@ -103,6 +106,7 @@ class Liveness:
     operands: dict[int, tuple[tuple[int, int], ...]] = field(
         default_factory=dict[int, tuple[tuple[int, int], ...]]
     )
+    nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     users: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     shared_elsewhere: set[int] = field(default_factory=set[int])

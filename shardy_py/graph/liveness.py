@@ -8,7 +8,7 @@ Not here: what that means for propagation (`propagation/erasure.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -95,12 +95,16 @@ def liveness_of(
         step = step_of[identity]
         liveness.remaining_uses[step] = sum(result.uses.get_length() for result in op.results)
         operands: list[tuple[int, int]] = []
-        for value in (value for inner in walk_pre_order(op) for value in inner._operands):
+        for user, value in _uses_in(op):
+            if _user_step(user, step_of, dying) != step:
+                continue
             number = numbers.setdefault(id(value), len(numbers))
             if number not in liveness.users:
                 liveness.users[number] = [_user_step(use.operation, step_of, dying) for use in value.uses]
-            operands.append((step_of.get(id(value.owner), -1) if id(value.owner) in dying else -1, number))
+            operands.append((step_of.get(id(value.owner), -1), number))
         liveness.operands[step] = tuple(operands)
+        inside = walk_pre_order(op, include_root=False) if op.regions else ()
+        liveness.nested[step] = tuple(step_of[id(inner)] for inner in inside if id(inner) in step_of)
     for step in {user for users in liveness.users.values() for user in users if user >= 0}:
         tensors = [value for value in step_ops[step]._operands if not _is_scalar(value)]
         liveness.reads[step] = tuple(numbers[id(v)] for v in tensors if id(v) in numbers)
@@ -109,16 +113,23 @@ def liveness_of(
     return liveness
 
 
+def _uses_in(op: Operation) -> Iterator[tuple[Operation, SSAValue]]:
+    """The operands of `op` and of what its regions hold, with their users."""
+    for user in walk_pre_order(op):
+        for value in user._operands:
+            yield user, value
+
+
 def _is_scalar(value: SSAValue) -> bool:
     tensor = tensor_type(value._type)
     return tensor is not None and not tensor.shape
 
 
 def _user_step(user: Operation, step_of: Mapping[int, int], dying: Mapping[int, Operation]) -> int:
-    """The step that stands for a use: of the dying op around it, if any; else the user's own, or -1."""
+    """The step that stands for a use: of the dying op around it, if any; else the user's own, or below 0."""
     outer: Operation | None = user
     while outer is not None:
         if id(outer) in dying:
             return step_of[id(outer)]
         outer = outer.parent_op()
-    return step_of.get(id(user), -1)
+    return step_of.get(id(user), -id(user))

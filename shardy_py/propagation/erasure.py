@@ -46,18 +46,28 @@ class Erasure:
             return False
         if step in self._erased:
             return True
+        self._erase(step, worklist, kinds, settled)
+        return True
+
+    def _erase(self, step: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
+        for inner in self._liveness.nested[step]:
+            kinds[inner] = self._nothing
+            if inner in self._remaining and inner not in self._erased:
+                self._erase(inner, worklist, kinds, settled)
         self._erased.add(step)
         kinds[step] = self._nothing
-        for maker, value in self._liveness.operands[step]:
+        operands = self._liveness.operands[step]
+        for maker, value in operands:
+            # As the driver does: what defines an operand is looked at again if at most one user is left.
+            if maker >= 0 and len({*self._users[value]} - {step}) < 2:
+                worklist.push(maker)
+        for maker, value in operands:
             users = self._users[value]
             users.remove(step)
             if len(users) == 1:
                 self._unshare(users[0], worklist, kinds, settled)
-            if maker >= 0:
+            if maker in self._remaining:
                 self._remaining[maker] -= 1
-                if not self._remaining[maker]:
-                    worklist.push(maker)
-        return True
 
     def _unshare(self, user: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
         """The last user of a value is its only one; if no other operand is shared, its kind changes."""
