@@ -79,7 +79,7 @@ class _Changed:
             dictionaries = cast("ArrayAttr[DictionaryAttr]", attribute).data
             replaced = tuple(map(self._dictionary, dictionaries))
             same = all(new is old for new, old in zip(replaced, dictionaries, strict=True))
-            return attribute if same else ArrayAttr(replaced)
+            return cast(Attribute, attribute if same else ArrayAttr(replaced))
         return attribute
 
     def _dictionary(self, dictionary: DictionaryAttr) -> DictionaryAttr:

@@ -27,7 +27,7 @@ def closed_like(sharding: TensorSharding) -> TensorSharding:
 
 
 def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> TensorSharding:
-    """Each dimension cut to the largest prefix of its axes that divides it, the last axis possibly in part."""
+    """Each dimension cut to the largest prefix of its axes that divides it, the last axis maybe in part."""
     dimensions = tuple(_divided(d, size, mesh) for d, size in zip(sharding.dimensions, shape, strict=True))
     return sharding if dimensions == sharding.dimensions else replace(sharding, dimensions=dimensions)
 

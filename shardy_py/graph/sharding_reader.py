@@ -1,0 +1,94 @@
+"""Shardings of many values, each at the cost of a look-up or two; whether any sharding has a property.
+
+Not here: writing them (`value_shardings.py`), changing all of them (`sharding_walk.py`).
+
+    reader = ShardingReader()
+    reader.of(value)
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.graph.data_flow import DATA_FLOW
+from shardy_py.graph.holders import PROPERTY_OF, SHARDING, attribute_list_shardings
+from shardy_py.graph.sharding_walk import PROPERTIES
+from shardy_py.graph.value_shardings import sharding_of
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.sharding import TensorSharding
+
+BARRIER = "sdy.propagation_barrier"
+_ELSEWHERE = frozenset((*PROPERTY_OF, *DATA_FLOW))
+"""Ops that do not keep the shardings of their results in an attribute."""
+
+
+class ShardingReader:
+    """Reads shardings; what it has read of a function's arguments it keeps until the attribute changes."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._arguments: dict[int, tuple[Attribute, tuple[TensorSharding | None, ...]]] = {}
+
+    def of(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of `value`."""
+        if isinstance(value, OpResult):
+            op = value.op
+            if op.name not in _ELSEWHERE:
+                given = op.attributes.get(SHARDING)
+                return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
+        elif isinstance(value, BlockArgument):
+            function = value.owner.parent_op()
+            if function is not None and function.name == "func.func":
+                return self._argument(function, value.index)
+        return sharding_of(value)
+
+    def through_barriers(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of what flows into `value` through propagation barriers."""
+        while isinstance(value, OpResult) and value.op.name == BARRIER:
+            value = value.op._operands[0]
+        return self.of(value)
+
+    def _argument(self, function: Operation, index: int) -> TensorSharding | None:
+        attributes = function.properties.get("arg_attrs")
+        if attributes is None:
+            return None
+        known = self._arguments.get(id(function))
+        if known is None or known[0] is not attributes:
+            known = self._arguments[id(function)] = (attributes, attribute_list_shardings(attributes))
+        return known[1][index]
+
+
+def any_sharding(root: Operation, test: Callable[[TensorSharding], bool]) -> bool:
+    """Whether `test` holds for a sharding that `root` or an op in it has; each attribute is tested once."""
+    seen: set[int] = set()
+    for op in walk_pre_order(root):
+        attributes = op.attributes
+        if attributes and (given := attributes.get(SHARDING)) is not None and id(given) not in seen:
+            seen.add(id(given))
+            if _holds(given, test):
+                return True
+        if op.name in PROPERTIES:
+            for name in PROPERTIES[op.name]:
+                given = op.properties.get(name)
+                if given is not None and id(given) not in seen:
+                    seen.add(id(given))
+                    if _holds(given, test):
+                        return True
+    return False
+
+
+def _holds(attribute: Attribute, test: Callable[[TensorSharding], bool]) -> bool:
+    if isinstance(attribute, TensorShardingAttr):
+        return test(attribute.data)
+    if isinstance(attribute, TensorShardingPerValueAttr):
+        return any(map(test, attribute.data))
+    if isinstance(attribute, ArrayAttr):
+        shardings = attribute_list_shardings(cast("ArrayAttr[DictionaryAttr]", attribute))
+        return any(sharding is not None and test(sharding) for sharding in shardings)
+    return False

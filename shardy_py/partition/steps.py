@@ -1,0 +1,158 @@
+"""Communication as a chain of steps: how a tensor gets from one sharding to the one its user expects.
+
+Unreduced axes matter here: a tensor unreduced along an axis is a sum (or maximum, minimum) still to be
+taken over the devices along it. Getting rid of such an axis takes an all-reduce; getting one takes no
+communication.
+
+    steps_between(unreduced {"x"}, replicated)      AllReduce {"x"}
+    steps_between([{"x"}], unreduced {"x"})         ShardedToUnreduced [{"x"}]
+    steps_between([{"x"}], [{"y"}])                 Reshard [{"y"}], if reshards are asked for
+
+Not here: which collectives a reshard consists of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shardy_py.errors import ShardyError
+from shardy_py.partition.compare import is_equivalent
+from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding.axis_lists import Prefix, difference, prefix_status, sort_and_merge
+from shardy_py.sharding.meshes import Meshes, mesh_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reshard:
+    """The same tensor in another sharding."""
+
+    sharding: TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class AllReduce:
+    """Reduces along `axes`, which are in mesh order; `sharding` is that of the result, as in all steps."""
+
+    sharding: TensorSharding
+    axes: Axes
+    reduction: str = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicatedToUnreduced:
+    """Makes `axes`, along which the tensor is replicated, unreduced."""
+
+    sharding: TensorSharding
+    axes: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedToUnreduced:
+    """Makes axes that shard the tensor, listed by dimension, unreduced."""
+
+    sharding: TensorSharding
+    axes: tuple[Axes, ...]
+
+
+Step = Reshard | AllReduce | ReplicatedToUnreduced | ShardedToUnreduced
+
+
+def steps_between(
+    source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes, *, with_reshard: bool
+) -> tuple[Step, ...]:
+    """From `source` to `target`; without reshards only what unreduced axes need."""
+    steps: tuple[Step, ...] = reducing_steps(source, target, meshes)
+    current = steps[-1].sharding if steps else source
+    steps += unreducing_steps(current, target, meshes)
+    current = steps[-1].sharding if steps else source
+    if with_reshard and not is_equivalent(current, target):
+        if target is None:
+            assert current is not None
+            target = TensorSharding.fully_closed(current.mesh, current.rank)
+        steps += (Reshard(target),)
+    return steps
+
+
+def reducing_steps(
+    source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
+) -> tuple[AllReduce, ...]:
+    """An all-reduce along the unreduced axes of `source` that `target` does not have."""
+    if source is None or not source.unreduced_axes:
+        return ()
+    mesh = mesh_of(source, meshes)
+    if target is not None and mesh_of(target, meshes) != mesh:
+        raise ShardyError("source and user shardings have different meshes for unreduced axes.")
+    kept = target.unreduced_axes if target is not None else ()
+    axes = difference(source.unreduced_axes, kept, mesh)
+    if not axes:
+        return ()
+    left = difference(source.unreduced_axes, axes, mesh)
+    return (AllReduce(replace(source, unreduced_axes=left), axes, source.reduction),)
+
+
+def unreducing_steps(
+    source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
+) -> tuple[Step, ...]:
+    """What makes the unreduced axes of `target` that `source` does not have unreduced; () if there are none.
+
+    New unreduced axes come from axes that `source` is sharded by and `target` is not, as far as they go, and
+    from axes that both are replicated along. What else differs is resharded first.
+    """
+    if source is None or target is None or not target.unreduced_axes:
+        return ()
+    mesh = mesh_of(source, meshes)
+    if mesh_of(target, meshes) != mesh:
+        raise ShardyError(
+            "Input and output shardings have different meshes. The result has non-empty unreduced axes."
+        )
+    wanted = difference(target.unreduced_axes, source.unreduced_axes, mesh)
+    if not wanted:
+        return ()
+    if difference(source.unreduced_axes, target.unreduced_axes, mesh):
+        raise ShardyError("Both input and output have unreduced axes that does not appear in the other.")
+    freed = tuple(
+        _freed(old.axes, new.axes, wanted, mesh)
+        for old, new in zip(source.dimensions, target.dimensions, strict=True)
+    )
+    between = tuple(
+        old if axes else new
+        for old, new, axes in zip(source.dimensions, target.dimensions, freed, strict=True)
+    )
+    sharded = tuple(axes or () for axes in freed)
+    steps: tuple[Step, ...] = ()
+    if any(axes is None for axes in freed):
+        steps += (Reshard(replace(source, dimensions=between)),)
+    from_sharded = tuple(axis for axes in sharded for axis in axes)
+    if replicated := difference(wanted, from_sharded, mesh):
+        steps += (
+            ReplicatedToUnreduced(_unreduced_more(source, target, between, replicated, mesh), replicated),
+        )
+    if from_sharded:
+        steps += (ShardedToUnreduced(target, sharded),)
+    return steps
+
+
+def _unreduced_more(
+    source: TensorSharding,
+    target: TensorSharding,
+    dimensions: tuple[DimensionSharding, ...],
+    axes: Axes,
+    mesh: Mesh,
+) -> TensorSharding:
+    unreduced = sort_and_merge((*source.unreduced_axes, *axes), mesh)
+    return replace(target, mesh=source.mesh, dimensions=dimensions, unreduced_axes=unreduced)
+
+
+def _freed(old: Axes, new: Axes, wanted: Axes, mesh: Mesh) -> Axes | None:
+    """The axes of a dimension that become unreduced; () if it stays as it is, None if it needs a reshard."""
+    status = prefix_status(new, old)
+    if status is Prefix.EQUAL:
+        return ()
+    if status is Prefix.NONE:
+        return None
+    freed = old[len(new) :]
+    if new and new[-1] != old[len(new) - 1]:
+        rest = old[len(new) - 1].suffix_without(new[-1], mesh)
+        assert rest is not None
+        freed = (rest, *freed)
+    return None if difference(freed, wanted, mesh) else freed

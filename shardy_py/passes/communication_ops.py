@@ -1,0 +1,93 @@
+"""Communication steps as ops: builds them and puts them between a value and its users.
+
+Not a pass; what several passes share. Which steps are needed is decided in `partition/`.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy import (
+    AllReduceOp,
+    AxisRefListAttr,
+    ListOfAxisRefListsAttr,
+    ReplicatedToUnreducedOp,
+    ReshardOp,
+    ShardedToUnreducedOp,
+    TensorShardingAttr,
+)
+from shardy_py.dialects.sdy.syntax import REDUCTIONS
+from shardy_py.graph.holders import PROPERTY_OF
+from shardy_py.graph.rewiring import place_after, place_at_start, place_before, replace_operand, replace_uses
+from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
+from shardy_py.sharding import TensorSharding
+from shardy_py.text.construct import build_operation
+
+
+def chain_before_use(
+    user: Operation, index: int, steps: Iterable[Step], *, after_maker: bool = False
+) -> None:
+    """Lead operand `index` of `user` through `steps`, right before `user` or right after where it is made."""
+    value = made = user._operands[index]
+    last: Operation | None = None
+    for step in steps:
+        op = step_op(step, value, location_of(value))
+        if not after_maker:
+            place_before(op, user)
+        elif last is not None:
+            place_after(op, last)
+        elif isinstance(made, OpResult):
+            place_after(op, made.op)
+        else:
+            assert isinstance(made.owner, Block)
+            place_at_start(op, made.owner)
+        last, value = op, op.results[0]
+    if value is not made:
+        replace_operand(user, index, value)
+
+
+def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation) -> Operation:
+    """Let the users of `result` see it through `steps`, put after `last`; the last op placed."""
+    value: SSAValue = result
+    for step in steps:
+        op = step_op(step, value, result.op.location)
+        place_after(op, last)
+        replace_uses(value, op.results[0], but_not_in=op)
+        last, value = op, op.results[0]
+    return last
+
+
+def reshards(shardings: Iterable[TensorSharding]) -> tuple[Step, ...]:
+    """One reshard to each sharding, in order."""
+    return tuple(map(Reshard, shardings))
+
+
+def location_of(value: SSAValue) -> Any:
+    """Where `value` is made."""
+    return value.op.location if isinstance(value, OpResult) else getattr(value, "location", None)
+
+
+def step_op(step: Step, value: SSAValue, location: Any) -> Operation:
+    """The op of `step` on `value`, standing nowhere yet."""
+    properties: dict[str, Attribute] = {}
+    match step:
+        case Reshard():
+            op_class = ReshardOp
+        case AllReduce(axes=axes, reduction=reduction):
+            op_class = AllReduceOp
+            properties["reduction_axes"] = AxisRefListAttr(axes)
+            if reduction != REDUCTIONS[0]:
+                properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(reduction), i32)
+        case ReplicatedToUnreduced(axes=axes):
+            op_class = ReplicatedToUnreducedOp
+            properties["axes"] = AxisRefListAttr(axes)
+        case ShardedToUnreduced(axes=axes):
+            op_class = ShardedToUnreducedOp
+            properties["axes"] = ListOfAxisRefListsAttr(axes)
+    properties[PROPERTY_OF[op_class.name]] = TensorShardingAttr(step.sharding)
+    return build_operation(op_class, (value,), (value._type,), properties, {}, location)

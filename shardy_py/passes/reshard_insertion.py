@@ -1,0 +1,260 @@
+"""Walks a function and inserts the reshards and reductions that `partition/` asks for.
+
+Decisions are memoised by the record of an op, its rule and the identities of its shardings. Not a pass: that
+is `insert_explicit_reshards.py`.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import cast
+
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy import OpShardingRuleAttr, TensorShardingPerValueAttr
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources
+from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes, read
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.record import name_of, record_of
+from shardy_py.graph.rewiring import erase, replace_uses
+from shardy_py.graph.sharding_reader import ShardingReader, any_sharding
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import argument_shardings, own_holder, rank_of, set_sharding
+from shardy_py.graph.walk import find_ops, terminator_of, walk_post_order
+from shardy_py.partition.dots import dot_result_reshard
+from shardy_py.partition.reshapes import has_overflow, overflow_plan
+from shardy_py.partition.reshard_plan import (
+    NOTHING,
+    OpShardings,
+    ReshardPlan,
+    Shardings,
+    minimal_plan,
+    reshard_plan,
+    unreduced_axes,
+)
+from shardy_py.partition.single_device import (
+    SingleDeviceOp,
+    global_mesh,
+    is_single_device_op,
+    single_device_plan,
+)
+from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
+from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, reshards
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import ShardingRule, TensorSharding
+from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, resolve
+from shardy_py.text.source import position_of
+
+CALL = "func.call"
+RESHARD = "sdy.reshard"
+RAGGED_DOT = "mhlo.ragged_dot"
+CONCATENATE = "stablehlo.concatenate"
+RESHAPE = "stablehlo.reshape"
+DOTS = frozenset({"stablehlo.dot", "stablehlo.dot_general"})
+UNREGISTERED = "builtin.unregistered"
+
+
+class ReshardInsertion:
+    """Inserts into functions of one module.
+
+    is_full: the full version, for every op.
+    """
+
+    def __init__(self, symbols: Symbols, meshes: Meshes, *, is_full: bool) -> None:
+        """Prepare for the module of `symbols`, which has `meshes`."""
+        self._symbols = symbols
+        self._meshes = meshes
+        self._is_full = is_full
+        self._reader = ShardingReader()
+        self._plans: dict[tuple[int, ...], tuple[ReshardPlan, object]] = {}
+        self._has_single_devices = any(mesh.is_maximal for mesh in meshes.values())
+        self._unreduced = any_sharding(symbols.module, lambda s: bool(s.unreduced_axes))
+
+    def run(self, function: Operation) -> None:
+        """Insert into one function that has a body."""
+        self._check_border(function)
+        for op in self._ops_to_visit(function):
+            if op.name not in TERMINATORS:
+                self._visit(op)
+        terminator = terminator_of(function.regions[0])
+        if terminator is not None and (self._is_full or self._unreduced):
+            targets = attribute_list_shardings(function.properties.get("res_attrs"))
+            for index, value in enumerate(terminator._operands):
+                target = targets[index] if targets else None
+                chain_before_use(terminator, index, self._steps(value, target, self._is_full))
+
+    def _ops_to_visit(self, function: Operation) -> Iterable[Operation]:
+        """All ops where any may need something, else those that the minimal version is about."""
+        if self._is_full or self._unreduced or self._has_single_devices:
+            return walk_post_order(function, include_root=False)
+        return find_ops(function, CALL, CONCATENATE, *DOTS, UNREGISTERED)
+
+    def _check_border(self, function: Operation) -> None:
+        if not self._has_single_devices:
+            return
+        for kind, name in (("argument", "arg_attrs"), ("result", "res_attrs")):
+            shardings = attribute_list_shardings(function.properties.get(name))
+            for index, sharding in enumerate(shardings):
+                if is_single_device(sharding, self._meshes):
+                    fact = "cannot have a single-device (maximal) sharding attribute"
+                    raise _error(function, f"'func.func' op function {kind} {index} {fact}")
+
+    def _visit(self, op: Operation) -> None:
+        is_full = self._is_full or self._needs_full(op)
+        if op.name in DATA_FLOW:
+            self._visit_data_flow(op, is_full)
+        elif op.name == CALL:
+            self._visit_call(op)
+        elif op.name != RESHARD or not self._convert_reshard(op):
+            if self._unreduced:
+                self._reduce_operands(op)
+            operands = tuple(map(self._reader.through_barriers, op._operands))
+            results = tuple(map(self._reader.through_barriers, op.results))
+            self._carry_out(op, self._plan(op, operands, results, is_full))
+
+    def _needs_full(self, op: Operation) -> bool:
+        """Whether the minimal version treats `op` as the full one does."""
+        if op.name == CONCATENATE:
+            made = self._reader.of(op.results[0])
+            return any(self._reader.of(value) != made for value in op._operands)
+        return op.name == UNREGISTERED and name_of(op) == RAGGED_DOT
+
+    def _steps(self, value: SSAValue, target: TensorSharding | None, with_reshard: bool) -> tuple[Step, ...]:
+        return steps_between(self._reader.of(value), target, self._meshes, with_reshard=with_reshard)
+
+    def _visit_data_flow(self, op: Operation, is_full: bool) -> None:
+        """Bring the sources of every edge to the sharding of its owner, as it is seen from the source."""
+        axes = manual_axes(op)
+        for owner in (*op.results, *argument_owners(op)):
+            holder = own_holder(owner)
+            target = read(holder) if holder is not None else None
+            if target is not None and axes:
+                if isinstance(owner, OpResult):
+                    target = without_manual_axes(target, axes)
+                else:
+                    target = with_free_axes(_in_sharding(op, owner.index), target, axes)
+            for user, index in edge_sources(owner):
+                steps = self._steps(user._operands[index], target, is_full)
+                chain_before_use(user, index, steps, after_maker=True)
+
+    def _visit_call(self, call: Operation) -> None:
+        """Bring the operands to the shardings of the function's arguments."""
+        targets = argument_shardings(self._symbols.callee(call), self._symbols)
+        if targets is None:
+            given = [self._reader.of(value) for value in call._operands]
+            mesh = next((s.mesh for s in given if s and not mesh_of(s, self._meshes).is_maximal), None)
+            if mesh is None:
+                return
+            targets = tuple(TensorSharding.fully_closed(mesh, rank_of(v._type)) for v in call._operands)
+        for index, target in enumerate(targets):
+            steps = self._steps(call._operands[index], target, True)
+            chain_before_use(call, index, steps, after_maker=True)
+
+    def _convert_reshard(self, op: Operation) -> bool:
+        """Replace a reshard that makes axes unreduced by what does that; whether it was one."""
+        source, target = self._reader.of(op._operands[0]), self._reader.of(op.results[0])
+        steps = unreducing_steps(source, target, self._meshes)
+        if steps:
+            chain_before_use(op, 0, steps)
+            replace_uses(op.results[0], op._operands[0])
+            erase(op)
+        return bool(steps)
+
+    def _reduce_operands(self, op: Operation) -> None:
+        """Reduce operands along the unreduced axes that the results do not have."""
+        sources = tuple(map(self._reader.of, op._operands))
+        targets = tuple(map(self._reader.of, op.results))
+        if not targets:
+            if any(map(unreduced_axes, sources)):
+                raise _error(op, "Some operands have unreduced axes but the operation has no results. ")
+            return
+        if len(set(map(unreduced_axes, targets))) > 1:
+            raise _error(op, "Unreduced axes mismatch between results for multi-result op.")
+        for index, source in enumerate(sources):
+            chain_before_use(op, index, reducing_steps(source, targets[0], self._meshes))
+
+    def _plan(self, op: Operation, operands: Shardings, results: Shardings, is_full: bool) -> ReshardPlan:
+        if self._has_single_devices and is_single_device_op(results, self._meshes):
+            return self._single_device_plan(op, operands, results)
+        if not is_full and op.name not in DOTS and not (results and unreduced_axes(results[0])):
+            return NOTHING
+        given = op.attributes.get(RULE)
+        record = record_of(op)
+        key = (id(record), id(given), is_full, *map(id, operands), *map(id, results))
+        known = self._plans.get(key)
+        if known is None:
+            rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
+            try:
+                plan = self._decide(op, rule, operands, results, is_full)
+            except ShardyError as error:
+                raise _error(op, str(error)) from error
+            known = self._plans[key] = (plan, (given, operands, results))
+        return known[0]
+
+    def _decide(
+        self,
+        op: Operation,
+        rule: ShardingRule | None,
+        operands: Shardings,
+        results: Shardings,
+        is_full: bool,
+    ) -> ReshardPlan:
+        if rule is None or rule.is_custom:
+            return NOTHING
+        name = mesh_to_work_in(operands + results, self._meshes)
+        if name is None:
+            return NOTHING
+        sizes = tuple(_size(value._type) for value in (*op._operands, *op.results))
+        tensors = OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
+        if not is_full:
+            return minimal_plan(tensors, dot_result_reshard(tensors) if op.name in DOTS else None)
+        if op.name == RESHAPE and has_overflow(tensors.project()):
+            return overflow_plan(tensors, self._meshes)
+        return reshard_plan(tensors, self._meshes)
+
+    def _single_device_plan(self, op: Operation, operands: Shardings, results: Shardings) -> ReshardPlan:
+        everyone = global_mesh(self._meshes)
+        if everyone is None:
+            return NOTHING
+        ranks = [tuple(_rank(value._type) for value in values) for values in (op._operands, op.results)]
+        try:
+            return single_device_plan(
+                SingleDeviceOp(operands, results, ranks[0], ranks[1], everyone), self._meshes
+            )
+        except ShardyError as error:
+            raise _error(op, f"'{name_of(op)}' op {error}") from error
+
+    def _carry_out(self, op: Operation, plan: ReshardPlan) -> None:
+        for index, chain in plan.operands:
+            chain_before_use(op, index, reshards(chain))
+        last = op
+        for index, reshard in plan.results:
+            set_sharding(op.results[index], reshard.made)
+            last = chain_after_result(op.results[index], reshards(reshard.seen), last)
+        last = op
+        for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
+            last = chain_after_result(result, (all_reduce,), last)
+
+
+def _in_sharding(op: Operation, index: int) -> TensorSharding:
+    return cast(TensorShardingPerValueAttr, op.properties["in_shardings"]).data[index]
+
+
+def _rank(type_: Attribute) -> int | None:
+    tensor = tensor_type(type_)
+    return None if tensor is None else tensor.rank
+
+
+def _size(type_: Attribute) -> int:
+    tensor = tensor_type(type_)
+    if tensor is None or None in tensor.shape:
+        return 0
+    return prod(size or 0 for size in tensor.shape)
+
+
+def _error(op: Operation, message: str) -> ShardyError:
+    return ShardyError(Diagnostic(message, position_of(op.location)))

@@ -1,0 +1,76 @@
+"""Meshes by name: which mesh a sharding is on, and which one several shardings share.
+
+>>> from shardy_py.sharding.mesh import MeshAxis
+>>> meshes = {"mesh": Mesh((MeshAxis("x", 2),)), "one": Mesh(device_ids=(0,))}
+>>> is_single_device(TensorSharding("one", ()), meshes), common_mesh((TensorSharding("mesh", ()),), meshes)
+(True, 'mesh')
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.tensor_sharding import TensorSharding
+
+Meshes = Mapping[str, Mesh]
+"""Meshes by symbol."""
+
+
+def mesh_of(sharding: TensorSharding, meshes: Meshes) -> Mesh:
+    """The mesh of `sharding`, named or inlined."""
+    return resolve(sharding.mesh, meshes)
+
+
+def resolve(mesh: str | Mesh, meshes: Meshes) -> Mesh:
+    """The mesh itself."""
+    return mesh if isinstance(mesh, Mesh) else meshes[mesh]
+
+
+def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
+    """Whether the tensor lies on one given device."""
+    return sharding is not None and mesh_of(sharding, meshes).is_maximal
+
+
+def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
+    """The mesh that all shardings have but for the order of devices; of those, one in iota order if there is.
+
+    None: there is none, or there are several. Empty meshes count only if all are empty.
+    """
+    found: str | Mesh | None = None
+    mesh: Mesh | None = None
+    for sharding in shardings:
+        if sharding is None:
+            continue
+        other = mesh_of(sharding, meshes)
+        if mesh is None or _is_empty(mesh):
+            found, mesh = sharding.mesh, other
+        elif not _is_empty(other):
+            if other.is_maximal != mesh.is_maximal or other.axes != mesh.axes:
+                return None
+            if not other.device_ids:
+                found, mesh = sharding.mesh, other
+    return found
+
+
+def mesh_to_work_in(shardings: Sequence[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
+    """The mesh for an op on tensors with `shardings`: the most frequent of those that shard a tensor.
+
+    None: they share no mesh, or the one they share is a single device.
+    """
+    best = common_mesh(shardings, meshes)
+    if best is None or resolve(best, meshes).is_maximal:
+        return None
+    counts: Counter[str | Mesh] = Counter()
+    highest = 0
+    for sharding in shardings:
+        if sharding is not None and not sharding.is_fully_replicated:
+            counts[sharding.mesh] += 1
+            if counts[sharding.mesh] > highest:
+                best, highest = sharding.mesh, counts[sharding.mesh]
+    return best
+
+
+def _is_empty(mesh: Mesh) -> bool:
+    return not mesh.axes and not mesh.device_ids
