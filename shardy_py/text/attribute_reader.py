@@ -1,16 +1,13 @@
 """Reads attributes: builtin ones here, `#dialect.name` through the syntax table.
 
-Attributes of dialects are memoised by their text: equal text gives the same object, which the memo tables of
-later stages rely on for speed (never for correctness).
-
-Not here: dense elements (`dense.py`), locations (`location_syntax.py`), types (`type_reader.py`).
+Not here: numbers (`number_reader.py`), dense elements (`dense_reader.py`), affine maps (`affine_syntax.py`),
+locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialects (`dialect_symbols.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -20,39 +17,36 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseResourceAttr,
     DictionaryAttr,
-    FloatAttr,
-    FloatData,
-    IndexType,
+    IntAttr,
     IntegerAttr,
     IntegerType,
+    NoneAttr,
+    StridedLayoutAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    UnregisteredAttr,
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
 
-from shardy_py.text.dense import integer_bytes, read_dense
+from shardy_py.text.affine_syntax import read_affine
+from shardy_py.text.cursor import is_integer_token
+from shardy_py.text.dense import literal_bytes
+from shardy_py.text.dense_reader import elements_literal_type, read_dense
+from shardy_py.text.dialect_symbols import read_dialect_symbol
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.type_reader import float_type, integer_type, is_type_start, read_type_or_function
+from shardy_py.text.location_syntax import read_location
+from shardy_py.text.number_reader import float_value, read_number
+from shardy_py.text.strings import string_attribute
+from shardy_py.text.type_reader import is_type_start, read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
 
-_CANDIDATE = re.compile(r'[#!][\w$.]+<[^<>"]*(?:"[^"\\\n]*"[^<>"]*)*(?:<[^<>"]*(?:"[^"\\\n]*"[^<>"]*)*(?:<[^<>"]*(?:"[^"\\\n]*"[^<>"]*)*>[^<>"]*(?:"[^"\\\n]*"[^<>"]*)*)*>[^<>"]*(?:"[^"\\\n]*"[^<>"]*)*)*>')
-"""The likely extent of a dialect attribute, brackets three deep: the key of the memo."""
-
 _UNIT = UnitAttr()
-_TRUE, _FALSE = IntegerAttr(1, IntegerType(1)), IntegerAttr(0, IntegerType(1))
-_numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = {}
-_strings: dict[str, StringAttr] = {}
-_unregistered: dict[tuple[str, bool], type[UnregisteredAttr]] = {}
-
-
-def string_attribute(text: str) -> StringAttr:
-    """The string attribute, one object for one text."""
-    return _strings.get(text) or _strings.setdefault(text, StringAttr(text))
+_I1 = IntegerType(1)
+_TRUE, _FALSE = IntegerAttr(1, _I1), IntegerAttr(0, _I1)
 
 
 def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> Attribute:
@@ -61,14 +55,14 @@ def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> At
     first = token[:1]
     if first == '"':
         return _string(cursor)
-    if first == "#":
+    if first == "#" and token != "#-}":
         alias = cursor.aliases.get(token[1:])
         if alias is not None:
             cursor.advance()
             return alias
-        return cursor.nested(lambda: read_dialect_attribute(cursor, "attributes"))
-    if first.isdigit() or token == "-":
-        return _number(cursor, expected_type)
+        return cursor.nested(lambda: read_dialect_symbol(cursor, "attributes"))
+    if first.isdecimal() or token == "-":
+        return read_number(cursor, expected_type)
     if first == "@":
         return _symbol_reference(cursor)
     reader = _READERS.get(token)
@@ -76,7 +70,7 @@ def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> At
         return cursor.nested(lambda: reader(cursor, expected_type))
     if is_type_start(cursor):
         return read_type_or_function(cursor)
-    return cursor.error("expected attribute value")
+    return cursor.wrong_token("expected attribute value")
 
 
 def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
@@ -98,93 +92,8 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
             cursor.error(f"duplicate key '{name}' in dictionary attribute", start)
         found[name] = read_attribute(cursor) if cursor.accept("=") else _UNIT
 
-    cursor.items(entry, "{", "}")
+    cursor.items(entry, "{", "}", " in attribute dictionary")
     return found
-
-
-def read_dialect_attribute(cursor: Cursor, kind: Literal["attributes", "types"]) -> Attribute:
-    """`#dialect.mnemonic<...>`, `#dialect<mnemonic ...>` and the same with `!`."""
-    match = _CANDIDATE.match(cursor.text, cursor.offset)
-    memo = cursor.syntax.by_text if cursor.syntax else {}
-    if match is not None and (found := memo.get(match[0])) is not None:
-        cursor.move_to(match.end())
-        return found
-    start = cursor.offset
-    made = _dialect_attribute(cursor, kind)
-    if match is not None and cursor.previous_end == match.end() and "#" not in match[0][1:] and "!" not in match[0][1:]:
-        memo[match[0]] = made
-    elif match is None and cursor.previous_end - start < 80:
-        memo[cursor.text[start : cursor.previous_end]] = made
-    return made
-
-
-def _dialect_attribute(cursor: Cursor, kind: Literal["attributes", "types"]) -> Attribute:
-    token = cursor.token
-    start = cursor.offset
-    dialect_name, _, mnemonic = token[1:].partition(".")
-    dialect = cursor.syntax.dialects.get(dialect_name) if cursor.syntax else None
-    if dialect is not None and mnemonic:
-        syntax = (dialect.types if kind == "types" else dialect.attributes).get(mnemonic)
-        if syntax is not None:
-            cursor.advance()
-            return syntax.read(cursor)
-        what = "type" if kind == "types" else "attribute"
-        cursor.error(f"unknown {what} `{mnemonic}` in dialect `{dialect_name}`", start)
-    if dialect is not None:
-        cursor.advance()
-        cursor.expect("<")
-        name = cursor.token
-        syntax = dialect.enclosed.get(name) or (dialect.types if kind == "types" else dialect.attributes).get(name)
-        if syntax is None:
-            what = "type" if kind == "types" else "attribute"
-            cursor.error(f"unknown {what} `{name}` in dialect `{dialect_name}`")
-        cursor.advance()
-        made = syntax.read(cursor)
-        cursor.expect(">")
-        return made
-    if not mnemonic and cursor.text[cursor.end : cursor.end + 1] != "<":
-        what = "type" if kind == "types" else "attribute"
-        cursor.error(f"undefined symbol alias id '{token[1:]}' for {what} alias" if what == "type" else f"undefined symbol alias id '{token[1:]}'", start)
-    return _unregistered_attribute(cursor, kind == "types")
-
-
-def _unregistered_attribute(cursor: Cursor, is_type: bool) -> Attribute:
-    """Keeps the text of an attribute whose dialect nobody registered."""
-    name = cursor.token[1:]
-    body = ""
-    if cursor.text[cursor.end : cursor.end + 1] == "<":
-        start = cursor.end + 1
-        cursor.advance()
-        cursor.advance()
-        skip_balanced(cursor, ">")
-        body = cursor.text[start : cursor.offset]
-    cursor.advance()
-    key = (name, is_type)
-    made = _unregistered.get(key) or _unregistered.setdefault(
-        key, UnregisteredAttr.with_name_and_type(name, is_type)
-    )
-    return made(name, is_type, "." not in name, body)
-
-
-_OPEN = {"(": ")", "[": "]", "{": "}", "<": ">"}
-
-
-def skip_balanced(cursor: Cursor, closing: str) -> None:
-    """Steps to the bracket that closes the current level; strings are skipped whole."""
-    stack = [closing]
-    while stack:
-        token = cursor.token
-        if not token:
-            cursor.error(f"unbalanced '{stack[-1]}' character in pretty dialect name")
-        if token == stack[-1]:
-            stack.pop()
-            if not stack:
-                return
-        elif token in _OPEN:
-            stack.append(_OPEN[token])
-        elif token in (")", "]", "}") or token == ">":
-            cursor.error(f"unbalanced '{token}' character in pretty dialect name")
-        cursor.advance()
 
 
 def _string(cursor: Cursor) -> Attribute:
@@ -198,68 +107,11 @@ def _string(cursor: Cursor) -> Attribute:
 def _symbol_reference(cursor: Cursor) -> Attribute:
     root = string_attribute(cursor.symbol())
     nested: list[StringAttr] = []
-    while cursor.at("::"):
-        cursor.advance()
+    while cursor.accept("::"):
+        if cursor.token[:1] != "@":
+            cursor.error("expected nested symbol reference identifier")
         nested.append(string_attribute(cursor.symbol()))
     return SymbolRefAttr(root, ArrayAttr(nested))
-
-
-def _number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    start = cursor.offset
-    negated = cursor.accept("-")
-    token = cursor.token
-    if not token[:1].isdigit():
-        cursor.error("expected attribute value", start)
-    cursor.advance()
-    type_: Any = expected_type
-    if type_ is None:
-        if cursor.accept(":"):
-            type_ = cursor.type()
-        else:
-            type_ = float_type("f64") if "." in token else i64
-    key = (token, negated, id(type_))
-    hit = _numbers.get(key)
-    if hit is not None:
-        return hit[0]
-    made = _make_number(token, negated, type_)
-    if isinstance(made, str):
-        cursor.error(made, start)
-    if len(token) < 40:
-        _numbers[key] = (made, type_)
-    return made
-
-
-def _make_number(token: str, negated: bool, type_: Any) -> Attribute | str:
-    is_float_literal = "." in token
-    if isinstance(type_, IntegerType | IndexType):
-        if is_float_literal:
-            return "floating point value not valid for specified type"
-        if len(token) > 4000:
-            return "integer constant out of range for attribute"
-        value = int(token, 0 if token[:2] == "0x" else 10) * (-1 if negated else 1)
-        if negated and isinstance(type_, IntegerType) and type_.signedness.data.name == "UNSIGNED":
-            return "negative integer literal not valid for unsigned integer type"
-        data = integer_bytes(value, type_)
-        if data is None:
-            return "integer constant out of range for attribute"
-        if isinstance(type_, IntegerType) and type_.width.data > 1 and type_.signedness.data.name != "UNSIGNED":
-            value = int.from_bytes(data, "little", signed=True)
-        return IntegerAttr(value, type_)
-    form = FORMATS.get(getattr(type_, "name", ""))
-    if form is None:
-        return "integer literal not valid for specified type"
-    if token[:2] == "0x":
-        if negated:
-            return "hexadecimal float literal should not have a leading minus"
-        bits = int(token, 16)
-        if bits >> form.width:
-            return "hexadecimal float constant out of range for type"
-        value = form.to_float(bits)
-    elif is_float_literal:
-        value = form.to_float(form.encode(float(token) * (-1 if negated else 1)))
-    else:
-        return "unexpected decimal integer literal for a floating point value"
-    return FloatAttr.new((FloatData(value), type_))
 
 
 def _boolean(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -281,20 +133,23 @@ def _dictionary(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
 
 def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     cursor.advance()
-    cursor.expect("<")
+    cursor.expect("<", " after 'array'")
     start = cursor.offset
-    name = cursor.token
-    element: Any = integer_type(name) or float_type(name)
-    if element is None:
-        cursor.error("expected integer or float type", start)
-    cursor.advance()
+    element: Any = cursor.type()
+    if not isinstance(element, IntegerType) and getattr(element, "name", "") not in FORMATS:
+        from shardy_py.text.attribute_writer import attribute_text
+
+        cursor.error(f"expected integer or float type, got: '{attribute_text(element)}'", start)
+    if isinstance(element, IntegerType) and element != _I1 and element.width.data % 8:
+        cursor.error("element type bitwidth must be a multiple of 8", start)
     values: list[bytes] = []
-    if cursor.accept(":"):
+    if not cursor.at(">"):
+        cursor.expect(":", " after dense array type")
         values.append(_array_element(cursor, element))
         while cursor.accept(","):
             values.append(_array_element(cursor, element))
-    cursor.expect(">")
-    return DenseArrayBase(element, BytesAttr(b"".join(values)))
+    cursor.expect(">", " to close an array attribute")
+    return DenseArrayBase.new((element, BytesAttr(b"".join(values))))
 
 
 def dense_array(values: tuple[int, ...], element: Any = i64) -> DenseArrayBase[Any]:
@@ -303,77 +158,72 @@ def dense_array(values: tuple[int, ...], element: Any = i64) -> DenseArrayBase[A
 
 
 def _array_element(cursor: Cursor, element: Any) -> bytes:
+    start = cursor.offset
+    if element == _I1:
+        if cursor.token not in ("true", "false"):
+            cursor.error("expected 'true' or 'false' values for i1 type")
+        return b"\1" if cursor.advance() == "true" else b"\0"
+    negated = cursor.accept("-")
+    literal, token = cursor.offset, cursor.token
     if isinstance(element, IntegerType):
-        if cursor.token in ("true", "false"):
-            return b"\1" if cursor.advance() == "true" else b"\0"
-        start = cursor.offset
-        value = cursor.integer()
-        data = integer_bytes(value, element)
-        if data is None:
-            cursor.error("integer constant out of range for attribute", start)
-        return data
-    made = _number(cursor, element)
-    assert isinstance(made, FloatAttr)
-    form = FORMATS[element.name]  # pyright: ignore
-    return form.encode(made.value.data).to_bytes(form.size, "little")
+        if not is_integer_token(token):
+            cursor.error("expected integer literal")
+        cursor.advance()
+        data = literal_bytes(token, negated, element)
+        return cursor.error("integer constant out of range") if data is None else data
+    if not token[:1].isdecimal():
+        cursor.error("expected integer or floating point literal")
+    cursor.advance()
+    form = FORMATS[element.name]
+    return float_value(cursor, token, negated, form, start, literal).to_bytes(form.size, "little")
 
 
 def _affine(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    """Affine maps and sets are read by xDSL, from their own text."""
-    start = cursor.offset
     is_map = cursor.advance() == "affine_map"
-    cursor.expect("<")
-    depth = 1
-    while depth:
-        if cursor.at("<"):
-            depth += 1
-        elif cursor.at(">"):
-            depth -= 1
-        elif not cursor.token:
-            cursor.error("expected '>'")
-        cursor.advance()
-    made = _xdsl_attribute(cursor, start, cursor.previous_end)
-    if not isinstance(made, AffineMapAttr if is_map else AffineSetAttr):
-        cursor.error("expected affine map or set", start)
-    return made
+    context = " in affine map" if is_map else " in integer set"
+    cursor.expect("<", context)
+    made = read_affine(cursor, is_map=is_map)
+    cursor.expect(">", context)
+    return AffineMapAttr(made) if isinstance(made, AffineMap) else AffineSetAttr(made)
 
 
-def _xdsl_attribute(cursor: Cursor, start: int, end: int) -> Attribute:
-    from xdsl.context import Context
-    from xdsl.dialects.builtin import Builtin
-    from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError
+def _strided(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
+    cursor.advance()
+    cursor.expect("<", " after 'strided'")
+    strides = cursor.items(lambda: _size(cursor))
+    offset: IntAttr | NoneAttr = IntAttr(0)
+    if cursor.accept(","):
+        cursor.expect("offset", " after comma")
+        cursor.expect(":", " after 'offset'")
+        offset = _size(cursor)
+    cursor.expect(">")
+    return StridedLayoutAttr(strides, offset)
 
-    context = Context()
-    context.load_dialect(Builtin)
-    try:
-        return Parser(context, cursor.text[start:end]).parse_attribute()
-    except ParseError as error:
-        message = str(error.args[-1] if error.args else error).strip().splitlines()
-        return cursor.error(message[-1] if message else "invalid attribute", start)
-    except Exception as error:
-        return cursor.error(f"invalid attribute: {error}", start)
+
+def _size(cursor: Cursor) -> IntAttr | NoneAttr:
+    if cursor.accept("?"):
+        return NoneAttr()
+    if not cursor.is_integer():
+        cursor.error("expected a 64-bit signed integer or '?'")
+    return IntAttr(cursor.integer())
 
 
 def _location(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    from shardy_py.text.location_syntax import read_location
-
     return read_location(cursor)
 
 
-def _dense(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    return read_dense(cursor, expected_type)
-
-
 def _dense_resource(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
+    start = cursor.offset
     cursor.advance()
     cursor.expect("<")
     handle = cursor.string() if cursor.token[:1] == '"' else cursor.keyword()
     cursor.expect(">")
-    if expected_type is None:
-        cursor.expect(":")
-        expected_type = cursor.type()
-    return DenseResourceAttr.new((string_attribute(handle), expected_type))
+    type_ = elements_literal_type(cursor, expected_type, start)
+    return DenseResourceAttr.new((string_attribute(handle), type_))
+
+
+def _unsupported(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
+    return cursor.error(f"{cursor.token} attributes are not supported")
 
 
 _READERS: dict[str, Callable[[Cursor, Attribute | None], Attribute]] = {
@@ -383,10 +233,13 @@ _READERS: dict[str, Callable[[Cursor, Attribute | None], Attribute]] = {
     "[": _array,
     "{": _dictionary,
     "array": _dense_array,
-    "dense": _dense,
+    "dense": read_dense,
     "dense_resource": _dense_resource,
     "affine_map": _affine,
     "affine_set": _affine,
     "loc": _location,
+    "strided": _strided,
+    "sparse": _unsupported,
+    "distinct": _unsupported,
 }
 

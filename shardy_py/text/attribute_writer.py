@@ -6,8 +6,7 @@ process (`dialects/registry.py` makes it), so that the memo can be too.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import builtin
@@ -29,25 +28,27 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     NoneType,
     OpaqueAttr,
+    StridedLayoutAttr,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     TupleType,
     UnitAttr,
+    UnrankedMemRefType,
     UnrankedTensorType,
     UnregisteredAttr,
     VectorType,
 )
 from xdsl.ir import Attribute
 
+from shardy_py.text.affine_syntax import map_text, set_text, strided_text
 from shardy_py.text.dense import dense_text, element_printer, element_size
-from shardy_py.text.location_syntax import location_body
 from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.location_syntax import location_body
 from shardy_py.text.numbers import float_text
+from shardy_py.text.strings import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.syntax import SyntaxTable
 
-_BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
-_PRINTABLE = re.compile(r'[ !#-\[\]-~]*\Z')
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
 _MEMO_LIMIT = 1 << 18
 
@@ -75,27 +76,6 @@ def attribute_text(attribute: Attribute) -> str:
 
 
 type_text = attribute_text
-
-
-def string_literal(text: str) -> str:
-    r"""A string with quotes, escaped as MLIR does: `"a\22b"`."""
-    if _PRINTABLE.match(text):
-        return f'"{text}"'
-    escaped = "".join(
-        "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
-        for byte in text.encode("utf-8", "surrogateescape")
-    )
-    return f'"{escaped}"'
-
-
-def keyword_or_string(text: str) -> str:
-    """A name as it is if it can stand bare, as a string literal otherwise."""
-    return text if _BARE.match(text) else string_literal(text)
-
-
-def symbol_text(name: str) -> str:
-    """`@name`, quoted where the name needs it."""
-    return "@" + keyword_or_string(name)
 
 
 def dictionary_entries(entries: Mapping[str, Attribute]) -> str:
@@ -170,11 +150,32 @@ def _dense_array(attribute: Any) -> str:
     return f"array<{name}: {', '.join(values)}>"
 
 
-def _shaped(attribute: Any) -> str:
-    sizes = "".join("?x" if size == builtin.DYNAMIC_INDEX else f"{size}x" for size in attribute.get_shape())
-    encoding = getattr(attribute, "encoding", None)
-    tail = "" if encoding is None or isinstance(encoding, NoneAttr) else f", {attribute_text(encoding)}"
-    return f"{attribute.name}<{sizes}{attribute_text(attribute.element_type)}{tail}>"
+def _sizes(sizes: Sequence[int]) -> str:
+    return "".join(["?x" if size == builtin.DYNAMIC_INDEX else f"{size}x" for size in sizes])
+
+
+def _behind_comma(attribute: Attribute) -> str:
+    return "" if isinstance(attribute, NoneAttr) else f", {attribute_text(attribute)}"
+
+
+def _tensor(attribute: Any) -> str:
+    encoding = _behind_comma(attribute.encoding)
+    return f"tensor<{_sizes(attribute.get_shape())}{attribute_text(attribute.element_type)}{encoding}>"
+
+
+def _vector(attribute: Any) -> str:
+    scales = [bool(flag.value.data) for flag in attribute.scalable_dims.data]
+    sizes = [f"[{n}]x" if s else f"{n}x" for n, s in zip(attribute.get_shape(), scales, strict=True)]
+    return f"vector<{''.join(sizes)}{attribute_text(attribute.element_type)}>"
+
+
+def _memref(attribute: Any) -> str:
+    sizes = _sizes(attribute.get_shape()) if isinstance(attribute, MemRefType) else "*x"
+    layout = _behind_comma(attribute.layout) if isinstance(attribute, MemRefType) else ""
+    space: Any = attribute.memory_space
+    is_i64 = isinstance(space, IntegerAttr) and space.type == builtin.i64
+    tail = f", {_integer_value(space)}" if is_i64 else _behind_comma(space)
+    return f"memref<{sizes}{attribute_text(attribute.element_type)}{layout}{tail}>"
 
 
 def _function(attribute: FunctionType) -> str:
@@ -210,19 +211,21 @@ _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
     DenseArrayBase: _dense_array,
     DenseIntOrFPElementsAttr: _typed(dense_text),
     DenseResourceAttr: _typed(lambda a: f"dense_resource<{keyword_or_string(a.resource_handle.data)}>"),
-    AffineMapAttr: lambda a: f"affine_map<{a.data}>",
-    AffineSetAttr: lambda a: f"affine_set<{a.data}>",
+    AffineMapAttr: lambda a: f"affine_map<{map_text(a.data)}>",
+    AffineSetAttr: lambda a: f"affine_set<{set_text(a.data)}>",
+    StridedLayoutAttr: lambda a: strided_text(a.get_strides(), a.get_offset()),
     OpaqueAttr: str,
     IntegerType: lambda a: f"{_SIGNS[a.signedness.data.name]}{a.width.data}",
     IndexType: lambda a: "index",
     NoneType: lambda a: "none",
-    TensorType: _shaped,
-    VectorType: _shaped,
+    TensorType: _tensor,
+    VectorType: _vector,
     UnrankedTensorType: lambda a: f"tensor<*x{attribute_text(a.element_type)}>",
     ComplexType: lambda a: f"complex<{attribute_text(a.element_type)}>",
     TupleType: lambda a: f"tuple<{', '.join(map(attribute_text, a.types))}>",
     FunctionType: _function,
-    MemRefType: str,
+    MemRefType: _memref,
+    UnrankedMemRefType: _memref,
 }
 _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (UnregisteredAttr, _unregistered),

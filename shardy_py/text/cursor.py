@@ -17,29 +17,44 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.text.source import Source
+from shardy_py.text.strings import unescape
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
     from shardy_py.text.syntax import SyntaxTable
 
-_TOKEN = re.compile(
-    r"""(?:[ \t\r\n]+|//[^\n]*)*            # white space and comments
-    (   [A-Za-z_][\w$.]*                    # bare identifier
-    |   %(?:[0-9]+|[A-Za-z_$.-][\w$.-]*)(?:\#[0-9]+)?      # value, with its result number
-    |   0x[0-9a-fA-F]+ | [0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?)?
-    |   "(?:[^"\\\n]|\\[^\n])*"
-    |   @(?:[A-Za-z_][\w$.]*|"(?:[^"\\\n]|\\[^\n])*")
-    |   [\#!^](?:[0-9]+|[A-Za-z_$.-][\w$.-]*)
-    |   -> | ::? | \.\.\. | \{-\# | \#-\} | == | >= | <= | [{}()\[\]<>,=+*/?|-]
-    |   $ )""",
+TOKEN = re.compile(
+    r"""(?:[ \t\r\n\0]+|//[^\n\r]*)*+       # white space and comments
+    (   [A-Za-z_][\w$.]*+                   # bare identifier
+    |   %(?:[0-9]++|[A-Za-z_$.-][\w$.-]*+)(?:\#[0-9]++)?    # value, with its result number
+    |   0x[0-9a-fA-F]++ | [0-9]++(?:\.[0-9]*+(?:[eE][-+]?[0-9]++)?)?
+    |   "(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+"
+    |   @(?:[A-Za-z_][\w$.]*+|"(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+")
+    |   \#-\} | [\#!^](?:[0-9]++|[A-Za-z_$.-][\w$.-]*+)
+    |   -> | ::? | \.\.\. | \{-\# | [{}()\[\]<>,=+*/?|-]
+    |   \Z )""",
     re.VERBOSE | re.ASCII,
 )
-_ESCAPE = re.compile(rb'\\(["\\nt]|[0-9a-fA-F]{2})')
-_ESCAPED = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
+"""A token, with the white space and comments before it."""
+
+_SPACE = re.compile(r"(?:[ \t\r\n\0]+|//[^\n\r]*)*+")
+_STRING_BODY = re.compile(r'(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+')
+_INVALID_STARTS = {
+    "@": (1, "@ identifier expected to start with letter or '_'"),
+    "#": (0, "invalid attribute name"),
+    "!": (0, "invalid type identifier"),
+    "^": (0, "invalid block name"),
+    "%": (0, "invalid SSA name"),
+    ".": (0, "expected three consecutive dots for an ellipsis"),
+}
+"""What is wrong with a token that starts so: where it is seen, and MLIR's message."""
 
 MAX_NESTING = 200
 """How deep regions, attributes and types may nest; deeper text gets a diagnostic."""
+
+MAX_DIGITS = 4000
+"""How long an integer literal may be: Python refuses to convert much longer ones."""
 
 T = TypeVar("T")
 
@@ -49,9 +64,22 @@ class Cursor:
 
     token: the text of the current token, empty at the end of the source.
     offset: where it starts; `end`: where it ends.
+    allow_unregistered: whether attributes and types (and ops) of dialects that nobody knows are kept.
     """
 
-    __slots__ = ("aliases", "depth", "end", "offset", "previous_end", "source", "syntax", "text", "token", "type_aliases")
+    __slots__ = (
+        "aliases",
+        "allow_unregistered",
+        "depth",
+        "end",
+        "offset",
+        "previous_end",
+        "source",
+        "syntax",
+        "text",
+        "token",
+        "type_aliases",
+    )
 
     def __init__(self, source: Source, syntax: SyntaxTable | None = None, offset: int = 0) -> None:
         self.source = source
@@ -59,7 +87,9 @@ class Cursor:
         self.syntax = syntax
         self.aliases: dict[str, Attribute] = {}
         self.type_aliases: dict[str, Attribute] = {}
+        self.allow_unregistered = True
         self.depth = 0
+        self.token = ""
         self.move_to(offset)
 
     def move_to(self, offset: int) -> None:
@@ -69,26 +99,46 @@ class Cursor:
 
     def advance(self) -> str:
         """Steps to the next token; returns the one left behind."""
-        token = getattr(self, "token", "")
-        self.previous_end = self.end
-        match = _TOKEN.match(self.text, self.end)
+        token = self.token
+        self.previous_end = end = self.end
+        match = TOKEN.match(self.text, end)
         if match is None:
-            self._unexpected_character()
+            self._invalid_token()
         self.token = match[1]
         self.offset, self.end = match.span(1)
         return token
 
-    def _unexpected_character(self) -> NoReturn:
-        match = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*").match(self.text, self.end)
-        offset = match.end() if match else self.end
-        if self.text[offset] == '"':
-            self.error("expected '\"' in string literal", offset)
-        self.error("unexpected character", offset)
+    def _invalid_token(self) -> NoReturn:
+        text = self.text
+        space = _SPACE.match(text, self.end)
+        offset = space.end() if space else self.end
+        first = text[offset]
+        if first == '"' or text.startswith('@"', offset):
+            body = _STRING_BODY.match(text, offset + 1 + (first == "@"))
+            at = body.end() if body else offset
+            if text[at : at + 1] == "\\":
+                self.error("unknown escape in string literal", at)
+            self.error("expected '\"' in string literal", at)
+        shift, message = _INVALID_STARTS.get(first, (0, "unexpected character"))
+        self.error(message, offset + shift)
 
-    def error(self, message: str, offset: int | None = None) -> NoReturn:
-        """Fails with `message` at `offset` (the current token if None)."""
-        place = self.source.position(self.offset if offset is None else offset)
-        raise ShardyError(Diagnostic(message, place))
+    def error(self, message: str, offset: int | None = None, *notes: str) -> NoReturn:
+        """Fails with `message` at `offset` (the current token if None; before the end of the source if there)."""
+        if offset is None:
+            offset = self.offset if self.token else max(self.offset - 1, 0)
+        place = self.source.position(offset)
+        raise ShardyError(Diagnostic(message, place, notes=tuple(Diagnostic(n, place, "note") for n in notes)))
+
+    def wrong_token(self, message: str) -> NoReturn:
+        """Fails with `message` behind the token before the current one, which is another than expected."""
+        before = self.text[: self.offset if self.token else max(self.offset - 1, 0)]
+        while trimmed := before.rstrip(" \t"):
+            if trimmed[-1] not in "\n\r":
+                self.error(message, len(trimmed))
+            line_start = max(trimmed.rfind("\n", 0, -1), trimmed.rfind("\r", 0, -1)) + 1
+            comment = trimmed.find("//", line_start)
+            before = trimmed[:comment] if comment >= 0 else trimmed[:-1]
+        self.error(message)
 
     def at(self, token: str) -> bool:
         """Whether the current token is `token`."""
@@ -104,10 +154,8 @@ class Cursor:
     def expect(self, token: str, context: str = "") -> None:
         """Steps over `token`, or fails: `expected 'token'`."""
         if self.token != token:
-            if token == ">" and self.token == ">=":  # only within `dense<...>=`-like text; split the token
-                self.token, self.offset = "=", self.offset + 1
-                return
-            self.error(f"expected '{token}'{context}")
+            message = f"expected '{token}'{context}"
+            self.error(message) if token[0].isalpha() else self.wrong_token(message)
         self.advance()
 
     def is_identifier(self) -> bool:
@@ -124,18 +172,17 @@ class Cursor:
     def is_integer(self) -> bool:
         """Whether an integer, with or without a minus sign, stands here."""
         token = self.token
-        return token.isdigit() or token[:2] == "0x" or (token == "-" and self.text[self.end : self.end + 1].isdigit())
+        return is_integer_token(token) or (token == "-" and self.text[self.end : self.end + 1].isdigit())
 
     def integer(self) -> int:
         """A decimal or hexadecimal integer, negative ones included."""
+        start = self.offset
         sign = -1 if self.accept("-") else 1
-        token = self.token
-        if not (token.isdigit() or token[:2] == "0x"):
-            self.error("expected integer value")
-        if len(token) > 4000:
-            self.error("integer value too large")
-        self.advance()
-        return sign * int(token, 0 if token[:2] == "0x" else 10)
+        if not is_integer_token(self.token):
+            self.error("expected integer value", start)
+        if len(self.token) > MAX_DIGITS:
+            self.error("integer value too large", start)
+        return sign * integer_value(self.advance())
 
     def string(self) -> str:
         """A string literal, its escapes resolved; bytes that are not UTF-8 come as surrogates."""
@@ -150,17 +197,17 @@ class Cursor:
         name = self.advance()[1:]
         return unescape(name[1:-1]) if name[:1] == '"' else name
 
-    def items(self, read: Callable[[], T], opening: str = "[", closing: str = "]") -> list[T]:
+    def items(
+        self, read: Callable[[], T], opening: str = "[", closing: str = "]", context: str = ""
+    ) -> list[T]:
         """A comma-separated list between brackets."""
-        self.expect(opening)
+        self.expect(opening, context)
         found: list[T] = []
         if self.token != closing:
             found.append(read())
             while self.accept(","):
                 found.append(read())
-        if self.token != closing:
-            self.error(f"expected '{closing}'" if not closing == "]" else "expected ']'")
-        self.advance()
+        self.expect(closing, context)
         return found
 
     def nested(self, read: Callable[[], T]) -> T:
@@ -192,17 +239,11 @@ class Cursor:
         return read_dictionary(self)
 
 
-def unescape(text: str) -> str:
-    r"""Resolves the escapes of a string literal: `\n`, `\t`, `\"`, `\\` and two hexadecimal digits.
+def is_integer_token(token: str) -> bool:
+    """Whether a token is an integer literal."""
+    return token.isdecimal() or token[:2] == "0x"
 
-    >>> unescape(r"a\22\0A")
-    'a"\n'
-    """
-    if "\\" not in text:
-        return text
 
-    def replace(match: re.Match[bytes]) -> bytes:
-        body = match[1]
-        return _ESCAPED.get(body) or bytes.fromhex(body.decode())
-
-    return _ESCAPE.sub(replace, text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+def integer_value(token: str) -> int:
+    """The value of an integer literal of at most `MAX_DIGITS` characters."""
+    return int(token, 16) if token[:2] == "0x" else int(token)

@@ -19,6 +19,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.text.strings import string_attribute, string_literal
+
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
 
@@ -36,8 +38,6 @@ def read_location(cursor: Cursor) -> Attribute:
 
 def read_location_body(cursor: Cursor) -> Attribute:
     """What stands between the parentheses of a location."""
-    from shardy_py.text.attribute_reader import string_attribute
-
     token = cursor.token
     if token[:1] == "#":
         cursor.advance()
@@ -79,7 +79,7 @@ def read_location_body(cursor: Cursor) -> Attribute:
 
 def location_body(location: Any) -> str:
     """The text between the parentheses of a location."""
-    from shardy_py.text.attribute_writer import attribute_text, string_literal
+    from shardy_py.text.attribute_writer import attribute_text
 
     if isinstance(location, FileLineColLoc):
         return f"{string_literal(location.filename.data)}:{location.line.data}:{location.column.data}"

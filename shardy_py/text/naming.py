@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.ir import Operation, Region
 
-from shardy_py.text.syntax import OpSyntax, SyntaxTable
+from shardy_py.text.syntax import OpSyntax, SyntaxTable, operation_name
 
 
 class ValueNames:
@@ -129,7 +129,7 @@ class ValueNames:
     def _syntax_of(self, op_class: type[Operation]) -> OpSyntax | None:
         """What the table says of a class; nothing in generic form, where ops suggest no names."""
         if op_class not in self._syntaxes:
-            self._syntaxes[op_class] = self._table.op(op_class.name) if self._table is not None else None
+            self._syntaxes[op_class] = self._table.op(operation_name(op_class)) if self._table is not None else None
         return self._syntaxes[op_class]
 
 

@@ -65,7 +65,6 @@ class OpReader(Cursor):
     """
 
     __slots__ = (
-        "allow_unregistered",
         "block",
         "blocks",
         "default_dialects",
@@ -351,8 +350,8 @@ class OpReader(Cursor):
                     offset,
                 )
             self.error(
-                f"operation being parsed with an unregistered dialect. If this is intended, please use "
-                f"-allow-unregistered-dialect with the MLIR tool used",
+                "operation being parsed with an unregistered dialect. If this is intended, please use "
+                "-allow-unregistered-dialect with the MLIR tool used",
                 offset,
             )
         return syntax

@@ -60,6 +60,21 @@ class OpSyntax:
     is_isolated: bool = False
 
 
+_names: dict[type[Operation], str] = {}
+
+
+def operation_name(op_class: type[Operation]) -> str:
+    """The name of an op's class, which an operand or property called `name` may hide."""
+    found = _names.get(op_class)
+    if found is None:
+        name: Any = op_class.name
+        if not isinstance(name, str):
+            definition: Any = op_class
+            name = definition.get_irdl_definition().name
+        found = _names[op_class] = str(name)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class AttributeSyntax:
     """A dialect's attribute or type `#dialect.mnemonic`: reads what follows the mnemonic, `<` included.

@@ -11,22 +11,29 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     ArrayAttr,
+    BoolAttr,
     ComplexType,
     FunctionType,
     IndexType,
     IntAttr,
     IntegerType,
+    MemRefLayoutAttr,
     MemRefType,
     NoneAttr,
     NoneType,
     Signedness,
     TensorType,
     TupleType,
+    UnrankedMemRefType,
     UnrankedTensorType,
     VectorType,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir.affine import AffineMap
+
+from shardy_py.text.cursor import is_integer_token
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -58,13 +65,15 @@ _FLOATS: dict[str, Attribute] = {
 }
 _SCALARS: dict[str, Attribute] = {**_FLOATS, "index": IndexType(), "none": NoneType()}
 _SIGNS = {"i": Signedness.SIGNLESS, "si": Signedness.SIGNED, "ui": Signedness.UNSIGNED}
-_INTEGER = re.compile(r"(i|si|ui)([1-9][0-9]*)\Z")
-_DIMENSION = re.compile(r"[ \t]*(\?|[0-9]+)[ \t]*x")
+_INTEGER = re.compile(r"(i|si|ui)([0-9]+)\Z", re.ASCII)
+_DIMENSION = re.compile(r"\s*+(\?|[0-9]++|\[\s*+[0-9]++\s*+\])\s*+x", re.ASCII)
 _FLAT_TENSOR = re.compile(r"tensor<[^<>\"]*(?:<[^<>\"]*>[^<>\"]*)*>")
 _MAX_WIDTH = 2**24 - 1
 _MAX_SIZE = 2**63 - 1
+_MAX_DIGITS = 19
 
 _by_text: dict[str, Attribute] = {}
+_integers: dict[str, IntegerType] = {}
 _sizes: dict[int, IntAttr] = {}
 
 
@@ -74,14 +83,13 @@ def integer_type(name: str) -> IntegerType | None:
     >>> str(integer_type("ui8")), integer_type("int")
     ('ui8', None)
     """
-    if (found := _by_text.get(name)) is not None and isinstance(found, IntegerType):
-        return found
-    match = _INTEGER.match(name)
-    if match is None or len(match[2]) > 8 or int(match[2]) > _MAX_WIDTH:
-        return None
-    made = IntegerType(int(match[2]), _SIGNS[match[1]])
-    _by_text[name] = made
-    return made
+    found = _integers.get(name)
+    if found is None:
+        match = _INTEGER.match(name)
+        if match is None or len(match[2]) > 8 or int(match[2]) > _MAX_WIDTH:
+            return None
+        found = _integers[name] = IntegerType(int(match[2]), _SIGNS[match[1]])
+    return found
 
 
 def float_type(name: str) -> Attribute | None:
@@ -97,33 +105,42 @@ def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribut
 def is_type_start(cursor: Cursor) -> bool:
     """Whether a type may start at the cursor."""
     token = cursor.token
-    return token[:1] == "!" or token == "(" or token in _READERS or token in _SCALARS or integer_type(token) is not None
+    return token[:1] in ("!", "(") or token in _READERS or token in _SCALARS or _INTEGER.match(token) is not None
 
 
 def read_type(cursor: Cursor) -> Attribute:
-    """The type at the cursor; fails with `expected type`, or what is wrong inside it."""
+    """The type at the cursor; fails with `expected non-function type`, or what is wrong inside it."""
     token = cursor.token
     if token == "tensor":
-        match = _FLAT_TENSOR.match(cursor.text, cursor.offset)
-        if match is not None:
-            found = _by_text.get(match[0])
-            if found is not None:
-                cursor.move_to(match.end())
-                return found
-            start = cursor.offset
-            made = cursor.nested(lambda: _tensor(cursor))
-            if cursor.previous_end == match.end() and cursor.text[start : match.end()] == match[0] and "#" not in match[0]:
-                _by_text[match[0]] = made
-            return made
+        return _memoised_tensor(cursor)
     found = _SCALARS.get(token) or integer_type(token)
     if found is not None:
         cursor.advance()
         return found
-    if token in _READERS:
-        return cursor.nested(lambda: _READERS[token](cursor))
+    reader = _READERS.get(token)
+    if reader is not None:
+        return cursor.nested(lambda: reader(cursor))
     if token[:1] == "!":
         return _dialect_type(cursor)
-    return cursor.error("expected non-function type" if token != "(" else "expected type")
+    if _INTEGER.match(token):
+        cursor.error(f"integer bitwidth is limited to {_MAX_WIDTH} bits")
+    return cursor.wrong_token("expected non-function type")
+
+
+def _memoised_tensor(cursor: Cursor) -> Attribute:
+    """A tensor type; what mentions no alias is read once."""
+    match = _FLAT_TENSOR.match(cursor.text, cursor.offset)
+    if match is None:
+        return cursor.nested(lambda: _tensor(cursor))
+    text = match[0]
+    found = _by_text.get(text)
+    if found is not None:
+        cursor.move_to(match.end())
+        return found
+    made = cursor.nested(lambda: _tensor(cursor))
+    if cursor.previous_end == match.end() and "#" not in text and "!" not in text and "//" not in text:
+        _by_text[text] = made
+    return made
 
 
 def read_type_or_function(cursor: Cursor) -> Attribute:
@@ -134,7 +151,7 @@ def read_type_or_function(cursor: Cursor) -> Attribute:
 def read_function_type(cursor: Cursor) -> FunctionType:
     """`(a, b) -> c` or `(a, b) -> (c, d)`."""
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
-    cursor.expect("->")
+    cursor.expect("->", " in function type")
     return FunctionType.from_lists(inputs, read_result_types(cursor))
 
 
@@ -149,94 +166,142 @@ def _shape(sizes: tuple[int, ...]) -> ArrayAttr[IntAttr]:
     return ArrayAttr([_sizes.get(size) or _sizes.setdefault(size, IntAttr(size)) for size in sizes])
 
 
-def _dimensions(cursor: Cursor, allow_dynamic: bool = True) -> tuple[int, ...]:
-    """The sizes before the element type; leaves the cursor on the element type."""
-    sizes: list[int] = []
+def _dimensions(cursor: Cursor, *, is_vector: bool = False) -> list[tuple[int, bool]]:
+    """The sizes before the element type, each with whether it scales; leaves the cursor on the element type."""
+    sizes: list[tuple[int, bool]] = []
     offset = cursor.offset
     while match := _DIMENSION.match(cursor.text, offset):
-        if match[1] == "?":
-            if not allow_dynamic:
-                cursor.error("expected static shape", match.start(1))
-            sizes.append(DYNAMIC)
-        else:
-            if len(match[1]) > 19 or int(match[1]) > _MAX_SIZE:
-                cursor.error("invalid dimension", match.start(1))
-            sizes.append(int(match[1]))
+        text = match[1]
+        if text[0] == ("?" if is_vector else "["):
+            break
+        digits = text.strip("[] \t\r\n")
+        if len(digits) > _MAX_DIGITS or (text != "?" and int(digits) > _MAX_SIZE):
+            cursor.error("invalid dimension", match.start(1))
+        sizes.append((DYNAMIC if text == "?" else int(digits), text[0] == "["))
         offset = match.end()
     if sizes:
         cursor.move_to(offset)
-    elif cursor.token.isdigit() or cursor.at("?"):
+    if is_integer_token(cursor.token) or (cursor.at("?") and not is_vector):
         cursor.advance()
-        cursor.error("expected 'x' in dimension list")
-    return tuple(sizes)
+        cursor.wrong_token("expected 'x' in dimension list")
+    return sizes
+
+
+def _accept_unranked(cursor: Cursor) -> bool:
+    """Steps over `*x`."""
+    if not cursor.accept("*"):
+        return False
+    if cursor.token[:1] != "x":
+        cursor.wrong_token("expected 'x' in dimension list")
+    cursor.move_to(cursor.offset + 1)
+    return True
 
 
 def _tensor(cursor: Cursor) -> Attribute:
     cursor.advance()
-    cursor.expect("<", " in tensor type") if cursor.token != "<" else cursor.advance()
-    unranked = cursor.at("*")
-    if unranked:
-        cursor.advance()
-        if cursor.token[:1] != "x":
-            cursor.error("expected 'x' in dimension list")
-        cursor.move_to(cursor.offset + 1)
-    shape = () if unranked else _dimensions(cursor)
+    cursor.expect("<", " in tensor type")
+    is_unranked = _accept_unranked(cursor)
+    shape = () if is_unranked else tuple([size for size, _ in _dimensions(cursor)])
     start = cursor.offset
-    element = read_type(cursor)
-    if isinstance(element, TensorType | FunctionType | TupleType | UnrankedTensorType | MemRefType | NoneType):
+    element = read_type_or_function(cursor)
+    encoding = cursor.attribute() if cursor.accept(",") and not cursor.at(">") else None
+    cursor.expect(">", " in tensor type")
+    if isinstance(element, _NO_TENSOR_ELEMENTS):
         cursor.error("invalid tensor element type", start)
-    encoding = cursor.attribute() if cursor.accept(",") else None
-    cursor.expect(">")
-    return UnrankedTensorType(element) if unranked else ranked_tensor(shape, element, encoding)
+    if not is_unranked:
+        return ranked_tensor(shape, element, encoding)
+    if encoding is not None:
+        cursor.error("cannot apply encoding to unranked tensor")
+    return UnrankedTensorType(element)
+
+
+_NO_TENSOR_ELEMENTS = (
+    TensorType, UnrankedTensorType, MemRefType, UnrankedMemRefType, FunctionType, TupleType, NoneType,
+)  # fmt: skip
 
 
 def _vector(cursor: Cursor) -> Attribute:
+    start = cursor.offset
     cursor.advance()
-    cursor.expect("<")
-    shape = _dimensions(cursor, allow_dynamic=False)
+    cursor.expect("<", " in vector type")
+    dimensions = _dimensions(cursor, is_vector=True)
     element = read_type(cursor)
-    cursor.expect(">")
-    return VectorType(element, shape)
+    cursor.expect(">", " in vector type")
+    for size, _ in dimensions:
+        if size < 1:
+            cursor.error(f"vector types must have positive constant sizes but got {_sizes_text(dimensions)}", start)
+    if not isinstance(element, IntegerType | IndexType) and element not in _FLOATS.values():
+        cursor.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
+    scalable = ArrayAttr([BoolAttr.from_bool(scales) for _, scales in dimensions])
+    return VectorType(element, [size for size, _ in dimensions], scalable)
+
+
+def _sizes_text(dimensions: list[tuple[int, bool]]) -> str:
+    return ", ".join(str(size) for size, _ in dimensions)
 
 
 def _memref(cursor: Cursor) -> Attribute:
     cursor.advance()
-    cursor.expect("<")
-    shape = _dimensions(cursor)
+    cursor.expect("<", " in memref type")
+    is_unranked = _accept_unranked(cursor)
+    shape = () if is_unranked else tuple([size for size, _ in _dimensions(cursor)])
+    start = cursor.offset
     element = read_type(cursor)
-    extra = [cursor.attribute() for _ in range(2) if cursor.accept(",")]
-    cursor.expect(">")
-    return MemRefType(element, shape, *extra)  # pyright: ignore[reportArgumentType]
+    if isinstance(element, TensorType | UnrankedTensorType | TupleType | NoneType):
+        cursor.error("invalid memref element type", start)
+    layout: Attribute = NoneAttr()
+    space: Attribute = NoneAttr()
+    while cursor.accept(","):
+        start = cursor.offset
+        found = cursor.attribute()
+        if isinstance(found, MemRefLayoutAttr):
+            if is_unranked:
+                cursor.error("cannot have affine map for unranked memref type", start)
+            layout = found
+        else:
+            space = found
+    cursor.expect(">", " in memref type")
+    if is_unranked:
+        return UnrankedMemRefType.new((element, space))
+    if isinstance(layout, AffineMapAttr) and is_identity(layout.data, len(shape)):
+        layout = NoneAttr()
+    return MemRefType.new((_shape(shape), element, layout, space))
+
+
+def is_identity(affine_map: AffineMap, rank: int) -> bool:
+    """Whether a map of that many dimensions gives them back in order."""
+    return affine_map == AffineMap.identity(rank)
 
 
 def _complex(cursor: Cursor) -> Attribute:
     cursor.advance()
-    cursor.expect("<")
+    cursor.expect("<", " in complex type")
     start = cursor.offset
     element = read_type(cursor)
+    cursor.expect(">", " in complex type")
     if not (isinstance(element, IntegerType) or element in _FLOATS.values()):
         cursor.error("invalid element type for complex", start)
-    cursor.expect(">")
-    return ComplexType(element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+    return ComplexType.new((element,))
 
 
 def _tuple(cursor: Cursor) -> Attribute:
     cursor.advance()
-    return TupleType(cursor.items(lambda: read_type_or_function(cursor), "<", ">"))  # pyright: ignore[reportArgumentType]
+    members = cursor.items(lambda: read_type_or_function(cursor), "<", ">", " in tuple type")
+    return TupleType.new((ArrayAttr(members),))
 
 
 _READERS = {"tensor": _tensor, "vector": _vector, "memref": _memref, "complex": _complex, "tuple": _tuple}
 
 
 def _dialect_type(cursor: Cursor) -> Attribute:
-    from shardy_py.text.attribute_reader import read_dialect_attribute
+    from shardy_py.text.dialect_symbols import read_dialect_symbol
 
     start = cursor.offset
     alias = cursor.type_aliases.get(cursor.token[1:])
     if alias is not None:
         cursor.advance()
         return alias
-    found = read_dialect_attribute(cursor, "types")
+    found = read_dialect_symbol(cursor, "types")
     if not isinstance(found, TypeAttribute):
         cursor.error("expected type", start)
     return found

@@ -22,7 +22,7 @@ from shardy_py.text.attribute_writer import (
 )
 from shardy_py.text.location_writer import LocationAliases
 from shardy_py.text.naming import ValueNames
-from shardy_py.text.syntax import SyntaxTable
+from shardy_py.text.syntax import SyntaxTable, operation_name
 
 _HOLE = "\0"
 _INDENT = "  "
@@ -191,7 +191,8 @@ class OpWriter:
         raise AssertionError("an assembly form prints operands out of order")
 
     def _body(self, op: Operation) -> None:
-        syntax = None if self.generic else self.syntax.op(op.name)
+        name = operation_name(type(op))
+        syntax = None if self.generic else self.syntax.op(name)
         if syntax is None or syntax.form is None:
             if syntax is not None and type(op).print is not Operation.print:
                 from shardy_py.text.xdsl_fallback import write_custom
@@ -200,7 +201,6 @@ class OpWriter:
                 return
             self.generic_form(op)
             return
-        name = op.name
         dialect = self._default_dialect[-1]
         if dialect and name.startswith(dialect + "."):
             name = name[len(dialect) + 1 :]
@@ -211,8 +211,8 @@ class OpWriter:
 
     def generic_form(self, op: Operation) -> None:
         """Writes `"name"(operands) <{properties}> ({regions}) {attributes} : type`."""
-        name = op.attributes["op_name__"] if isinstance(op, UnregisteredOp) else None
-        self.pieces.append(string_literal(name.data if name is not None else op.name))  # pyright: ignore
+        name: Any = op.attributes["op_name__"] if isinstance(op, UnregisteredOp) else None
+        self.pieces.append(string_literal(name.data if name is not None else operation_name(type(op))))
         self.pieces.append("(")
         self.operands(op.operands)
         self.pieces.append(")")

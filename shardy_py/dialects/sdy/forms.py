@@ -36,7 +36,7 @@ from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, string_literal, symbol_text
 from shardy_py.text.builtin_forms import RETURN_FORM
 from shardy_py.text.construct import build_operation
-from shardy_py.text.dense import read_dense
+from shardy_py.text.dense_reader import read_dense
 from shardy_py.text.source import source_location
 from shardy_py.text.syntax import AssemblyForm, OpParts, OpSyntax
 from shardy_py.text.type_reader import read_function_type

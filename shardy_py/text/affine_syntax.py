@@ -1,0 +1,201 @@
+"""Affine maps and sets, read and printed: `affine_map<(d0, d1)[s0] -> (d0 + s0, d1 mod 4)>`.
+
+Expressions are simplified as they are built, by the rules of MLIR's own constructors, so that a text prints as
+MLIR prints it. (xDSL's operators on expressions have rules of their own; they are not used here.)
+
+Not here: the attributes that hold maps and sets (`attribute_reader.py`), indexing maps (`indexing/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+    AffineSymExpr,
+)
+
+from shardy_py.text.affine_simplify import BUILDERS, add, multiply
+
+if TYPE_CHECKING:
+    from shardy_py.text.cursor import Cursor
+
+_Kind = AffineBinaryOpKind
+_TIGHT = {"*": _Kind.Mul, "floordiv": _Kind.FloorDiv, "ceildiv": _Kind.CeilDiv, "mod": _Kind.Mod}
+_SPELLINGS = {kind: spelling for spelling, kind in _TIGHT.items()}
+_COMPARISONS = {">": AffineConstraintKind.ge, "=": AffineConstraintKind.eq, "<": AffineConstraintKind.le}
+
+
+def read_affine(cursor: Cursor, *, is_map: bool) -> AffineMap | AffineSet:
+    """What stands between the angle brackets of a map or set."""
+    names: dict[str, AffineExpr] = {}
+    dims = _read_names(cursor, names, AffineDimExpr, "(", ")", " in dimensional identifier list")
+    symbols = (
+        _read_names(cursor, names, AffineSymExpr, "[", "]", " in symbol list") if cursor.at("[") else 0
+    )
+    if is_map:
+        if not cursor.accept("->"):
+            cursor.wrong_token("expected '->' or ':'")
+        results = cursor.items(lambda: _read_sum(cursor, names), "(", ")", " in affine map range")
+        return AffineMap(dims, symbols, tuple(results))
+    if not cursor.accept(":"):
+        cursor.wrong_token("expected '->' or ':'")
+    constraints = cursor.items(lambda: _read_constraint(cursor, names), "(", ")", " in integer set constraint list")
+    if not constraints:
+        zero = AffineConstantExpr(0)
+        constraints = [AffineConstraintExpr(AffineConstraintKind.eq, zero, zero, canonicalize=False)]
+    return AffineSet(dims, symbols, tuple(constraints))
+
+
+def _read_names(
+    cursor: Cursor,
+    names: dict[str, AffineExpr],
+    make: Callable[[int], AffineExpr],
+    opening: str,
+    closing: str,
+    context: str,
+) -> int:
+    """A list of identifiers, put into `names`; returns how many there are."""
+    positions = iter(range(1 << 62))
+
+    def read() -> None:
+        if not cursor.is_identifier():
+            cursor.wrong_token("expected bare identifier")
+        if cursor.token in names:
+            cursor.error(f"redefinition of identifier '{cursor.token}'")
+        names[cursor.advance()] = make(next(positions))
+
+    return len(cursor.items(read, opening, closing, context))
+
+
+def _read_constraint(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineConstraintExpr:
+    left = _read_sum(cursor, names)
+    kind = _COMPARISONS.get(cursor.token)
+    if kind is None or cursor.text[cursor.end : cursor.end + 1] != "=":
+        cursor.error("expected '== affine-expr' or '>= affine-expr' at end of affine constraint")
+    cursor.advance()
+    cursor.advance()
+    right = _read_sum(cursor, names)
+    if kind is AffineConstraintKind.le:
+        left, right, kind = right, left, AffineConstraintKind.ge
+    difference = add(left, multiply(right, AffineConstantExpr(-1)))
+    return AffineConstraintExpr(kind, difference, AffineConstantExpr(0), canonicalize=False)
+
+
+def _read_sum(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
+    left = _read_product(cursor, names)
+    while cursor.token in ("+", "-"):
+        is_difference = cursor.advance() == "-"
+        right = _read_product(cursor, names)
+        left = add(left, multiply(right, AffineConstantExpr(-1)) if is_difference else right)
+    return left
+
+
+def _read_product(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
+    left = _read_operand(cursor, names)
+    while (kind := _TIGHT.get(cursor.token)) is not None:
+        place = cursor.offset
+        what = {"*": "multiply", "mod": "mod"}.get(cursor.advance(), kind.name.lower())
+        right = _read_operand(cursor, names)
+        if kind is _Kind.Mul and not (_is_symbolic(left) or _is_symbolic(right)):
+            cursor.error(
+                "non-affine expression: at least one of the multiply operands has to be either a constant or symbolic",
+                place,
+            )
+        if kind is not _Kind.Mul and not _is_symbolic(right):
+            side = "right operand of mod" if what == "mod" else f"right operand of {what}"
+            cursor.error(f"non-affine expression: {side} has to be either a constant or symbolic", place)
+        left = BUILDERS[kind](left, right)
+    return left
+
+
+def _read_operand(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
+    token = cursor.token
+    if token == "-":
+        cursor.advance()
+        return multiply(cursor.nested(lambda: _read_operand(cursor, names)), AffineConstantExpr(-1))
+    if token == "(":
+        cursor.advance()
+        if cursor.at(")"):
+            cursor.error("no expression inside parentheses")
+        inner = cursor.nested(lambda: _read_sum(cursor, names))
+        cursor.expect(")")
+        return inner
+    if token.isdecimal():
+        return AffineConstantExpr(cursor.integer())
+    if not cursor.is_identifier():
+        cursor.wrong_token("expected affine expression")
+    if token not in names:
+        cursor.error("use of undeclared identifier")
+    return names[cursor.advance()]
+
+
+def _is_symbolic(expression: AffineExpr) -> bool:
+    return not any(isinstance(part, AffineDimExpr) for part in expression.dfs())
+
+
+# The printers: `tight` says that the expression is an operand of `*`, `floordiv`, `ceildiv` or `mod`.
+
+
+def map_text(affine_map: AffineMap) -> str:
+    """`(d0)[s0] -> (d0 + s0)`."""
+    results = ", ".join(map(_text, affine_map.results))
+    return f"{_space_text(affine_map.num_dims, affine_map.num_symbols)} -> ({results})"
+
+
+def set_text(affine_set: AffineSet) -> str:
+    """`(d0) : (d0 - 5 >= 0)`."""
+    texts = [f"{_text(c.lhs)} {'==' if c.kind is AffineConstraintKind.eq else '>='} 0" for c in affine_set.constraints]
+    return f"{_space_text(affine_set.num_dims, affine_set.num_symbols)} : ({', '.join(texts)})"
+
+
+def _space_text(dims: int, symbols: int) -> str:
+    names = ", ".join([f"s{i}" for i in range(symbols)])
+    return f"({', '.join([f'd{i}' for i in range(dims)])})" + (f"[{names}]" if symbols else "")
+
+
+def _text(expression: AffineExpr, *, tight: bool = False) -> str:
+    if not isinstance(expression, AffineBinaryOpExpr):
+        return str(expression)
+    text = _sum_text(expression) if expression.kind is _Kind.Add else _product_text(expression)
+    return f"({text})" if tight else text
+
+
+def _product_text(expression: AffineBinaryOpExpr) -> str:
+    left = _text(expression.lhs, tight=True)
+    if expression.kind is _Kind.Mul and expression.rhs == AffineConstantExpr(-1):
+        return "-" + left
+    return f"{left} {_SPELLINGS[expression.kind]} {_text(expression.rhs, tight=True)}"
+
+
+def _sum_text(expression: AffineBinaryOpExpr) -> str:
+    left, right = _text(expression.lhs), expression.rhs
+    if isinstance(right, AffineConstantExpr) and right.value < 0:
+        return f"{left} - {-right.value}"
+    if isinstance(right, AffineBinaryOpExpr) and right.kind is _Kind.Mul and isinstance(right.rhs, AffineConstantExpr):
+        factor = right.rhs.value
+        if factor == -1:
+            return f"{left} - {_text(right.lhs, tight=_is_sum(right.lhs))}"
+        if factor < -1:
+            return f"{left} - {_text(right.lhs, tight=True)} * {-factor}"
+    return f"{left} + {_text(right)}"
+
+
+def _is_sum(expression: AffineExpr) -> bool:
+    return isinstance(expression, AffineBinaryOpExpr) and expression.kind is _Kind.Add
+
+
+def strided_text(strides: Sequence[int | None], offset: int | None) -> str:
+    """`strided<[2, ?], offset: 3>`; None prints as `?`, an offset of 0 not at all."""
+    sizes = ", ".join(["?" if stride is None else str(stride) for stride in strides])
+    tail = "" if offset == 0 else f", offset: {'?' if offset is None else offset}"
+    return f"strided<[{sizes}]{tail}>"

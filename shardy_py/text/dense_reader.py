@@ -1,0 +1,240 @@
+"""Reads dense elements: `dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>`, splats, blobs `dense<"0x...">`.
+
+Not here: how elements are stored and printed (`dense.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    TensorType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
+from shardy_py.text.dense import element_size, literal_bytes, make_dense, store_integer
+from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.number_reader import HEX_MINUS, HEX_RANGE, NO_FLOAT, NO_FLOAT_NOTE
+
+if TYPE_CHECKING:
+    from shardy_py.text.cursor import Cursor
+
+_UNRANKED = (UnrankedTensorType, UnrankedMemRefType)
+_BOOLEANS = ("true", "false")
+
+
+def read_dense(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
+    """`dense<...> : type`, the cursor on `dense`."""
+    start = cursor.offset
+    cursor.advance()
+    cursor.expect("<", " after 'dense'")
+    literal = _read_literal(cursor)
+    cursor.expect(">")
+    type_ = elements_literal_type(cursor, expected_type, start)
+    return make_dense(type_, _Typed(cursor, literal, type_, start).data())
+
+
+def elements_literal_type(cursor: Cursor, expected_type: Attribute | None, start: int) -> Any:
+    """The type behind the colon, which must have a static shape."""
+    type_: Any = expected_type
+    if type_ is None:
+        cursor.expect(":")
+        type_ = cursor.type()
+    if isinstance(type_, _UNRANKED):
+        cursor.error("elements literal type must have static shape", start)
+    if not isinstance(type_, TensorType | VectorType | MemRefType):
+        cursor.error("elements literal must be a shaped type", start)
+    if any(size < 0 for size in type_.get_shape()):
+        cursor.error("elements literal type must have static shape", start)
+    return type_
+
+
+@dataclass(slots=True)
+class _Literal:
+    """What stands between the brackets, before the type is known.
+
+    tokens: the elements: text, whether a minus stands before it, offset of the text.
+    shape: lengths of the lists; None: nothing at all, (): one element.
+    blob: the token of hexadecimal data, with its offset.
+    """
+
+    tokens: list[tuple[str, bool, int]] = field(default_factory=list[tuple[str, bool, int]])
+    shape: tuple[int, ...] | None = None
+    blob: tuple[str, int] | None = None
+
+
+def _read_literal(cursor: Cursor) -> _Literal:
+    literal = _Literal()
+    if cursor.token[:1] == '"':
+        literal.blob = (cursor.token, cursor.offset)
+        cursor.advance()
+    elif cursor.at("["):
+        literal.shape = _read_list(cursor, literal)
+    elif not cursor.at(">"):
+        _read_element(cursor, literal)
+        literal.shape = ()
+    return literal
+
+
+def _read_list(cursor: Cursor, literal: _Literal) -> tuple[int, ...]:
+    """The elements of a list; fails where its members differ in shape."""
+    shapes: list[tuple[int, ...]] = []
+
+    def read() -> None:
+        shape: tuple[int, ...] = ()
+        if cursor.at("["):
+            shape = cursor.nested(lambda: _read_list(cursor, literal))
+        else:
+            _read_element(cursor, literal)
+        if shapes and shape != shapes[0]:
+            cursor.error("tensor literal is invalid; ranks are not consistent between elements")
+        shapes.append(shape)
+
+    cursor.items(read)
+    return (len(shapes), *(shapes[0] if shapes else ()))
+
+
+def _read_element(cursor: Cursor, literal: _Literal) -> None:
+    if cursor.accept("("):
+        cursor.nested(lambda: _read_element(cursor, literal))
+        cursor.expect(",", " between complex elements")
+        cursor.nested(lambda: _read_element(cursor, literal))
+        cursor.expect(")", " after complex elements")
+        return
+    negated = cursor.accept("-")
+    token = cursor.token
+    if not (token[:1].isdecimal() or (token in _BOOLEANS and not negated)):
+        cursor.error(
+            "expected integer or floating point literal" if negated else "expected element literal of primitive type"
+        )
+    literal.tokens.append((token, negated, cursor.offset))
+    cursor.advance()
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """A literal under its type."""
+
+    cursor: Cursor
+    literal: _Literal
+    type: Any
+    start: int
+
+    def data(self) -> bytes:
+        """The elements' bytes: one element if all are alike; fails where they do not fit the type."""
+        element: Any = self.type.element_type
+        scalar: Any = element.element_type if isinstance(element, ComplexType) else element
+        if not (isinstance(scalar, IntegerType | IndexType) or getattr(scalar, "name", "") in FORMATS):
+            self.cursor.error(f"elements of type '{_text(element)}' are not supported", self.start)
+        data = self._blob(scalar) if self.literal.blob is not None else self._elements(scalar)
+        size = element_size(element)
+        return data[:size] if len(data) > size and data == data[:size] * (len(data) // size) else data
+
+    def _elements(self, scalar: Any) -> bytes:
+        shape: tuple[int, ...] = self.type.get_shape()
+        written = self.literal.shape
+        if written and written != shape:
+            self.cursor.error(
+                f"inferred shape of elements literal ({_shape_text(written)}) does not match type ({_shape_text(shape)})",
+                self.start,
+            )
+        tokens = self.literal.tokens
+        if not tokens and prod(shape):
+            self.cursor.error(
+                f"parsed zero elements, but type ('{_text(self.type)}') expected at least 1", self.start
+            )
+        if isinstance(self.type.element_type, ComplexType):
+            expected = 2 * prod(written) if written else 2 * bool(prod(shape))
+            if len(tokens) != expected and (written or prod(shape)):
+                shown = self.type if written else self.type.element_type
+                self.cursor.error(
+                    f"parsed {len(tokens)} elements, but type ('{_text(shown)}') expected {expected} elements",
+                    self.start,
+                )
+        elif len(tokens) != (prod(written) if written is not None else 0):
+            self.cursor.error(
+                f"parsed {len(tokens)} elements, but type ('{_text(self.type)}') expected {prod(shape)} elements",
+                self.start,
+            )
+        return b"".join([self._scalar(token, scalar) for token in tokens])
+
+    def _scalar(self, token: tuple[str, bool, int], scalar: Any) -> bytes:
+        text, negated, offset = token
+        found = _scalar(text, negated, scalar)
+        if isinstance(found, str):
+            notes = (NO_FLOAT_NOTE,) if found == NO_FLOAT else ()
+            self.cursor.error(found, offset, *notes)
+        return found
+
+    def _blob(self, scalar: Any) -> bytes:
+        assert self.literal.blob is not None
+        token, offset = self.literal.blob
+        digits = token[3:-1]
+        if token[1:3] != "0x" or len(digits) % 2 or not (digits.isalnum() or not digits):
+            self.cursor.error("expected string containing hex digits starting with `0x`", offset)
+        try:
+            data = bytes.fromhex(digits)
+        except ValueError:
+            self.cursor.error("expected string containing hex digits starting with `0x`", offset)
+        size = element_size(self.type.element_type)
+        if len(data) != size and len(data) != size * prod(self.type.get_shape()):
+            self.cursor.error(
+                f"elements hex data size is invalid for provided type: '{_text(self.type)}'", self.start
+            )
+        if not isinstance(scalar, IntegerType) or scalar.width.data % 8 == 0:
+            return data
+        if scalar.width.data == 1:
+            return bytes([bool(byte) for byte in data])
+        step = element_size(scalar)
+        pieces = [data[i : i + step] for i in range(0, len(data), step)]
+        return b"".join([store_integer(int.from_bytes(piece, "little"), scalar) for piece in pieces])
+
+
+@lru_cache(maxsize=8192)
+def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
+    """The bytes of one literal under a type, or what is wrong with it."""
+    if isinstance(element, IntegerType | IndexType):
+        if text in _BOOLEANS:
+            if element != IntegerType(1):
+                return "expected i1 type for 'true' or 'false' values"
+            return b"\1" if text == "true" else b"\0"
+        if not is_integer_token(text):
+            return "expected integer elements, but parsed floating-point"
+        if negated and isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED:
+            return "expected unsigned integer elements, but parsed negative value"
+        data = literal_bytes(text, negated, element)
+        return "integer constant out of range for type" if data is None else data
+    if text in _BOOLEANS:
+        return "expected floating-point elements, but parsed integer"
+    form = FORMATS[element.name]
+    if text[:2] == "0x":
+        if negated:
+            return HEX_MINUS
+        if len(text) > MAX_DIGITS or integer_value(text) >> form.width:
+            return HEX_RANGE
+        return integer_value(text).to_bytes(form.size, "little")
+    if is_integer_token(text):
+        return NO_FLOAT
+    return form.encode(-float(text) if negated else float(text)).to_bytes(form.size, "little")
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _text(attribute: Attribute) -> str:
+    from shardy_py.text.attribute_writer import attribute_text
+
+    return attribute_text(attribute)
