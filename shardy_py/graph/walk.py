@@ -50,6 +50,29 @@ def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[O
                 yield parent
 
 
+def find_ops(root: Operation, *names: str) -> list[Operation]:
+    """The operations in `root` of these names, in program order, each before what its regions hold.
+
+    A list, so that the caller may change what it likes; cheaper than a walk with a test.
+    """
+    wanted = frozenset(names)
+    found: list[Operation] = []
+    stack = _first_ops(root)
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            if op.name in wanted:
+                found.append(op)
+            following = op._next_op
+            if op.regions and (inner := _first_ops(op)):
+                if following is not None:
+                    stack.append(following)
+                stack.extend(inner)
+                break
+            op = following
+    return found
+
+
 def blocks_of(op: Operation) -> Iterator[Block]:
     """The blocks of all regions of `op`, in order."""
     for region in op.regions:

@@ -1,0 +1,70 @@
+"""Copies of ops, with new results and, where a mapping says so, other operands.
+
+Uses are made in the order in which MLIR makes them: all ops of a region first, then, op by op, its operands
+before what its regions hold.
+
+    copy = clone(op, {old_operand: new_operand})
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from shardy_py.text.construct import append_argument, build_operation
+
+Mapping = dict[SSAValue, SSAValue]
+"""From values to what stands for them in the copy; cloning adds what it defines."""
+
+
+def clone(op: Operation, mapping: Mapping) -> Operation:
+    """A copy of `op` that stands nowhere; operands that `mapping` does not hold stay as they are."""
+    operands = op._operands
+    copy = _shell(op, [mapping.get(value, value) for value in operands] if operands else ())
+    for old, new in zip(op.regions, copy.regions, strict=True):
+        clone_region_into(old, new, mapping)
+    for old, new in zip(op.results, copy.results, strict=True):
+        mapping[old] = new
+    return copy
+
+
+def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
+    """Copy the blocks of `region` to the end of `into`."""
+    blocks: list[tuple[Block, Block]] = []
+    for block in region.blocks:
+        new_block = Block()
+        for argument in block.args:
+            mapping[argument] = append_argument(new_block, argument.type, argument.location)
+        blocks.append((block, new_block))
+        into.add_block(new_block)
+    pairs: list[tuple[Operation, Operation]] = []
+    for block, new_block in blocks:
+        op = block._first_op
+        while op is not None:
+            copy = _shell(op, (), new_block)
+            for old, new in zip(op.results, copy.results, strict=True):
+                mapping[old] = new
+            pairs.append((op, copy))
+            op = op._next_op
+    successors = dict(blocks)
+    for op, copy in pairs:
+        if op._operands:
+            copy.operands = [mapping.get(value, value) for value in op._operands]
+        if op._successors:
+            copy.successors = [successors.get(block, block) for block in op._successors]
+        for old, new in zip(op.regions, copy.regions, strict=True):
+            clone_region_into(old, new, mapping)
+
+
+def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:
+    """A copy of `op` with empty regions."""
+    return build_operation(
+        op.__class__,
+        operands,
+        [result._type for result in op.results],
+        op.properties.copy(),
+        op.attributes.copy(),
+        op.location,
+        block,
+        [Region() for _ in op.regions] if op.regions else (),
+    )

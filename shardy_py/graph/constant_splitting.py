@@ -1,0 +1,188 @@
+"""Copies of constants, one a use.
+
+A constant is an op that computes something of constants alone (`constancy.py`). A constant that an op uses
+which is none itself is copied with all it is computed of; so is the broadcast of a scalar. Scalars are not
+sharded and stay shared. The last user of a constant takes the original, which stands where its copy would.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, Region, SSAValue
+
+from shardy_py.dialects.sdy import ConstantOp
+from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up, original_name
+from shardy_py.graph.cloning import Mapping, clone
+from shardy_py.graph.constancy import Kind, is_preserving, kind_of
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
+from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.graph.walk import find_ops, walk_post_order
+from shardy_py.text.construct import build_operation
+
+COMPUTATION = "sdy.named_computation"
+GROUP = "sdy.sharding_group"
+
+
+def convert_constants(module: ModuleOp) -> None:
+    """Replace every `stablehlo.constant` by an `sdy.constant`."""
+    for op in find_ops(module, "stablehlo.constant"):
+        types = [op.results[0]._type]
+        replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
+
+
+def split_constants(module: ModuleOp) -> None:
+    """Give each use of a constant or broadcast scalar its own copy, in functions bottom up."""
+    splitter = _Splitter(Symbols(module))
+    for function in functions_bottom_up(module):
+        name = original_name(function).data
+        for computation in _innermost_first(function):
+            splitter.split(computation.regions[0], name)
+        splitter.split(function.regions[0], name)
+
+
+class _Splitter:
+    """Splits region by region; remembers which functions and named computations compute no constants."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._varying_computations: set[str] = set()
+        self._varying_functions: set[str] = set()
+        self._preserving: dict[tuple[Any, ...], tuple[bool, Operation]] = {}
+
+    def split(self, region: Region, function_name: str) -> None:
+        """Split the constants of a region; regions of named computations in it are left out."""
+        constants: dict[int, Operation] = {}
+        expansions: dict[int, Operation] = {}
+        for op in _ops_outside_computations(region):
+            kind = kind_of(op.__class__)
+            if kind is Kind.IGNORED:
+                continue
+            operands = op._operands
+            preserves = kind is Kind.SOURCE or self._preserves(op, kind)
+            if kind is Kind.SOURCE or (
+                preserves and all(isinstance(v, OpResult) and id(v.op) in constants for v in operands)
+            ):
+                constants[id(op)] = op
+                continue
+            if not preserves and kind is not Kind.TERMINATOR:
+                self._note_varying(op, function_name)
+            if op.name == "stablehlo.broadcast_in_dim" and is_scalar(operands[0]):
+                expansions[id(op)] = op
+                continue
+            for index, value in enumerate(operands):
+                if isinstance(value, OpResult) and (id(value.op) in constants or id(value.op) in expansions):
+                    self._give_own_copy(op, index, value)
+        for op in (*expansions.values(), *reversed(constants.values())):
+            _erase_if_unused(op)
+
+    def _preserves(self, op: Operation, kind: Kind) -> bool:
+        if kind is Kind.PRESERVING:
+            key = (op.__class__, *[id(v._type) for v in op._operands], id(op.results[0]._type))
+            known = self._preserving.get(key)
+            if known is None:
+                known = self._preserving[key] = (is_preserving(op), op)
+            return known[0]
+        if kind is Kind.CALL:
+            return original_name(self._symbols.callee(op)).data not in self._varying_functions
+        if kind is Kind.COMPUTATION:
+            return _computation_name(op) not in self._varying_computations
+        return False
+
+    def _note_varying(self, op: Operation, function_name: str) -> None:
+        parent = op.parent_op()
+        while parent is not None and parent.name != COMPUTATION:
+            parent = parent.parent_op()
+        if parent is not None:
+            self._varying_computations.add(_computation_name(parent))
+        self._varying_functions.add(function_name)
+
+    def _give_own_copy(self, user: Operation, index: int, value: OpResult) -> None:
+        """Let operand `index` of `user` be a copy of the constant `value` that nothing else uses."""
+        if is_scalar(value):
+            return
+        mapping: Mapping = {}
+        self._copy(value, mapping, may_keep=True)
+        own = mapping[value]
+        if own is not value:
+            replace_operand(user, index, own)
+
+    def _copy(self, value: OpResult, mapping: Mapping, *, may_keep: bool = False) -> None:
+        """Map `value`, and what it is computed of, to copies.
+
+        may_keep: the one user of `value` is what the copy is for, so it may be its own copy.
+        """
+        if value in mapping or is_scalar(value):
+            return
+        op = value.op
+        if may_keep and _has_one_use(op) and op.name != CALL:
+            mapping[value] = value
+            for index, operand in enumerate(op._operands):
+                if isinstance(operand, OpResult):
+                    self._copy(operand, mapping, may_keep=True)
+                    own = mapping.get(operand, operand)
+                    if own is not operand:
+                        replace_operand(op, index, own)
+            return
+        for operand in op._operands:
+            if isinstance(operand, OpResult):
+                self._copy(operand, mapping)
+        copy = clone(op, mapping)
+        place_before(copy, op)
+        if copy.name == CALL:
+            function = copy_function(self._symbols.callee(copy), self._symbols)
+            set_callee(copy, self._symbols.insert(function))
+        for use in tuple(value.uses):
+            if use._operation.name == GROUP:
+                place_before(clone(use._operation, mapping), op)
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Whether `value` is a tensor of rank 0."""
+    tensor = tensor_type(value._type)
+    return tensor is not None and not tensor.shape
+
+
+def _has_one_use(op: Operation) -> bool:
+    if len(op.results) != 1:
+        return False
+    use = op.results[0].first_use
+    return use is not None and use._next_use is None
+
+
+def _erase_if_unused(op: Operation) -> None:
+    """Erase `op` if nobody but sharding groups uses it, and those with it."""
+    users = [use._operation for result in op.results for use in result.uses]
+    if all(user.name == GROUP for user in users):
+        for user in users:
+            erase(user)
+        erase(op)
+
+
+def _computation_name(op: Operation) -> str:
+    return cast(Any, op.properties["name"]).data
+
+
+def _innermost_first(function: Operation) -> list[Operation]:
+    """The named computations of a function, each after those in it."""
+    return [op for op in walk_post_order(function) if op.name == COMPUTATION]
+
+
+def _ops_outside_computations(region: Region) -> Iterator[Operation]:
+    """The ops of a region in program order, without those in named computations."""
+    stack: list[Operation | None] = [block._first_op for block in reversed(region.blocks)]
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            following = op._next_op
+            yield op
+            if op.regions and op.name != COMPUTATION:
+                stack.append(following)
+                for inner in reversed(op.regions):
+                    stack.extend(block._first_op for block in reversed(inner.blocks))
+                break
+            op = following

@@ -1,0 +1,160 @@
+"""Calls to named computations and back: moving the bodies of functions into their callers and out again.
+
+Not here: copying functions so that each has one call (`call_graph.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Attribute, Operation, Region
+
+from shardy_py.dialects.sdy import (
+    NamedComputationOp,
+    ReturnOp,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
+from shardy_py.graph.call_graph import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
+from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.data_flow import argument_owners
+from shardy_py.graph.edge_ops import edge_shardings, remove_edges
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.rewiring import erase, replace_op
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import argument_shardings
+from shardy_py.graph.walk import walk_post_order
+from shardy_py.text.construct import build_operation
+
+NAMED = "sdy.named_computation"
+THREAD = "execution_thread"
+"""The attribute that says on which thread a function runs; it moves along with the body."""
+
+
+def import_calls(module: ModuleOp) -> None:
+    """Replace every call by a named computation, and erase the functions that were called."""
+    symbols = Symbols(module)
+    bodies: dict[str, Region] = {}
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            _import_call(call, bodies, symbols)
+    for name in bodies:
+        symbols.erase(symbols.function(name))
+
+
+def _import_call(call: Operation, bodies: dict[str, Region], symbols: Symbols) -> None:
+    function = symbols.callee(call)
+    name = cast(Any, function.properties["sym_name"]).data
+    properties: dict[str, Attribute] = {"name": original_name(function)}
+    shardings = argument_shardings(function, symbols)
+    if shardings is not None:
+        properties["in_shardings"] = TensorShardingPerValueAttr(shardings)
+    attributes = dict(call.attributes)
+    given = attributes.pop(SHARDING, None)
+    if given is not None:
+        properties["out_shardings"] = given
+    if THREAD in function.attributes:
+        attributes[THREAD] = function.attributes[THREAD]
+    if name in bodies:
+        region = Region()
+        clone_region_into(bodies[name], region, {})
+    else:
+        region = bodies[name] = function.detach_region(0)
+        function.add_region(Region())
+        _replace_terminators(region, ReturnOp)
+    computation = build_operation(
+        NamedComputationOp,
+        call._operands,
+        [result.type for result in call.results],
+        properties,
+        attributes,
+        call.location,
+        regions=[region],
+    )
+    replace_op(call, computation)
+
+
+def export_named_computations(module: ModuleOp) -> None:
+    """Replace every named computation by a call of a new private function that holds its body.
+
+    Data-flow edges at the border go; their shardings become those of the arguments and results.
+    """
+    symbols = Symbols(module)
+    calls: list[Operation] = []
+    for op in walk_post_order(module):
+        if op.name == NAMED:
+            calls.append(_export(op, symbols))
+    for call in calls:
+        remove_edges(call.results)
+
+
+def _export(computation: Operation, symbols: Symbols) -> Operation:
+    properties = computation.properties
+    for owners, name in (
+        (argument_owners(computation), "in_shardings"),
+        (computation.results, "out_shardings"),
+    ):
+        shardings = edge_shardings(owners)
+        if shardings:
+            properties[name] = TensorShardingPerValueAttr(tuple(shardings))
+    result_types = [result.type for result in computation.results]
+    attributes = dict(computation.attributes)
+    thread = attributes.pop(THREAD, None)
+    function = _outline(computation, result_types, thread)
+    name = symbols.insert(function)
+    if (shardings := properties.get("out_shardings")) is not None:
+        attributes[SHARDING] = shardings
+    call = build_operation(
+        CallOp,
+        computation._operands,
+        result_types,
+        {"callee": SymbolRefAttr(name)},
+        attributes,
+        computation.location,
+    )
+    replace_op(computation, call)
+    return call
+
+
+def _outline(computation: Operation, result_types: list[Attribute], thread: Attribute | None) -> Operation:
+    """A function with the body of a named computation, which loses it."""
+    name = cast(StringAttr, computation.properties["name"])
+    in_shardings = computation.properties.get("in_shardings")
+    region = computation.detach_region(0)
+    computation.add_region(Region())
+    _replace_terminators(region, FuncReturnOp)
+    arguments = region.blocks[0].args
+    remove_edges(arguments)
+    properties: dict[str, Attribute] = {
+        "sym_name": name,
+        "function_type": FunctionType.from_lists([argument.type for argument in arguments], result_types),
+        "sym_visibility": StringAttr("private"),
+    }
+    if isinstance(in_shardings, TensorShardingPerValueAttr) and in_shardings.data:
+        properties["arg_attrs"] = ArrayAttr(
+            [DictionaryAttr({SHARDING: TensorShardingAttr(sharding)}) for sharding in in_shardings.data]
+        )
+    attributes: dict[str, Attribute] = {ORIGINAL_NAME: name}
+    if thread is not None:
+        attributes[THREAD] = thread
+    return build_operation(FuncOp, (), (), properties, attributes, computation.location, regions=[region])
+
+
+def _replace_terminators(region: Region, terminator: type[Operation]) -> None:
+    """End each block with an op of class `terminator` instead of what ends it now."""
+    for block in region.blocks:
+        old = block.last_op
+        assert old is not None
+        build_operation(terminator, old._operands, (), {}, {}, old.location, block)
+        erase(old)

@@ -1,0 +1,59 @@
+"""`sdy-add-func-data-flow-edges`: inserts an op behind each argument of a function and each result of a call.
+
+Propagation goes from calls to functions and back through them. The main function, which nobody calls, gets
+none.
+
+    before  %0 = call @f(%a)                                      return %0
+    after   %0 = call @f(%a)   %1 = sdy.func_data_flow_edge %0    return %1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import FuncDataFlowEdgeOp, TensorShardingPerValueAttr
+from shardy_py.graph.call_graph import FUNCTION, calls_in, is_defined_function
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.rewiring import place_after, place_at_start, replace_uses
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import has_static_shape, sharding_of
+from shardy_py.graph.walk import find_ops
+from shardy_py.text.construct import build_operation
+
+
+@dataclass(frozen=True)
+class AddFuncDataFlowEdgesPass(ModulePass):
+    """Inserts an edge for every argument of a function but main, and every result of a call."""
+
+    name = "sdy-add-func-data-flow-edges"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = Symbols(op).main()
+        for function in find_ops(op, FUNCTION):
+            if function is not main and is_defined_function(function):
+                for argument in reversed(function.regions[0].blocks[0].args):
+                    add_edge(argument, function)
+        for call in calls_in(op):
+            for result in reversed(call.results):
+                add_edge(result, call)
+
+
+def add_edge(value: SSAValue, op: Operation) -> None:
+    """An edge right behind `value`, which `op` defines, if its shape is static; its users use the edge."""
+    if not has_static_shape(value.type):
+        return
+    sharding = sharding_of(value)
+    attributes: dict[str, Attribute] = {SHARDING: TensorShardingPerValueAttr((sharding,))} if sharding else {}
+    edge = build_operation(FuncDataFlowEdgeOp, [value], [value.type], {}, attributes, op.location)
+    if isinstance(value, OpResult):
+        place_after(edge, op)
+    else:
+        place_at_start(edge, op.regions[0].blocks[0])
+    replace_uses(value, edge.results[0], but_not_in=edge)

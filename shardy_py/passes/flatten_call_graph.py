@@ -1,0 +1,39 @@
+"""`sdy-flatten-call-graph`: copies functions, and what they call, until each has one call.
+
+The copies remember the name of their original.
+
+    before  call @f   call @f   func.func private @f
+    after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.call_graph import calls_in, copy_function, functions_bottom_up
+from shardy_py.graph.calls import function_name
+from shardy_py.graph.symbols import Symbols, set_callee
+
+
+@dataclass(frozen=True)
+class FlattenCallGraphPass(ModulePass):
+    """Clones functions until each has one call."""
+
+    name = "sdy-flatten-call-graph"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = Symbols(op)
+        called: set[str] = set()
+        for function in functions_bottom_up(op):
+            for call in calls_in(function):
+                callee = symbols.callee(call)
+                name = function_name(callee)
+                if name in called:
+                    set_callee(call, symbols.insert(copy_function(callee, symbols)))
+                called.add(name)

@@ -1,0 +1,82 @@
+"""`sdy-insert-func-call-reshards`: reshards the results of a call whose shardings differ from its function's.
+
+The call itself takes the shardings of the function.
+
+    before  %0 = call @f(%a) {sdy.sharding = ...<[<@mesh, [{"x"}]>]>}       @f returns <@mesh, [{"y"}]>
+    after   %0 = call @f(%a) {sdy.sharding = ...<[<@mesh, [{"y"}]>]>}   %1 = sdy.reshard %0 <@mesh, [{"x"}]>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
+from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.rewiring import place_after, replace_uses
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import (
+    given_shardings,
+    result_shardings,
+    set_shardings,
+    sharding_of,
+)
+from shardy_py.sharding import TensorSharding
+from shardy_py.text.construct import build_operation
+
+
+@dataclass(frozen=True)
+class InsertFuncCallReshardsPass(ModulePass):
+    """Inserts reshards where a call's result shardings differ from its function's."""
+
+    name = "sdy-insert-func-call-reshards"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = Symbols(op)
+        for call in calls_in(op):
+            own = given_shardings(call)
+            wanted = result_shardings(symbols.callee(call), symbols)
+            if wanted is None and own is not None:
+                wanted = tuple(map(_replicated, own))
+            if wanted is not None:
+                adopt_shardings(call, wanted)
+
+
+def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
+    """Give the results of `call` these shardings; where they had others, users see those, by a reshard."""
+    for result, sharding in zip(call.results, shardings, strict=True):
+        own = sharding_of(result)
+        if not are_equivalent(sharding, own):
+            target = TensorShardingAttr(own or _replicated(sharding))
+            reshard = build_operation(
+                ReshardOp, [result], [result.type], {"sharding": target}, {}, call.location
+            )
+            place_after(reshard, call)
+            replace_uses(result, reshard.results[0], but_not_in=reshard)
+    set_shardings(call, shardings)
+
+
+def are_equivalent(first: TensorSharding, second: TensorSharding | None) -> bool:
+    """Whether both lay a tensor out in the same way; None and whatever is not sharded are the same."""
+    if _says_nothing(first):
+        return _says_nothing(second)
+    return (
+        second is not None
+        and first.mesh == second.mesh
+        and first.unreduced_axes == second.unreduced_axes
+        and [d.axes for d in first.dimensions] == [d.axes for d in second.dimensions]
+    )
+
+
+def _says_nothing(sharding: TensorSharding | None) -> bool:
+    return sharding is None or (sharding.is_fully_replicated and not sharding.unreduced_axes)
+
+
+def _replicated(sharding: TensorSharding) -> TensorSharding:
+    return TensorSharding.fully_closed(sharding.mesh, sharding.rank)

@@ -1,0 +1,156 @@
+"""`sdy-lift-inlined-meshes`: gives every mesh that is inlined in a sharding a symbol, one a distinct mesh.
+
+Equal mesh symbols become one. Each mesh also says in StableHLO's terms what it is.
+
+    before  sdy.mesh @a = <["x"=2]>   sdy.mesh @b = <["x"=2]>    <@b, [{"x"}]>   <mesh<["y"=4]>, [{"y"}]>
+    after   sdy.mesh @a = <["x"=2]>   sdy.mesh @mesh = <["y"=4]> <@a, [{"x"}]>   <@mesh, [{"y"}]>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import MeshAttr, MeshOp
+from shardy_py.graph.rewiring import place_after, place_at_start
+from shardy_py.graph.sharding_walk import transform_shardings
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.walk import find_ops
+from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
+
+STABLEHLO_MESH = "stablehlo.mesh"
+REPLICA_GROUPS = "replica_groups"
+_WITH_REPLICA_GROUPS = (
+    "stablehlo.all_gather",
+    "stablehlo.all_reduce",
+    "stablehlo.reduce_scatter",
+    "stablehlo.all_to_all",
+    "stablehlo.collective_broadcast",
+)
+"""Ops whose groups may be given as axes of a mesh, in the order in which their meshes get names."""
+
+
+@dataclass(frozen=True)
+class LiftInlinedMeshesPass(ModulePass):
+    """Turns inlined meshes into symbols."""
+
+    name = "sdy-lift-inlined-meshes"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = MeshNames(op)
+        transform_shardings(op, names.lift)
+        for name in _WITH_REPLICA_GROUPS:
+            for collective in find_ops(op, name):
+                names.lift_replica_groups(collective)
+        for mesh in _meshes(op):
+            if STABLEHLO_MESH not in mesh.attributes:
+                mesh.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh.mesh.data)
+
+
+class MeshNames:
+    """The name of each mesh and, for a name that is no more, of the mesh that replaces it."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        """Collect the meshes of `module` and erase those that equal an earlier one."""
+        self._symbols = Symbols(module)
+        self._names: dict[Hashable, str] = {}
+        self._last: Operation | None = None
+        self._module = module
+        for op in _meshes(module):
+            first = self._names.setdefault(op.mesh.data, op.sym_name.data)
+            if first == op.sym_name.data:
+                self._last = op
+            else:
+                self._names[op.sym_name.data] = first
+                self._symbols.erase(op)
+
+    def lift(self, sharding: TensorSharding) -> TensorSharding:
+        """The sharding with the name of its mesh."""
+        mesh = sharding.mesh
+        name = self._names.get(mesh)
+        if name is None:
+            if isinstance(mesh, str):
+                return sharding
+            name = self._add(mesh, mesh, self._module.location)
+        return replace(sharding, mesh=name)
+
+    def lift_replica_groups(self, op: Operation) -> None:
+        """Name the mesh that the replica groups of `op` refer to."""
+        groups: Any = op.properties.get(REPLICA_GROUPS)
+        reference: Any = getattr(getattr(groups, "data", None), "mesh", None)
+        if reference is None:
+            return
+        mesh = _mesh_value(reference)
+        name = self._names.get(mesh)
+        if name is None:
+            if isinstance(mesh, str):
+                return
+            name = self._add(mesh, _as_sdy(mesh), op.location)
+        op.properties[REPLICA_GROUPS] = type(groups)(replace(groups.data, mesh=SymbolRefAttr(name)))
+
+    def _add(self, key: Hashable, mesh: Mesh, location: Any) -> str:
+        """Insert a symbol for `mesh` behind the others."""
+        op = MeshOp(_default_name(mesh), mesh)
+        op.location = location
+        if self._last is None:
+            place_at_start(op, self._module.body.block)
+        else:
+            place_after(op, self._last)
+        self._last = op
+        name = self._names[key] = self._symbols.insert(op)
+        return name
+
+
+def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
+    """`{axes = [{name = "x", size = 2 : i64}], device_ids = dense<[1, 0]> : tensor<2xi64>}`."""
+    axes = [
+        DictionaryAttr({"name": StringAttr(axis.name), "size": IntegerAttr(axis.size, i64)})
+        for axis in mesh.axes
+    ]
+    entries: dict[str, Attribute] = {"axes": ArrayAttr(axes)}
+    if mesh.device_ids:
+        type_ = TensorType(i64, [len(mesh.device_ids)])
+        entries["device_ids"] = DenseIntOrFPElementsAttr.from_list(type_, mesh.device_ids)
+    return DictionaryAttr(entries)
+
+
+def _meshes(module: ModuleOp) -> list[MeshOp]:
+    return [op for op in module.body.block.ops if isinstance(op, MeshOp)]
+
+
+def _default_name(mesh: Mesh) -> str:
+    if mesh.is_maximal:
+        return f"maximal_mesh_{mesh.maximal_device_id}"
+    return "mesh" if mesh.axes or mesh.device_ids else "empty_mesh"
+
+
+def _mesh_value(reference: Attribute) -> Any:
+    """What a reference in replica groups is known by: a name, a mesh of ours, or one of StableHLO."""
+    if isinstance(reference, SymbolRefAttr):
+        return reference.root_reference.data
+    return cast(Any, reference).data if isinstance(reference, MeshAttr) else reference
+
+
+def _as_sdy(mesh: Any) -> Mesh:
+    """The mesh that one of StableHLO describes; its device ids are not kept."""
+    if isinstance(mesh, Mesh):
+        return mesh
+    return Mesh(tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes))

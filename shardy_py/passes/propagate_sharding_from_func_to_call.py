@@ -1,0 +1,36 @@
+"""`sdy-propagate-sharding-from-func-to-call`: calls without shardings take those of their callee.
+
+Results of the callee without a sharding count as open.
+
+    before  %0 = call @f(%a)
+            func.func private @f(...) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    after   %0 = call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import given_shardings, result_shardings, set_shardings
+
+
+@dataclass(frozen=True)
+class PropagateShardingFromFuncToCallPass(ModulePass):
+    """Copies the result shardings of functions to their calls."""
+
+    name = "sdy-propagate-sharding-from-func-to-call"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = Symbols(op)
+        for call in calls_in(op):
+            shardings = result_shardings(symbols.callee(call), symbols)
+            if shardings is not None and given_shardings(call) is None:
+                set_shardings(call, shardings)

@@ -1,0 +1,50 @@
+"""`sdy-propagate-to-func-results`: the results of functions take the shardings of what is returned.
+
+The main function keeps its own: they are the user's.
+
+    before  func.func private @f(%a {sdy.sharding = ...}) -> T { return %a }
+    after   func.func private @f(%a {sdy.sharding = ...}) -> (T {sdy.sharding = ...}) { return %a }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.call_graph import is_defined_function
+from shardy_py.graph.holders import Holder, Place, write_all
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import remove_result_sharding, sharding_of
+
+
+@dataclass(frozen=True)
+class PropagateToFuncResultsPass(ModulePass):
+    """Copies the shardings of returned values to function results."""
+
+    name = "sdy-propagate-to-func-results"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = Symbols(op).main()
+        for function in op.body.block.ops:
+            if function is not main and is_defined_function(function):
+                copy_returned_shardings(function)
+
+
+def copy_returned_shardings(function: Operation) -> None:
+    """Give each result the sharding of the value returned for it, or none."""
+    terminator = function.regions[0].blocks[0].last_op
+    if not isinstance(terminator, ReturnOp):
+        return
+    for index, value in enumerate(terminator.operands):
+        sharding = sharding_of(value)
+        if sharding is None:
+            remove_result_sharding(function, index)
+        else:
+            write_all([(Holder(Place.FUNCTION_RESULT, function, index), sharding)])

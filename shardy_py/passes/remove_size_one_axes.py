@@ -1,0 +1,56 @@
+"""`sdy-remove-size-one-axes`: removes axes of size one from every sharding, where they could only conflict.
+
+The meshes keep them.
+
+    before  sdy.mesh @mesh = <["x"=1, "y"=2]>    <@mesh, [{"x", "y"}p1, {"x"}p2]>
+    after   sdy.mesh @mesh = <["x"=1, "y"=2]>    <@mesh, [{"y"}p1, {}]>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import MeshOp
+from shardy_py.graph.sharding_walk import transform_shardings
+from shardy_py.graph.symbols import Symbols
+from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+
+
+@dataclass(frozen=True)
+class RemoveSizeOneAxesPass(ModulePass):
+    """Removes axes of size one from all shardings."""
+
+    name = "sdy-remove-size-one-axes"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        meshes = [inner.mesh.data for inner in op.body.block.ops if isinstance(inner, MeshOp)]
+        if any(axis.size == 1 for mesh in meshes for axis in mesh.axes):
+            symbols = Symbols(op)
+            transform_shardings(op, lambda s: without_size_one_axes(s, symbols.mesh(s.mesh)))
+
+
+def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:
+    """The sharding without the axes of `mesh` that cut nothing.
+
+    A dimension that is left empty and closed has no priority.
+    """
+
+    def kept(axes: Axes) -> Axes:
+        return axes if mesh is None else tuple(axis for axis in axes if axis.size(mesh) != 1)
+
+    def dimension(given: DimensionSharding) -> DimensionSharding:
+        axes = kept(given.axes)
+        return replace(given, axes=axes, priority=given.priority if axes or not given.is_closed else None)
+
+    return replace(
+        sharding,
+        dimensions=tuple(map(dimension, sharding.dimensions)),
+        replicated_axes=kept(sharding.replicated_axes),
+        unreduced_axes=kept(sharding.unreduced_axes),
+    )

@@ -1,0 +1,41 @@
+"""`sdy-sharding-constraint-to-reshard`: turns sharding constraints into reshards.
+
+Propagation has decided what was open, so what constrained it now merely moves data.
+
+    before  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
+    after   %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.walk import find_ops
+from shardy_py.text.construct import build_operation
+
+
+@dataclass(frozen=True)
+class ShardingConstraintToReshardPass(ModulePass):
+    """Turns sharding constraints into reshards."""
+
+    name = "sdy-sharding-constraint-to-reshard"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for constraint in find_ops(op, "sdy.sharding_constraint"):
+            reshard = build_operation(
+                ReshardOp,
+                constraint.operands,
+                [constraint.results[0].type],
+                dict(constraint.properties),
+                dict(constraint.attributes),
+                constraint.location,
+            )
+            replace_op(constraint, reshard)

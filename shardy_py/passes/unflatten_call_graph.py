@@ -1,0 +1,81 @@
+"""`sdy-unflatten-call-graph`: lets calls share one copy of a function where the shardings of copies agree.
+
+Copies agree if they have the same original, the same manual axes and the same shardings of arguments and
+results. The copies that nobody calls any more stay, for `symbol-dce`.
+
+    before  call @f   call @f_0                     @f_0 {sdy.original_func_name = "f"}, sharded as @f
+    after   call @f   call @f
+
+`dedup_functions_fully` takes no notice of shardings: of all copies, the one in the shardings of which the
+function is called most often serves every call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.call_graph import FUNCTION, ORIGINAL_NAME, calls_in, original_name
+from shardy_py.graph.calls import function_name
+from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.graph.value_shardings import argument_shardings, result_shardings
+from shardy_py.graph.walk import find_ops
+
+MANUAL_AXES = "sdy.func_manual_axes"
+"""The attribute that says along which axes a function is local."""
+
+
+@dataclass(frozen=True)
+class UnflattenCallGraphPass(ModulePass):
+    """Merges clones of a function whose shardings agree.
+
+    dedup_functions_fully: merge them whatever their shardings.
+    """
+
+    name = "sdy-unflatten-call-graph"
+    dedup_functions_fully: bool = False
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = Symbols(op)
+        callees = [(call, symbols.callee(call)) for call in calls_in(op)]
+        choose = most_called if self.dedup_functions_fully else first_called
+        for (call, _), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
+            set_callee(call, function_name(function))
+        for function in find_ops(op, FUNCTION):
+            function.attributes.pop(ORIGINAL_NAME, None)
+            function.attributes.pop(MANUAL_AXES, None)
+
+
+def first_called(functions: list[Operation], symbols: Symbols) -> list[Operation]:
+    """For each function, the first one that agrees with it."""
+    first: dict[Hashable, Operation] = {}
+    return [first.setdefault(_key(function, symbols), function) for function in functions]
+
+
+def most_called(functions: list[Operation], symbols: Symbols) -> list[Operation]:
+    """For each function, the copy of it called most; of several, the one that was first."""
+    chosen: dict[Hashable, Operation] = {}
+    for function in functions:
+        chosen.setdefault(_origin(function), function)
+    counts: Counter[Hashable] = Counter()
+    for function in functions:
+        counts[_key(function, symbols)] += 1
+        if counts[_key(function, symbols)] > counts[_key(chosen[_origin(function)], symbols)]:
+            chosen[_origin(function)] = function
+    return [chosen[_origin(function)] for function in functions]
+
+
+def _origin(function: Operation) -> Hashable:
+    return original_name(function), function.attributes.get(MANUAL_AXES)
+
+
+def _key(function: Operation, symbols: Symbols) -> Hashable:
+    return _origin(function), argument_shardings(function, symbols), result_shardings(function, symbols)
