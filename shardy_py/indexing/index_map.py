@@ -98,12 +98,14 @@ class IndexMap:
     def trimmed(self) -> IndexMap:
         """The same map without range and runtime variables that do not occur, the rest numbered anew.
 
+        Those with an empty interval stay: they make the domain empty.
+
         >>> str(IndexMap((range_var(1),), (), (Interval(0, 3), Interval(0, 4))).trimmed()).split(",")[0]
         '()[s0] -> (s0)'
         """
         used = self.used
-        ranges = [i for i in range(len(self.ranges)) if range_var(i) in used]
-        runtimes = [i for i in range(len(self.runtimes)) if runtime(i) in used]
+        ranges = [i for i, v in enumerate(self.ranges) if range_var(i) in used or not v.size]
+        runtimes = [i for i, v in enumerate(self.runtimes) if runtime(i) in used or not v.size]
         if len(ranges) == len(self.ranges) and len(runtimes) == len(self.runtimes):
             return self
         renamed: dict[Variable, Expr] = {

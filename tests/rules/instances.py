@@ -428,7 +428,9 @@ def generator(draw: Draw) -> OpRecord:
     return op("rng_bit_generator", (state,), (state, result), rng_algorithm="DEFAULT")
 
 
-POINTWISE_TARGETS = ["annotate_device_placement", "Cholesky", "CompactWyHelper", "InspectSharding", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular", "LayoutConstraint", "mhlo.erf", "MoveToDevice", "MoveToHost", "X64SplitHigh", "X64SplitLow", "xla.megascale.provide_metadata"]
+POINTWISE_TARGETS = tuple(
+    ["annotate_device_placement", "Cholesky", "CompactWyHelper", "InspectSharding", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular", "LayoutConstraint", "mhlo.erf", "MoveToDevice", "MoveToHost", "X64SplitHigh", "X64SplitLow", "xla.megascale.provide_metadata"]
+)
 MOVING_TARGETS = ["MultiPad", "RotateRight", "MultiRotate", "MultiSlice", "Wrap"]
 
 

@@ -10,8 +10,12 @@ from typing import Any
 
 from shardy_py.ops import OpRecord, TensorType
 
-INTEGERS = ["all_gather_dim", "batch_group_count", "concat_dimension", "dimension", "feature_group_count", "feature_index", "scatter_dimension", "split_count", "split_dimension"]
-ARRAYS = ["base_dilations", "broadcast_dimensions", "dimensions", "edge_padding_high", "edge_padding_low", "fft_length", "interior_padding", "lhs_dilation", "limit_indices", "permutation", "rhs_dilation", "slice_sizes", "start_indices", "strides", "window_dilations", "window_dimensions", "window_strides", "broadcast_sizes"]
+INTEGERS = tuple(
+    ["all_gather_dim", "batch_group_count", "concat_dimension", "dimension", "feature_group_count", "feature_index", "scatter_dimension", "split_count", "split_dimension"]
+)
+ARRAYS = tuple(
+    ["base_dilations", "broadcast_dimensions", "dimensions", "edge_padding_high", "edge_padding_low", "fft_length", "interior_padding", "lhs_dilation", "limit_indices", "permutation", "rhs_dilation", "slice_sizes", "start_indices", "strides", "window_dilations", "window_dimensions", "window_strides"]
+)
 DENSE = ["padding", "replica_groups", "source_target_pairs"]
 FLAGS = ["is_stable", "left_side", "lower", "unit_diagonal"]
 STRUCTS = {"dot_dimension_numbers": "dot", "scatter_dimension_numbers": "scatter"}

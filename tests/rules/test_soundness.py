@@ -1,0 +1,107 @@
+"""Pass-through factors against brute force.
+
+A pass-through factor says: cut it into equal parts, and each part of a result depends on that part of the
+operands alone. The maps are enumerated: every element that a result element reads must have the same
+coordinate along the factor, in every operand that carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shardy_py.indexing import IndexMap, reads
+from shardy_py.ops import OpRecord, TensorType, indexing_maps, reads_of, row_name
+from shardy_py.rules import derive_from_maps, derive_rule
+from shardy_py.sharding import FactorType, ShardingRule
+from shardy_py.sharding.rule import TensorMapping
+from tests.rules.instances import FAMILIES
+
+MAX_POINTS = 4000
+UNSOUND = {
+    "stablehlo.pad": "equal sizes count as unpadded, also where low and high padding cancel",
+    "stablehlo.reduce_window": "a window of one element counts as none, also with a base dilation",
+    "stablehlo.custom_call@mhlo.topk": "k of all counts as pointwise, though it sorts",
+    "stablehlo.custom_call@Eigh": "the matrix may be cut, though it is read whole",
+    "stablehlo.custom_call@Cholesky": "pointwise, though the matrix is read whole",
+    "stablehlo.custom_call@CompactWyHelper": "pointwise, though the matrix is read whole",
+    "stablehlo.custom_call@InvertDiagBlocksLowerTriangular": "pointwise, though the matrix is read whole",
+    "stablehlo.custom_call@InvertDiagBlocksUpperTriangular": "pointwise, though the matrix is read whole",
+}
+"""Rows whose policy follows Shardy in what the maps do not bear out."""
+
+
+def violations(record: OpRecord, rule: ShardingRule) -> Iterator[str]:
+    """The pass-through factors along which a part of a result reads another part of an operand."""
+    maps = indexing_maps(record)
+    assert maps is not None
+    for result, by_operand in enumerate(maps):
+        for operand, index_map in enumerate(by_operand):
+            if index_map is None or _points(index_map) > MAX_POINTS:
+                continue
+            sides = rule.results[result], rule.operands[operand]
+            for factor, kind in enumerate(rule.factors):
+                if kind.type is not FactorType.PASS_THROUGH or kind.size == 1:
+                    continue
+                places = [_place(rule, mapping, factor) for mapping in sides]
+                if None in places:
+                    continue
+                for element, sources in reads(index_map).items():
+                    own = _coordinate(element, places[0])
+                    if any(_coordinate(source, places[1]) != own for source in sources):
+                        yield f"{rule}: factor {factor}, result {result} {element} reads operand {operand}"
+                        break
+
+
+def _points(index_map: IndexMap) -> int:
+    return prod(interval.size for interval in index_map.bounds.values())
+
+
+def _place(rule: ShardingRule, mapping: TensorMapping, factor: int) -> tuple[int, int, int] | None:
+    """The dimension that carries a factor, the product of the factors below it, and its size."""
+    for dimension, factors in enumerate(mapping):
+        if factor in factors:
+            below = factors[factors.index(factor) + 1 :]
+            return dimension, prod(rule.factors[f].size for f in below), rule.factors[factor].size
+    return None
+
+
+def _coordinate(element: tuple[int, ...], place: tuple[int, int, int] | None) -> int:
+    assert place is not None
+    dimension, below, size = place
+    return element[dimension] // below % size
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_without_policy_every_rule_is_sound(family: str, data: st.DataObject) -> None:
+    record = data.draw(FAMILIES[family])
+    groups = reads_of(record)
+    if groups is not None:
+        rule = derive_from_maps(groups, record)
+        assert rule is not None
+        assert not list(violations(record, rule))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_with_policy_every_rule_is_sound_but_for_those_listed(family: str, data: st.DataObject) -> None:
+    record = data.draw(FAMILIES[family])
+    rule = derive_rule(record)
+    if rule is not None and row_name(record) not in UNSOUND:
+        assert not list(violations(record, rule))
+
+
+def test_the_check_finds_what_is_unsound() -> None:
+    square = TensorType((4, 4))
+    call = {"call_target_name": "Cholesky"}
+    record = OpRecord("stablehlo.custom_call", (square,), (square,), call)
+    rule = derive_rule(record)
+    assert rule is not None
+    assert list(violations(record, rule))
