@@ -1,0 +1,158 @@
+"""Whole propagation on hand-made programs: order, rounds, groups, siblings, priorities, dead ops, the log."""
+
+from __future__ import annotations
+
+from shardy_py.graph.flat import FlatProgram, Liveness, Notified, ReturnedValue, Role, StepKind
+from shardy_py.propagation import Event, PropagationOptions, propagate
+from shardy_py.propagation.priorities import held_back, released
+from tests.propagation.notation import ADD, DOT, MESHES, rule, sharding, shardings, short, step
+
+BASIC = PropagationOptions("basic", by_op_priority=False, by_user_priority=False)
+AGGRESSIVE = PropagationOptions("aggressive", by_op_priority=False, by_user_priority=False)
+OPS = PropagationOptions(by_user_priority=False)
+EW = step(ADD, Role.PASS_THROUGH)
+SHARED = step(ADD, Role.PASS_THROUGH, shared=True)
+UNARY = step("ij -> ij, i=8, j=8", Role.PASS_THROUGH)
+
+
+def run(
+    start: str,
+    steps: list[tuple[StepKind, tuple[int, ...]]],
+    options: PropagationOptions = BASIC,
+    log: list[Event] | None = None,
+) -> list[str]:
+    """The shardings of slots 1, 2, ... after propagation."""
+    return result(FlatProgram.of_steps(shardings(start), steps), options, log)
+
+
+def result(
+    program: FlatProgram, options: PropagationOptions = BASIC, log: list[Event] | None = None
+) -> list[str]:
+    propagator = propagate(program, MESHES, options, log=log)
+    return [short(propagator.sharding(slot)) for slot in range(1, len(program.shardings))]
+
+
+def test_a_chain_forward_and_backward() -> None:
+    chain = [(UNARY, (1, 2)), (UNARY, (2, 3)), (UNARY, (3, 4))]
+    assert run("[{a}, {?}]; -; -; -", chain) == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 3
+    assert run("-; -; -; [{a}, {?}]", chain) == ["[{a, ?}, {?}]"] * 3 + ["[{a}, {?}]"]
+    assert run("-; -; -; -", chain) == ["-"] * 4
+
+
+def test_the_first_in_program_order_wins_where_order_matters() -> None:
+    """Two sources for one value: the op that stands first is taken first."""
+    first, second = (UNARY, (1, 3)), (UNARY, (3, 2))
+    assert run("[{a, ?}, {?}]; [{b, ?}, {?}]; -", [first, second])[2] == "[{a, ?}, {?}]"
+    assert run("[{a, ?}, {?}]; [{b, ?}, {?}]; -", [second, first])[2] == "[{b, ?}, {?}]"
+
+
+def test_op_priority_decides_before_program_order() -> None:
+    """The dot stands first, but elementwise ops are propagated through first."""
+    dot = (step(DOT, reduction="k"), (1, 2, 3))
+    start = "[{a, ?}, {?}]; -; -; [{?}, {a, ?}]"
+    assert run(start, [dot, (UNARY, (3, 4))], AGGRESSIVE)[2] == "[{a, ?}, {?}]"
+    assert run(start, [dot, (UNARY, (3, 4))], OPS)[2] == "[{?}, {a, ?}]"
+
+
+def test_ops_with_shared_operands_wait_a_round() -> None:
+    start = "[{a, ?}, {?}]; -; [{?}, {a, ?}]; -"
+    shared = [(step("ij -> ij, i=8, j=8", Role.PASS_THROUGH, shared=True), (1, 2)), (UNARY, (2, 3))]
+    assert run(start, [(UNARY, (1, 2)), shared[1]], OPS)[1] == "[{a, ?}, {?}]"
+    assert run(start, shared, OPS)[1] == "[{?}, {a, ?}]"
+
+
+def test_the_strategies_one_after_the_other() -> None:
+    dot = [(step(DOT, reduction="k"), (1, 2, 3))]
+    start = "[{a, ?}, {?}]; [{?}, {a, ?}]; -"
+    both = PropagationOptions("basic-then-aggressive", by_op_priority=False, by_user_priority=False)
+    assert run(start, dot, BASIC)[2] == "-"
+    assert run(start, dot, both)[2] == "[{a, ?}, {?}]"
+
+
+def test_results_of_the_main_function_take_part_before_and_after() -> None:
+    program = FlatProgram.of_steps(shardings("-; -; [{a}, {?}]"), [(UNARY, (1, 2))])
+    program.returned = (ReturnedValue(2, 3, rule("ij -> ij, i=8, j=8")),)
+    assert result(program) == ["[{a, ?}, {?}]", "[{a, ?}, {?}]", "[{a}, {?}]"]
+    program.shardings = [None, *shardings("[{a}, {?}]; -; -")]
+    assert result(program) == ["[{a}, {?}]", "[{a, ?}, {?}]", "[{a, ?}, {?}]"]
+
+
+def test_members_of_a_group_change_together() -> None:
+    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -; -"), [(UNARY, (1, 2)), (UNARY, (3, 4))])
+    program.groups = {2: (Notified(3, program.notified[3]),), 3: (Notified(2, program.notified[2]),)}
+    assert result(program) == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 3
+
+
+def test_siblings_of_the_first_sharded_result_become_open() -> None:
+    two = step("ij -> ij, i=8, j=8")
+    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -"), [(two, (1, 2))])
+    program.siblings = {2: (3,), 3: (2,)}
+    program.ranks[3] = 3
+    assert result(program)[2] == "[{?}, {?}, {?}]"
+
+
+def test_unnotified_steps_see_a_change_when_their_turn_comes() -> None:
+    """A step in front of the change does not, until the next round."""
+    start, steps = "-; -; [{a}, {?}]", [(UNARY, (2, 1)), (UNARY, (2, 3))]
+    program = FlatProgram.of_steps(shardings(start), steps)
+    program.notified[2] = (1,)
+    program.unnotified = {2: (0,)}
+    assert result(program)[:2] == ["-", "[{a, ?}, {?}]"]
+    assert result(program, OPS)[:2] == ["[{a, ?}, {?}]", "[{a, ?}, {?}]"]
+
+
+def test_user_priorities_hold_dimensions_back() -> None:
+    start = "[{a}p1, {?}]; [{?}, {a, ?}]; -"
+    assert run(start, [(EW, (1, 2, 3))], PropagationOptions())[2] == "[{?}, {a, ?}]"
+    assert run(start, [(EW, (1, 2, 3))], AGGRESSIVE)[2] == "[{a, ?}, {?}]"
+
+
+def test_held_back_axes_are_replicated_until_their_turn() -> None:
+    original = sharding("[{a}p1, {b, ?}p0, {c, ?}p2] replicated={t}")
+    first = held_back(original, MESHES)
+    assert short(first) == "[{}, {b, ?}, {}] replicated={a, c, t}"
+    second = released(first, original, 1)
+    assert short(second) == "[{a}, {b, ?}, {}] replicated={c, t}"
+    assert short(released(second, original, 2)) == "[{a}, {b, ?}, {c, ?}] replicated={t}"
+
+
+def test_a_dead_op_acts_until_it_is_erased() -> None:
+    """Step 0 feeds only step 1, which is dead: the first hands "a" on before both are gone."""
+    steps = [(EW, (1, 2, 3)), (UNARY, (3, 4)), (UNARY, (5, 6))]
+    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -; -; -; -"), steps)
+    program.liveness = Liveness(
+        remaining_uses={0: 1, 1: 0},
+        operands={0: ((-1, 0), (-1, 1)), 1: ((0, 2),)},
+        nested={0: (), 1: ()},
+        users={0: [0], 1: [0], 2: [1]},
+        reads={0: (0, 1), 1: (2,)},
+    )
+    assert result(program) == ["[{a}, {?}]", "[{a, ?}, {?}]", "[{a, ?}, {?}]", "-", "-", "-"]
+
+
+def test_erasing_a_user_frees_the_other_one() -> None:
+    """Step 1 waits because its operand has two users; step 0, dead, is one of them."""
+    shared = step("ij -> ij, i=8, j=8", Role.PASS_THROUGH, shared=True)
+    steps = [(shared, (1, 2)), (shared, (1, 3)), (UNARY, (3, 4))]
+    start = "[{a, ?}, {?}]; -; -; [{?}, {a, ?}]"
+    assert run(start, steps, OPS)[2] == "[{?}, {a, ?}]"
+    program = FlatProgram.of_steps(shardings(start), steps)
+    program.liveness = Liveness(
+        remaining_uses={0: 0}, operands={0: ((-1, 0),)}, nested={0: ()}, users={0: [0, 1]}, reads={1: (0,)}
+    )
+    assert result(program, OPS)[1:3] == ["-", "[{a, ?}, {?}]"]
+
+
+def test_the_log_tells_every_change() -> None:
+    log: list[Event] = []
+    run("[{a}, {?}]; -; -", [(UNARY, (1, 2)), (SHARED, (2, 2, 3))], OPS, log)
+    assert [(e.step, e.slot, short(e.old), short(e.new), e.stage) for e in log] == [
+        (0, 2, "-", "[{a, ?}, {?}]", "pass_through_single_use, aggressive"),
+        (1, 3, "-", "[{a, ?}, {?}]", "pass_through, aggressive"),
+    ]
+    before = shardings("[{a}, {?}]; -; -")
+    known = dict(enumerate(before, 1))
+    for event in log:
+        assert known[event.slot] == event.old
+        known[event.slot] = event.new
+    assert [short(s) for s in known.values()] == ["[{a}, {?}]", "[{a, ?}, {?}]", "[{a, ?}, {?}]"]
