@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from programs import CORPUS, EXAMPLE, ROOT
 from xdsl.dialects.builtin import ModuleOp
@@ -77,15 +78,15 @@ def _swap_near(pieces: list[str], random_: random.Random) -> None:
 MUTATIONS: tuple[Callable[[list[str], random.Random], None], ...] = (_drop, _double, _swap, _swap_near)
 
 
-def examine(text: str, *, seconds: float) -> Fault | None:
-    """What is wrong with how one input is treated; None: nothing."""
+def examine(text: str, *, seconds: float) -> Fault | Literal["output", "diagnostic"]:
+    """What one input gives: valid output, a diagnostic with a place, or a fault."""
     try:
         with time_bound(seconds):
             module = pipeline.read(text, SOURCE)
-            return _unstable(module) or _unstable(_sharded(module))
+            return _unstable(module) or _unstable(_sharded(module)) or "output"
     except ShardyError as error:
         position = error.diagnostics[0].position
-        return None if position and position.file == SOURCE else Fault("no place", str(error))
+        return "diagnostic" if position and position.file == SOURCE else Fault("no place", str(error))
     except OutOfTime:
         return Fault("hang", f"more than {seconds} s")
     except Exception as error:
@@ -143,16 +144,19 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10.0, help="bound of one input")
     options = parser.parse_args()
     kinds: Counter[str] = Counter()
+    faults = 0
     for name, text in mutated_inputs(options.count, options.seed):
-        fault = examine(text, seconds=options.seconds)
-        if fault:
-            kinds[fault.kind] += 1
+        outcome = examine(text, seconds=options.seconds)
+        if isinstance(outcome, Fault):
+            faults += 1
             folder = ROOT / "build" / "fuzz"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-            print(f"{name}: {fault.kind}: {fault.detail}")
-    print(f"{options.count} mutated inputs, seed {options.seed}: {kinds.total()} faults", dict(kinds) or "")
-    return 1 if kinds else 0
+            print(f"{name}: {outcome.kind}: {outcome.detail}")
+        kinds[outcome.kind if isinstance(outcome, Fault) else outcome] += 1
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    print(f"{options.count} mutated inputs, seed {options.seed}: {faults} faults ({counts})")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
