@@ -21,9 +21,11 @@ from shardy_py.text.builtin_forms import BUILTIN, FUNC
 @cache
 def syntax_table() -> SyntaxTable:
     """The one table of the process."""
+    from shardy_py.dialects.chlo import CHLO
     from shardy_py.dialects.sdy import SDY
+    from shardy_py.dialects.stablehlo import STABLEHLO
 
-    dialects = [BUILTIN, FUNC, SDY]
+    dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO]
     table = SyntaxTable({d.name: d for d in dialects}, _xdsl_op)
     use_syntax(table)
     return table

@@ -1,0 +1,268 @@
+"""Classes of attributes from tables: enums, and structs around frozen dataclasses.
+
+>>> Kind_ = enum_class("demo", "kind", ("SMALL", "LARGE"))
+>>> Kind_("SMALL").plain(), Kind_.name
+('SMALL', 'demo.kind')
+
+Not here: the tables (each dialect's `attributes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from typing_extensions import override
+from xdsl.ir import Attribute, Data, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+
+from shardy_py.text.assembly import Spelling
+from shardy_py.text.attribute_writer import attribute_text, string_literal
+from shardy_py.text.cursor import Cursor
+from shardy_py.text.source import Source
+from shardy_py.text.syntax import AttributeSyntax
+from shardy_py.text.type_reader import DYNAMIC
+
+if TYPE_CHECKING:
+    from xdsl.parser import AttrParser
+    from xdsl.printer import Printer
+
+
+class ValueAttribute(Data[Any]):
+    """An attribute around a frozen Python value; its text is read and written by `spelling`."""
+
+    spelling: ClassVar[Spelling]
+    """How the value is spelled behind the mnemonic."""
+
+    @classmethod
+    @override
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        state: Any = parser
+        cursor = Cursor(Source(state.lexer.input.content, state.lexer.input.name), offset=state.pos)
+        value = cls.spelling.read(cursor)
+        state._resume_from(cursor.previous_end)
+        return value.data  # pyright: ignore[reportAttributeAccessIssue]
+
+    @override
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.spelling.write(self))
+
+    def plain(self) -> Any:
+        """The value in terms of int, bool, str, tuple and dict."""
+        return _plain(self.data)
+
+    @classmethod
+    def syntax(cls) -> AttributeSyntax:
+        """The class as the text engine takes it."""
+        return AttributeSyntax(cls, cls.spelling.read, cls.spelling.write)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, Attribute):
+        return value.plain() if isinstance(value, ValueAttribute) else attribute_text(value)
+    if hasattr(value, "__dataclass_fields__"):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+# ---------------------------------------------------------------------- enums
+
+
+class EnumAttribute(ValueAttribute, SpacedOpaqueSyntaxAttribute):
+    """`#dialect<mnemonic KEYWORD>`."""
+
+    keywords: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    @override
+    def syntax(cls) -> AttributeSyntax:
+        return AttributeSyntax(cls, cls.spelling.read, lambda attribute: f" {attribute.data}")
+
+
+def enum_class(
+    dialect: str, mnemonic: str, keywords: tuple[str, ...], cpp_name: str = ""
+) -> type[EnumAttribute]:
+    """The class of an enum; `cpp_name` is what messages call it."""
+
+    @cache
+    def make(keyword: str) -> EnumAttribute:
+        return made(keyword)
+
+    def read(cursor: Cursor) -> Attribute:
+        start = cursor.offset
+        if cursor.token[:1] == "#":
+            found = cursor.attribute()
+            if not isinstance(found, made):
+                cursor.error("invalid kind of attribute specified", start)
+            return found
+        keyword = cursor.keyword()
+        if keyword not in keywords:
+            cursor.error(f"expected ::mlir::{dialect}::{cpp_name} to be one of: {', '.join(keywords)}", start)
+        return make(keyword)
+
+    contents = {
+        "name": f"{dialect}.{mnemonic}",
+        "__doc__": f"`#{dialect}<{mnemonic} {keywords[0]}>`.",
+        "keywords": keywords,
+        "spelling": Spelling(read, lambda attribute: attribute.data),
+    }
+    made: type[EnumAttribute] = irdl_attr_definition(type(_class_name(mnemonic), (EnumAttribute,), contents))
+    return made
+
+
+# ---------------------------------------------------------------------- structs
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKind:
+    """How the value of a struct's field reads and prints."""
+
+    read: Callable[[Cursor], Any]
+    write: Callable[[Any], str]
+
+
+def read_sizes(cursor: Cursor) -> tuple[int, ...]:
+    """`[1, ?]`."""
+    return tuple(cursor.items(lambda: read_size(cursor)))
+
+
+def read_size(cursor: Cursor) -> int:
+    """`1` or `?`."""
+    return DYNAMIC if cursor.accept("?") else cursor.integer()
+
+
+def size_text(size: int) -> str:
+    """`1` or `?`."""
+    return "?" if size == DYNAMIC else str(size)
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """`[1, ?]`."""
+    return f"[{', '.join(map(size_text, sizes))}]"
+
+
+def _read_boolean(cursor: Cursor) -> bool:
+    if cursor.token not in ("true", "false"):
+        cursor.error("expected 'true' or 'false'")
+    return cursor.advance() == "true"
+
+
+FIELD_KINDS = {
+    "int": FieldKind(lambda cursor: cursor.integer(), str),
+    "bool": FieldKind(_read_boolean, lambda value: "true" if value else "false"),
+    "str": FieldKind(lambda cursor: cursor.string(), string_literal),
+    "tuple[int, ...]": FieldKind(read_sizes, sizes_text),
+    "Attribute": FieldKind(lambda cursor: cursor.attribute(), attribute_text),
+}
+"""How fields read and print, by their annotation."""
+
+
+def field_kinds(struct: type) -> dict[str, FieldKind]:
+    """The kinds of a dataclass's fields by name."""
+    return {field.name: FIELD_KINDS[str(field.type)] for field in fields(struct)}
+
+
+def read_fields(cursor: Cursor, struct: type) -> Any:
+    """`a = 1, b = [2]>` in any order, the bracket included; fields left out keep their defaults."""
+    kinds = field_kinds(struct)
+    found: dict[str, Any] = {}
+    while not cursor.accept(">"):
+        name = cursor.token
+        if name not in kinds:
+            cursor.error("expected one of: " + ", ".join(f"`{known}`" for known in kinds))
+        cursor.advance()
+        if name in found:
+            cursor.error(f"duplicated `{name}` entry")
+        cursor.expect("=")
+        found[name] = kinds[name].read(cursor)
+        if not cursor.accept(","):
+            cursor.expect(">")
+            break
+    return struct(**found)
+
+
+def fields_text(value: Any) -> str:
+    """`a = 1, b = [2]`, without zeros and empty lists."""
+    kinds = field_kinds(type(value))
+    return ", ".join(
+        f"{name} = {kind.write(found)}" for name, kind in kinds.items() if (found := getattr(value, name))
+    )
+
+
+def loose_spelling(struct: type, make: Callable[[Any], Attribute]) -> Spelling:
+    """`<a = 1, b = [2]>` in any order, where zeros and empty lists are left out."""
+
+    def read(cursor: Cursor) -> Attribute:
+        cursor.expect("<")
+        return make(read_fields(cursor, struct))
+
+    return Spelling(read, lambda attribute: f"<{fields_text(attribute.data)}>")
+
+
+def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordered: bool) -> Spelling:
+    """`<a = 1, b = [2]>` with every field that has no default, in order or in any order."""
+    kinds = field_kinds(struct)
+    required = [field.name for field in fields(struct) if field.default is MISSING]
+
+    def read_ordered(cursor: Cursor) -> Attribute:
+        cursor.expect("<")
+        values: list[Any] = []
+        for name, kind in kinds.items():
+            if values:
+                cursor.expect(",")
+            cursor.expect(name)
+            cursor.expect("=")
+            values.append(kind.read(cursor))
+        cursor.expect(">")
+        return make(struct(*values))
+
+    def read_any_order(cursor: Cursor) -> Attribute:
+        cursor.expect("<")
+        found: dict[str, Any] = {}
+        while True:
+            name = cursor.token
+            if name not in kinds or name in found:
+                cursor.error(f"duplicate or unknown struct parameter name: {name}")
+            cursor.advance()
+            cursor.expect("=")
+            found[name] = kinds[name].read(cursor)
+            if not cursor.accept(","):
+                break
+        missing = [name for name in required if name not in found]
+        if missing:
+            cursor.error(f"struct is missing required parameter: {missing[0]}")
+        cursor.expect(">")
+        return make(struct(**found))
+
+    def write(attribute: Any) -> str:
+        value = attribute.data
+        shown = [(name, getattr(value, name)) for name in kinds]
+        texts = [f"{name} = {kinds[name].write(v)}" for name, v in shown if v is not None]
+        return f"<{', '.join(texts)}>"
+
+    return Spelling(read_ordered if is_ordered else read_any_order, write)
+
+
+SpellingOf = Callable[[Callable[[Any], Attribute]], Spelling]
+"""Given what makes the attribute of a value, its spelling."""
+
+
+def value_class(dialect: str, mnemonic: str, spelling: SpellingOf) -> type[ValueAttribute]:
+    """The class of an attribute around a value, `#dialect.mnemonic` and its spelling."""
+    contents = {
+        "name": f"{dialect}.{mnemonic}",
+        "__doc__": f"`#{dialect}.{mnemonic}<...>`.",
+        "spelling": spelling(lambda value: made(value)),
+    }
+    made: type[ValueAttribute] = irdl_attr_definition(
+        type(_class_name(mnemonic), (ValueAttribute,), contents)
+    )
+    return made
+
+
+def _class_name(mnemonic: str) -> str:
+    return "".join(word.capitalize() for word in mnemonic.split("_")) + "Attr"

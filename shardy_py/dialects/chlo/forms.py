@@ -1,0 +1,89 @@
+"""CHLO's forms that no template spells: constants, and scans with their region.
+
+Not here: the rows (`ops.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.ir import Operation
+
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.syntax import AssemblyForm, OpParts
+from shardy_py.text.type_reader import read_function_type
+
+if TYPE_CHECKING:
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+
+def _read_constant(reader: OpReader) -> OpParts:
+    attributes = reader.attribute_dictionary() if reader.at("{") else {}
+    start = reader.offset
+    value: Any = reader.attribute()
+    if not hasattr(value, "type"):
+        reader.error("invalid kind of attribute specified", start)
+    return OpParts((), [value.type], {"value": value}, attributes)
+
+
+def _write_constant(writer: OpWriter, op: Operation) -> None:
+    writer.attribute_dictionary(op, ("value",))
+    writer.write(f" {attribute_text(op.properties['value'])}")
+
+
+CONSTANT_FORM = AssemblyForm(_read_constant, _write_constant)
+"""`{attributes} dense<...> : type`."""
+
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+
+
+def _read_scan(reader: OpReader) -> OpParts:
+    start = reader.offset
+    inputs = reader.items(reader.operand_name, "(", ")")
+    reader.expect("inits")
+    inits = reader.items(reader.operand_name, "(", ")")
+    reader.expect("dimension")
+    reader.expect("=")
+    parts = OpParts(properties={"dimension": IntegerAttr(reader.integer(), i64)})
+    if reader.accept("attributes"):
+        parts.attributes = reader.attribute_dictionary()
+    parts.regions = [reader.region(is_isolated=True)]
+    reader.expect(":")
+    type_ = read_function_type(reader)
+    outputs = len(type_.outputs.data) - len(inits)
+    if len(type_.inputs.data) != len(inputs) + len(inits):
+        reader.error("operand types must match the number of inputs and inits", start)
+    if outputs < 0:
+        reader.error("not enough result types to cover the required carries", start)
+    parts.operands = reader.resolve([*inputs, *inits], type_.inputs.data)
+    parts.result_types = type_.outputs.data
+    sizes = ((len(inputs), len(inits)), (outputs, len(inits)))
+    for name, counts in zip(_SEGMENTS, sizes, strict=True):
+        parts.properties[name] = DenseArrayBase.from_list(i32, counts)
+    return parts
+
+
+def _write_scan(writer: OpWriter, op: Any) -> None:
+    writer.write("(")
+    writer.operands(op.inputs)
+    writer.write(") inits (")
+    writer.operands(op.inits)
+    writer.write(f") dimension={op.dimension.value.data} ")
+    writer.attribute_dictionary(op, ("dimension", *_SEGMENTS), keyword=" attributes")
+    writer.write(" ")
+    writer.region(op.body)
+    writer.write(" : ")
+    writer.function_type(op)
+
+
+def scan_names(op: Any, region: int) -> list[str]:
+    """`input` for the arguments that are slices of inputs, `carry` for the others."""
+    inputs = len(op.inputs)
+    return ["input" if index < inputs else "carry" for index in range(len(op.regions[region].blocks[0].args))]
+
+
+SCAN_FORM = AssemblyForm(_read_scan, _write_scan)
+"""`(%inputs) inits (%inits) dimension=0 attributes {...} { ... } : type`."""

@@ -1,0 +1,131 @@
+"""CHLO's ops, one row an op; the notation is that of `dialects/definition.py` and `dialects/template.py`.
+
+Not here: the forms of constants and scans (`forms.py`).
+"""
+
+from __future__ import annotations
+
+from shardy_py.dialects.chlo.attributes import (
+    ComparisonDirectionAttr,
+    ComparisonTypeAttr,
+    PrecisionAttr,
+    RaggedDotDimensionNumbersAttr,
+)
+from shardy_py.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
+from shardy_py.dialects.definition import OpRow
+from shardy_py.dialects.kinds import KINDS, Vocabulary, array_of, is_a
+from shardy_py.dialects.op_table import OpTable
+from shardy_py.dialects.template import Template, typed
+from shardy_py.dialects.type_tails import ARROW, TOP_K
+
+_BROADCAST = "broadcast_dimensions?:integers"
+
+
+def _unary(name: str) -> OpRow:
+    return OpRow(name, "operand", form=Template(" $operand", ARROW), traits="pure")
+
+
+def _broadcast(name: str, traits: str = "") -> OpRow:
+    return OpRow(
+        f"broadcast_{name}", "lhs rhs", _BROADCAST, form=typed(" $lhs, $rhs"), traits=f"pure {traits}"
+    )
+
+
+ROWS = (
+    _unary("_asin_acos_kernel"),
+    _unary("acos"),
+    _unary("acosh"),
+    _unary("asin"),
+    _unary("asinh"),
+    _unary("atan"),
+    _unary("atanh"),
+    _unary("bessel_i1e"),
+    _unary("conj"),
+    _unary("cosh"),
+    _unary("digamma"),
+    _unary("erf"),
+    _unary("erf_inv"),
+    _unary("erfc"),
+    _unary("is_inf"),
+    _unary("is_neg_inf"),
+    _unary("is_pos_inf"),
+    _unary("lgamma"),
+    _unary("sinh"),
+    _unary("square"),
+    _unary("tan"),
+    _broadcast("add", "commutative"),
+    _broadcast("and", "commutative"),
+    _broadcast("atan2"),
+    _broadcast("complex"),
+    _broadcast("divide"),
+    _broadcast("maximum", "commutative"),
+    _broadcast("minimum", "commutative"),
+    _broadcast("multiply", "commutative"),
+    _broadcast("next_after"),
+    _broadcast("or", "commutative"),
+    _broadcast("polygamma"),
+    _broadcast("power"),
+    _broadcast("remainder"),
+    _broadcast("shift_left"),
+    _broadcast("shift_right_arithmetic"),
+    _broadcast("shift_right_logical"),
+    _broadcast("subtract"),
+    _broadcast("xor", "commutative"),
+    _broadcast("zeta"),
+    OpRow(
+        "broadcast_compare",
+        "lhs rhs",
+        f"{_BROADCAST} comparison_direction:comparison_direction compare_type?:comparison_type",
+        form=typed(" $lhs, $rhs"),
+        traits="pure",
+    ),
+    OpRow(
+        "broadcast_select", "pred on_true on_false", form=typed(" $pred, $on_true, $on_false"), traits="pure"
+    ),
+    OpRow("mulhi", "lhs rhs", form=Template(" $lhs, $rhs", ARROW), traits="pure commutative"),
+    OpRow("next_after", "x y", form=Template(" $x, $y", ARROW), traits="pure"),
+    OpRow("polygamma", "n x", form=Template(" $n, $x", ARROW), traits="pure"),
+    OpRow("zeta", "x q", form=Template(" $x, $q", ARROW), traits="pure"),
+    OpRow("constant", "", "value:elements", "output", form=CONSTANT_FORM, traits="pure constant"),
+    OpRow("constant_like", "operand", "value:any", traits="pure"),
+    OpRow(
+        "ragged_dot",
+        "lhs rhs group_sizes",
+        "ragged_dot_dimension_numbers:ragged_dot precision_config?:precisions",
+        traits="pure",
+    ),
+    OpRow(
+        "scan",
+        "inputs* inits*",
+        "dimension:index scan_dim_size?:index is_reverse?:bool=false is_associative?:bool",
+        "outputs* carries*",
+        "body",
+        form=SCAN_FORM,
+        traits="recursive isolated segments",
+        names_results=False,
+    ),
+    OpRow(
+        "top_k",
+        "operand",
+        "k:i64 is_stable?:bool=true",
+        "values indices",
+        form=Template("($operand, k = $k<, is_stable = $is_stable>)", TOP_K),
+        traits="pure",
+    ),
+)
+"""The rows."""
+
+WORDS = Vocabulary(
+    "chlo",
+    kinds={
+        **KINDS,
+        "comparison_direction": is_a(ComparisonDirectionAttr),
+        "comparison_type": is_a(ComparisonTypeAttr),
+        "ragged_dot": is_a(RaggedDotDimensionNumbersAttr),
+        "precisions": array_of("Precision Config attribute", is_a(PrecisionAttr).accepts),
+    },
+)
+"""The words of the rows."""
+
+OPS = OpTable(ROWS, WORDS, argument_names={"scan": scan_names})
+"""Every op of the dialect."""

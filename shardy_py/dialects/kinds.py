@@ -1,0 +1,182 @@
+"""Kinds of attributes that ops have: what they must be, in MLIR's words, and how a form spells them.
+
+>>> KINDS["index"].description
+'64-bit signless integer attribute whose value is non-negative'
+
+Not here: the kinds that belong to a dialect, its enums and structs (`attribute_classes.py` makes those).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint
+
+from shardy_py.text.assembly import Element, Spelling
+from shardy_py.text.attribute_reader import dense_array
+from shardy_py.text.attribute_writer import untyped_text
+from shardy_py.text.cursor import Cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an attribute must be.
+
+    description: in MLIR's words, for `failed to satisfy constraint: ...`.
+    spelling: how an assembly form spells it; None if none does.
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+    spelling: Spelling | None = None
+
+
+def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
+    """An attribute without its type, which the form knows: `5`, `true`, `"text"`."""
+
+    def read(cursor: Cursor) -> Attribute:
+        start = cursor.offset
+        found = cursor.attribute(type_)
+        if not isinstance(found, attribute_class):
+            cursor.error("invalid kind of attribute specified", start)
+        return found
+
+    return Spelling(read, untyped_text)
+
+
+@cache
+def integers(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    """`array<i64: ...>`, one object for equal values."""
+    return dense_array(values)
+
+
+@cache
+def booleans(values: tuple[bool, ...]) -> DenseArrayBase[Any]:
+    """`array<i1: ...>`, one object for equal values."""
+    return DenseArrayBase.from_list(i1, values)
+
+
+def _read_integers(cursor: Cursor) -> Attribute:
+    if cursor.token[:1] == "#":
+        return cursor.attribute()
+    return integers(tuple(cursor.items(cursor.integer)))
+
+
+def integers_text(attribute: DenseArrayBase[Any]) -> str:
+    """`[0, 1]`."""
+    return f"[{', '.join(map(str, attribute.get_values()))}]"
+
+
+def is_dense_array(element: Attribute) -> Callable[[Any], bool]:
+    """Whether an attribute is `array<element: ...>`."""
+    return lambda attribute: isinstance(attribute, DenseArrayBase) and attribute.elt_type == element
+
+
+def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Kind:
+    bound = {None: "", 0: " whose value is non-negative", 1: " whose value is positive"}[minimum]
+
+    def accepts(attribute: Any) -> bool:
+        is_integer = isinstance(attribute, IntegerAttr) and attribute.type == type_
+        return is_integer and (minimum is None or attribute.value.data >= minimum)
+
+    return Kind(f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_))
+
+
+def _is_a(*classes: type) -> Callable[[Any], bool]:
+    return lambda attribute: isinstance(attribute, classes)
+
+
+def _is_dense(element: Attribute) -> Callable[[Any], bool]:
+    return lambda a: isinstance(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
+
+
+def is_a(attribute_class: type[Attribute]) -> Kind:
+    """The kind of an attribute class of a dialect."""
+    return Kind("", _is_a(attribute_class), getattr(attribute_class, "spelling", None))
+
+
+def array_of(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
+    """An array whose elements are all of one kind."""
+    return Kind(description, lambda a: isinstance(a, ArrayAttr) and all(map(accepts, a.data)), spelling)
+
+
+def _is_flat_symbol(attribute: Any) -> bool:
+    return isinstance(attribute, SymbolRefAttr) and not attribute.nested_references.data
+
+
+_INTEGERS = Spelling(_read_integers, integers_text)
+
+KINDS: dict[str, Kind] = {
+    "any": Kind("any attribute", lambda a: True),
+    "i64": _integer("64-bit", i64),
+    "index": _integer("64-bit", i64, 0),
+    "count": _integer("64-bit", i64, 1),
+    "i32": _integer("32-bit", i32),
+    "index32": _integer("32-bit", i32, 0),
+    "count32": _integer("32-bit", i32, 1),
+    "f32": Kind("32-bit float attribute", lambda a: isinstance(a, FloatAttr) and a.type == f32),
+    "bool": Kind(
+        "bool attribute", lambda a: isinstance(a, IntegerAttr) and a.type == i1, _typed(IntegerAttr, i1)
+    ),
+    "string": Kind("string attribute", _is_a(StringAttr), _typed(StringAttr)),
+    "unit": Kind("unit attribute", _is_a(UnitAttr)),
+    "integers": Kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),
+    "booleans": Kind("i1 dense array attribute", is_dense_array(i1)),
+    "elements": Kind("constant vector/tensor attribute", _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr)),
+    "table": Kind("64-bit signless integer elements attribute", _is_dense(i64)),
+    "array": Kind("array attribute", _is_a(ArrayAttr)),
+    "dictionary": Kind("dictionary of named attribute values", _is_a(DictionaryAttr)),
+    "symbol": Kind("flat symbol reference attribute", _is_flat_symbol),
+    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol),
+    "config": Kind(
+        "string attribute or dictionary of named attribute values", _is_a(StringAttr, DictionaryAttr)
+    ),
+}
+"""Kinds by the names that rows use."""
+
+DEFAULTS: dict[str, Attribute] = {
+    "false": IntegerAttr(0, i1),
+    "true": IntegerAttr(1, i1),
+    "0": IntegerAttr(0, i32),
+    "1": IntegerAttr(1, i32),
+    "-1": IntegerAttr(-1, i64),
+    "[]": ArrayAttr(()),
+    "{}": DictionaryAttr({}),
+    "text": StringAttr(""),
+}
+"""What absence means, by the words that rows use."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the words in a dialect's rows mean.
+
+    kinds: of attributes. types: constraints on the types of values. defaults: attributes that absence means.
+    elements: what `$name` in a template may be besides the op's operands and attributes.
+    """
+
+    dialect: str
+    kinds: Mapping[str, Kind]
+    types: Mapping[str, AttrConstraint] = field(default_factory=dict[str, AttrConstraint])
+    defaults: Mapping[str, Attribute] = field(default_factory=lambda: DEFAULTS)
+    elements: Mapping[str, Element] = field(default_factory=dict[str, Element])

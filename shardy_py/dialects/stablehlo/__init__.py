@@ -1,0 +1,41 @@
+"""The StableHLO dialect: ops from rows, attributes from tables, their syntax.
+
+`regular.py` and `irregular.py` are the list of ops; `op_class("dot_general")` is the class of one.
+
+>>> op_class("dot_general").name
+'stablehlo.dot_general'
+"""
+
+from xdsl.ir import Dialect, Operation
+
+from shardy_py.dialects.op_table import OpTable
+from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
+from shardy_py.dialects.stablehlo.irregular import IRREGULAR, constant_names, while_names
+from shardy_py.dialects.stablehlo.regular import REGULAR
+from shardy_py.dialects.stablehlo.words import WORDS
+from shardy_py.text import DialectSyntax
+
+OPS = OpTable(
+    (*REGULAR, *IRREGULAR),
+    WORDS,
+    result_names={"constant": constant_names},
+    argument_names={"while": while_names},
+)
+"""Every op of the dialect."""
+
+STABLEHLO = DialectSyntax("stablehlo", OPS.syntax, ATTRIBUTES, TYPES, ENCLOSED)
+"""The dialect as text knows it."""
+
+
+def op_class(name: str) -> type[Operation]:
+    """The class of an op by its name without the dialect's."""
+    return OPS.op_class(name)
+
+
+def xdsl_dialect() -> Dialect:
+    """The dialect as xDSL knows it; makes the classes of all ops."""
+    syntaxes = {syntax.attribute_class for part in (ATTRIBUTES, TYPES, ENCLOSED) for syntax in part.values()}
+    return Dialect("stablehlo", OPS.all_classes(), sorted(syntaxes, key=lambda found: found.name))
+
+
+__all__ = ["OPS", "STABLEHLO", "op_class", "xdsl_dialect"]

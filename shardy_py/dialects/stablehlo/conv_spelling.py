@@ -1,0 +1,122 @@
+"""The dimension numbers of convolutions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
+
+A letter says what a dimension is: `b` batch, `f` feature, `i` and `o` the kernel's input and output feature;
+a number is a spatial dimension's.
+
+>>> numbers = ConvDimensionNumbers(0, 2, (1,), 1, 2, (0,), 0, 2, (1,))
+>>> conv_text(numbers)
+'[b, 0, f]x[0, i, o]->[b, 0, f]'
+
+Not here: the window of a convolution (`elements.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.attribute_classes import fields_text, read_fields
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
+from shardy_py.text.assembly import Spelling
+from shardy_py.text.cursor import Cursor
+
+_PARTS = (("", "bf", "input"), ("x", "io", "kernel"), ("->", "bf", "output"))
+"""What stands before each part, its letters, and the word of its fields."""
+_FIELDS = {
+    "input": ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
+    "kernel": (
+        "kernel_input_feature_dimension",
+        "kernel_output_feature_dimension",
+        "kernel_spatial_dimensions",
+    ),
+    "output": ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
+}
+_MOST_NAMED = 10
+
+
+def conv_text(numbers: ConvDimensionNumbers) -> str | None:
+    """The short text; None if the numbers are no numbering of dimensions."""
+    texts: list[str] = []
+    for before, letters, word in _PARTS:
+        first, second, spatial = (getattr(numbers, field) for field in _FIELDS[word])
+        named = {first: letters[0], second: letters[1]}
+        named |= {dimension: str(index) for index, dimension in enumerate(spatial)}
+        rank = 2 + len(spatial)
+        if sorted(named) != list(range(rank)):
+            return None
+        texts.append(f"{before}[{', '.join(named[dimension] for dimension in range(rank))}]")
+    return "".join(texts)
+
+
+def read_conv(cursor: Cursor) -> ConvDimensionNumbers:
+    """The numbers that a short text spells."""
+    found: dict[str, Any] = {}
+    for before, letters, word in _PARTS:
+        if before:
+            cursor.expect(before)
+        found |= zip(_FIELDS[word], _read_part(cursor, letters), strict=True)
+    return ConvDimensionNumbers(**found)
+
+
+def _read_part(cursor: Cursor, letters: str) -> tuple[int, int, tuple[int, ...]]:
+    """`[b, 0, 1, f]`: where the two letters stand, where the numbers."""
+    missing = sorted(letters, key="bfio".index)
+    named: dict[str, int] = {}
+    spatial: dict[int, int] = {}
+    cursor.expect("[")
+    index = 0
+    while True:
+        if cursor.is_integer():
+            _read_spatial(cursor, spatial, index)
+        else:
+            named[_read_letter(cursor, missing)] = index
+        index += 1
+        if not cursor.accept(","):
+            break
+    if missing:
+        cursor.error(f"Expected dimensions {', '.join(missing)} not specified")
+    cursor.expect("]")
+    absent = [number for number in range(max(spatial, default=-1) + 1) if number not in spatial]
+    if absent:
+        cursor.error(f"Expected spatial dimensions {', '.join(map(str, absent[:_MOST_NAMED]))} not specified")
+    return named[letters[0]], named[letters[1]], tuple(spatial[number] for number in range(len(spatial)))
+
+
+def _read_spatial(cursor: Cursor, spatial: dict[int, int], index: int) -> None:
+    start = cursor.offset
+    number = cursor.integer()
+    if number < 0:
+        cursor.error(f"Unexpected dimension {number}", start)
+    if number in spatial:
+        cursor.error(f"Duplicate entries for spatial dimension {number}", start)
+    spatial[number] = index
+
+
+def _read_letter(cursor: Cursor, missing: list[str]) -> str:
+    start = cursor.offset
+    letter = cursor.keyword()
+    if len(letter) != 1 or not missing:
+        cursor.error(f"Unexpected keyword {letter}", start)
+    if letter not in missing:
+        cursor.error(f"Unexpected dimension {letter}, expecting {', '.join(missing)}", start)
+    missing.remove(letter)
+    return letter
+
+
+def conv_spelling(make: Callable[[Any], Attribute]) -> Spelling:
+    """`<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw ...>` with all fields."""
+
+    def read(cursor: Cursor) -> Attribute:
+        cursor.expect("<")
+        if cursor.accept("raw"):
+            return make(read_fields(cursor, ConvDimensionNumbers))
+        found = read_conv(cursor)
+        cursor.expect(">")
+        return make(found)
+
+    def write(attribute: Any) -> str:
+        return f"<{conv_text(attribute.data) or 'raw ' + fields_text(attribute.data)}>"
+
+    return Spelling(read, write)

@@ -1,0 +1,273 @@
+"""StableHLO's ops whose forms are written out, a reader beside a printer.
+
+Not here: ops that a template spells (`regular.py`), `stablehlo.reduce` (`reduce_form.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.definition import OpRow
+from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
+from shardy_py.text.attribute_reader import string_attribute
+from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, string_literal
+from shardy_py.text.reader import Argument
+from shardy_py.text.syntax import AssemblyForm, OpParts
+from shardy_py.text.type_reader import read_function_type, read_type_or_function
+
+if TYPE_CHECKING:
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+
+# ---------------------------------------------------------------------- constant {...} dense<...> : type
+
+
+def _read_constant(reader: OpReader) -> OpParts:
+    if reader.accept("("):
+        return _read_generic_constant(reader)
+    attributes = reader.attribute_dictionary() if reader.at("{") else {}
+    start = reader.offset
+    value: Any = reader.attribute()
+    if not hasattr(value, "type"):
+        reader.error("invalid kind of attribute specified", start)
+    return OpParts((), [value.type], {"value": value}, attributes)
+
+
+def _read_generic_constant(reader: OpReader) -> OpParts:
+    """`() <{value = ...}> {attributes} : () -> type`: for values whose type is not the result's."""
+    parts = OpParts()
+    reader.expect(")")
+    if reader.accept("<"):
+        parts.properties = reader.attribute_dictionary()
+        reader.expect(">")
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    reader.expect(":")
+    reader.expect("(")
+    reader.expect(")")
+    reader.expect("->")
+    parts.result_types = [read_type_or_function(reader)]
+    return parts
+
+
+def _write_constant(writer: OpWriter, op: Any) -> None:
+    value = op.properties["value"]
+    if value.type != op.results[0].type:
+        writer.write(f"() <{{{dictionary_entries(op.properties)}}}>")
+        writer.attribute_dictionary(op, op.properties)
+        writer.write(f" : () -> {attribute_text(op.results[0].type)}")
+        return
+    writer.attribute_dictionary(op, ("value",))
+    writer.write(f" {attribute_text(value)}")
+
+
+def constant_names(op: Operation) -> tuple[str]:
+    """`c` for integers, `cst` for the rest."""
+    type_ = op.results[0].type
+    return ("c" if isinstance(type_, TensorType) and isinstance(type_.element_type, IntegerType) else "cst",)
+
+
+# ---------------------------------------------------------------------- while(%iterArg = %0) : type
+
+
+def _read_while(reader: OpReader) -> OpParts:
+    inner: list[tuple[str, int]] = []
+
+    def pair() -> tuple[str, int]:
+        if reader.token[:1] != "%":
+            reader.error("expected SSA operand")
+        inner.append((reader.token, reader.offset))
+        reader.advance()
+        reader.expect("=")
+        return reader.operand_name()
+
+    start = reader.offset
+    names = reader.items(pair, "(", ")")
+    types = _read_types(reader) if names else []
+    if len(types) != len(names):
+        reader.error(f"{len(names)} operands present, but expected {len(types)}", start)
+    parts = OpParts(reader.resolve(names, types), types)
+    if reader.accept("attributes"):
+        parts.attributes = reader.attribute_dictionary()
+    arguments = [
+        Argument(name, type_, offset, {}) for (name, offset), type_ in zip(inner, types, strict=True)
+    ]
+    reader.expect("cond")
+    condition = reader.region(arguments)
+    reader.expect("do")
+    parts.regions = [condition, reader.region(arguments)]
+    return parts
+
+
+def _read_types(reader: OpReader) -> list[Attribute]:
+    reader.expect(":")
+    types = [read_type_or_function(reader)]
+    while reader.accept(","):
+        types.append(read_type_or_function(reader))
+    return types
+
+
+def _write_while(writer: OpWriter, op: Any) -> None:
+    writer.write("(")
+    for index, (argument, operand) in enumerate(zip(op.body.blocks[0].args, op.operands, strict=True)):
+        writer.write(", " if index else "")
+        writer.operand(argument)
+        writer.write(" = ")
+        writer.operand(operand)
+    writer.write(")")
+    if op.operands:
+        writer.write(" : ")
+        writer.types(op.operands)
+    writer.attribute_dictionary(op, keyword=" attributes")
+    writer.write(f"\n{writer.indent}cond ")
+    writer.region(op.cond, hide_arguments=True)
+    writer.write(" do ")
+    writer.region(op.body, hide_arguments=True)
+
+
+def while_names(op: Operation, region: int) -> list[str]:
+    """`iterArg` for the arguments of both regions."""
+    return ["iterArg"] * len(op.regions[region].blocks[0].args)
+
+
+# ---------------------------------------------------------------------- return %0 {attributes} : type
+
+
+def _read_return(reader: OpReader) -> OpParts:
+    names = reader.operand_list()
+    attributes = reader.attribute_dictionary() if reader.at("{") else {}
+    types = _read_types(reader) if names or reader.at(":") else []
+    return OpParts(reader.resolve(names, types), (), {}, attributes)
+
+
+def _write_return(writer: OpWriter, op: Operation) -> None:
+    if op.operands:
+        writer.write(" ")
+        writer.operands(op.operands)
+    writer.attribute_dictionary(op)
+    if op.operands:
+        writer.write(" : ")
+        writer.types(op.operands)
+
+
+# ---------------------------------------------------------------------- optimization_barrier {...} %0 : type
+
+
+def _read_barrier(reader: OpReader) -> OpParts:
+    attributes = reader.attribute_dictionary() if reader.at("{") else {}
+    names = reader.operand_list()
+    if not names:
+        reader.expect("(")
+        reader.expect(")")
+        return OpParts(attributes=attributes)
+    types = _read_types(reader)
+    return OpParts(reader.resolve(names, types), types, {}, attributes)
+
+
+def _write_barrier(writer: OpWriter, op: Operation) -> None:
+    writer.attribute_dictionary(op)
+    if not op.operands:
+        writer.write("()")
+        return
+    writer.write(" ")
+    writer.operands(op.operands)
+    writer.write(" : ")
+    writer.types(op.operands)
+
+
+# ---------------------------------------------------------------------- composite "name" %0 {...} : type
+
+
+def _read_composite(reader: OpReader) -> OpParts:
+    parts = OpParts()
+    parts.properties["name"] = string_attribute(reader.string())
+    names = reader.operand_list()
+    if reader.at("("):
+        parts.regions = reader.items(reader.region, "(", ")")
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    reader.expect(":")
+    type_ = read_function_type(reader)
+    parts.operands = reader.resolve(names, type_.inputs.data)
+    parts.result_types = type_.outputs.data
+    return parts
+
+
+_COMPOSITE_DEFAULTS = {"composite_attributes": "{}", "version": "0 : i32"}
+
+
+def _write_composite(writer: OpWriter, op: Any) -> None:
+    writer.write(f" {string_literal(op.properties['name'].data)} ")
+    writer.operands(op.operands)
+    if op.regions:
+        writer.write(" (")
+        for index, region in enumerate(op.regions):
+            writer.write(", " if index else "")
+            writer.region(region)
+        writer.write(")")
+    elided = [name for name, text in _COMPOSITE_DEFAULTS.items() if _text(op.properties.get(name)) == text]
+    writer.attribute_dictionary(op, ("name", *elided))
+    writer.write(" : ")
+    writer.function_type(op)
+
+
+def _text(attribute: Attribute | None) -> str:
+    return "" if attribute is None else attribute_text(attribute)
+
+
+# ---------------------------------------------------------------------- the rows
+
+IRREGULAR = (
+    OpRow(
+        "composite",
+        "inputs*",
+        "name:string composite_attributes?:dictionary={} decomposition:symbol version?:i32=0",
+        "results*",
+        "composite_regions*",
+        form=AssemblyForm(_read_composite, _write_composite),
+    ),
+    OpRow(
+        "constant",
+        "",
+        "value:elements",
+        "output",
+        form=AssemblyForm(_read_constant, _write_constant),
+        traits="pure constant",
+    ),
+    OpRow(
+        "optimization_barrier",
+        "operand*",
+        results="result*",
+        form=AssemblyForm(_read_barrier, _write_barrier),
+        traits="pure",
+    ),
+    OpRow(
+        "reduce",
+        "inputs* init_values*",
+        "dimensions:integers",
+        "results*",
+        "body",
+        form=REDUCE_FORM,
+        traits="recursive pairs",
+    ),
+    OpRow(
+        "return",
+        "results*",
+        results="",
+        form=AssemblyForm(_read_return, _write_return),
+        traits="pure terminator",
+    ),
+    OpRow(
+        "while",
+        "operand*",
+        results="results*",
+        regions="cond body",
+        form=AssemblyForm(_read_while, _write_while),
+        traits="recursive",
+    ),
+)
+"""The rows of these ops."""

@@ -1,0 +1,102 @@
+"""The text of the attributes that describe replica groups as axes of a mesh.
+
+>>> sub_axis_text(SubAxisInfo(1, 2))
+'(1)2'
+
+Not here: the sdy dialect's meshes, which are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.structs import AxisRef, Mesh, MeshAxis, SubAxisInfo
+from shardy_py.text.assembly import Spelling
+from shardy_py.text.attribute_writer import attribute_text, string_literal
+from shardy_py.text.cursor import Cursor
+
+Make = Callable[[Any], Attribute]
+
+
+def _read_sub_axis(cursor: Cursor) -> SubAxisInfo:
+    cursor.expect("(")
+    pre_size = cursor.integer()
+    cursor.expect(")")
+    return SubAxisInfo(pre_size, cursor.integer())
+
+
+def sub_axis_text(value: SubAxisInfo) -> str:
+    """`(1)2`."""
+    return f"({value.pre_size}){value.size}"
+
+
+def sub_axis_spelling(make: Make) -> Spelling:
+    """`(1)2`, without brackets around."""
+    return Spelling(lambda cursor: make(_read_sub_axis(cursor)), lambda a: sub_axis_text(a.data))
+
+
+def _read_named(cursor: Cursor, *readers: tuple[str, Callable[[Cursor], Any]]) -> dict[str, Any]:
+    """`<name = value, ...>`; the names in any order."""
+    known = dict(readers)
+    found: dict[str, Any] = {}
+
+    def item() -> None:
+        name = cursor.token
+        if name not in known or name in found:
+            cursor.error(f"duplicate or unknown struct parameter name: {name}")
+        cursor.advance()
+        cursor.expect("=")
+        found[name] = known[name](cursor)
+
+    cursor.items(item, "<", ">")
+    if readers[0][0] not in found:
+        cursor.error(f"struct is missing required parameter: {readers[0][0]}")
+    return found
+
+
+def axis_ref_spelling(make: Make) -> Spelling:
+    """`<name = "x", sub_axis_info = (1)2>`."""
+
+    def read(cursor: Cursor) -> Attribute:
+        return make(
+            AxisRef(**_read_named(cursor, ("name", Cursor.string), ("sub_axis_info", _read_sub_axis)))
+        )
+
+    def write(attribute: Any) -> str:
+        axis: AxisRef = attribute.data
+        part = f", sub_axis_info = {sub_axis_text(axis.sub_axis_info)}" if axis.sub_axis_info else ""
+        return f"<name = {string_literal(axis.name)}{part}>"
+
+    return Spelling(read, write)
+
+
+def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
+    return MeshAxis(**_read_named(cursor, ("name", Cursor.string), ("size", Cursor.integer)))
+
+
+def mesh_spelling(make: Make) -> Spelling:
+    """`<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""
+
+    def read(cursor: Cursor) -> Attribute:
+        cursor.expect("<")
+        cursor.expect("axes")
+        cursor.expect("=")
+        axes = cursor.items(lambda: _read_mesh_axis(cursor))
+        device_ids = None
+        if cursor.accept(","):
+            cursor.expect("device_ids")
+            cursor.expect("=")
+            device_ids = cursor.attribute()
+        cursor.expect(">")
+        return make(Mesh(tuple(axes), device_ids))
+
+    def write(attribute: Any) -> str:
+        mesh: Mesh = attribute.data
+        axes = ", ".join(f"<name = {string_literal(a.name)}, size = {a.size}>" for a in mesh.axes)
+        ids = f", device_ids={attribute_text(mesh.device_ids)}" if mesh.device_ids is not None else ""
+        return f"<axes=[{axes}]{ids}>"
+
+    return Spelling(read, write)

@@ -1,0 +1,188 @@
+"""The form of `stablehlo.reduce`, short where its region is one commutative op and nothing else.
+
+    stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [1] : (...) -> ...
+    stablehlo.reduce(%0 init: %cst) across dimensions = [1] : (...) -> ...
+     reducer(%arg0: tensor<f32>, %arg1: tensor<f32>)  {
+      ...
+    }
+
+Not here: reduce_window, which prints generically.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from shardy_py.dialects.kinds import integers
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.construct import append_argument, build_operation
+from shardy_py.text.location_syntax import read_location
+from shardy_py.text.reader import Argument
+from shardy_py.text.source import source_location
+from shardy_py.text.syntax import AssemblyForm, OpParts
+from shardy_py.text.type_reader import ranked_tensor, read_function_type, read_type_or_function
+
+if TYPE_CHECKING:
+    from shardy_py.dialects.op_table import OpTable
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+
+def _table() -> OpTable:
+    from shardy_py.dialects.stablehlo import OPS
+
+    return OPS
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def _read(reader: OpReader) -> OpParts:
+    start = reader.offset
+    names, initial = _read_pairs(reader)
+    applied = _read_applied(reader, start) if reader.accept("applies") else None
+    reader.expect("across")
+    reader.expect("dimensions")
+    reader.expect("=")
+    parts = OpParts(properties={"dimensions": integers(tuple(reader.items(reader.integer)))})
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    reader.expect(":")
+    type_ = read_function_type(reader)
+    if applied is not None and not type_.inputs.data:
+        reader.error("input types missing in reduce-op function type", start)
+    parts.operands = reader.resolve([*names, *initial], type_.inputs.data)
+    parts.result_types = type_.outputs.data
+    if applied is None:
+        parts.regions = [_read_reducer(reader)]
+    else:
+        location = source_location(reader.source, start)
+        parts.regions = [_short_region(applied, type_.inputs.data[0], location)]
+    return parts
+
+
+def _read_pairs(reader: OpReader) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """`(%a init: %b), ...`: names of inputs, names of initial values."""
+    names: list[tuple[str, int]] = []
+    initial: list[tuple[str, int]] = []
+    while reader.accept("("):
+        names.append(reader.operand_name())
+        reader.expect("init")
+        reader.expect(":")
+        initial.append(reader.operand_name())
+        reader.expect(")")
+        if not reader.accept(","):
+            break
+    return names, initial
+
+
+def _read_applied(reader: OpReader, start: int) -> type[Operation]:
+    """The class of the op that a short form names."""
+    name = reader.keyword()
+    row = _table().rows.get(name.partition(".")[2]) if name.startswith("stablehlo.") else None
+    if row is None or not row.is_commutative_binary:
+        reader.error(
+            "expected the inner-op to be a commutative binary-op from the stablehlo dialect, with zero "
+            "region, producing single result",
+            start,
+        )
+    return _table().op_class(row.name)
+
+
+def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> Region:
+    """The region that a short form stands for."""
+    scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
+    block = Block()
+    arguments = [append_argument(block, scalar, location) for _ in range(2)]
+    made = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
+    build_operation(_table().op_class("return"), list(made.results), (), {}, {}, location, block)
+    return Region(block)
+
+
+def _read_reducer(reader: OpReader) -> Region:
+    """`reducer(%a: type, %b: type) (...) { ... }`: an input's and an accumulator's argument in each pair."""
+    reader.expect("reducer")
+    inputs: list[Argument] = []
+    accumulators: list[Argument] = []
+    while reader.accept("("):
+        inputs.append(_read_argument(reader))
+        reader.expect(",")
+        accumulators.append(_read_argument(reader))
+        reader.expect(")")
+    return reader.region([*inputs, *accumulators])
+
+
+def _read_argument(reader: OpReader) -> Argument:
+    name, offset = reader.token, reader.offset
+    if name[:1] != "%":
+        reader.error("expected SSA operand")
+    reader.advance()
+    reader.expect(":")
+    type_ = read_type_or_function(reader)
+    return Argument(name, type_, offset, {}, read_location(reader) if reader.at("loc") else None)
+
+
+# ---------------------------------------------------------------------- printing
+
+
+def _write(writer: OpWriter, op: Any) -> None:
+    half = len(op.operands) // 2
+    for index in range(half):
+        writer.write(", (" if index else "(")
+        writer.operand(op.operands[index])
+        writer.write(" init: ")
+        writer.operand(op.operands[index + half])
+        writer.write(")")
+    applied = applied_op(op)
+    if applied is not None:
+        writer.write(f" applies {applied.name}")
+    dimensions = ", ".join(map(str, op.properties["dimensions"].get_values()))
+    writer.write(f" across dimensions = [{dimensions}]")
+    writer.attribute_dictionary(op, ("dimensions",))
+    writer.write(" : ")
+    writer.function_type(op)
+    if applied is None:
+        _write_reducer(writer, op.regions[0], half)
+
+
+def _write_reducer(writer: OpWriter, region: Region, half: int) -> None:
+    arguments = region.blocks[0].args
+    writer.write(f"\n{writer.indent} reducer")
+    for index in range(half):
+        writer.write("(")
+        writer.argument(arguments[index])
+        writer.write(", ")
+        writer.argument(arguments[index + half])
+        writer.write(") ")
+    writer.write(" ")
+    writer.region(region, hide_arguments=True)
+
+
+def applied_op(op: Operation) -> Operation | None:
+    """The one op that the region of a reduction is, None if the short form cannot tell it.
+
+    The op is commutative and of the dialect, all its types are the scalar of the first input's element type,
+    it takes the region's arguments in their order, and the region returns its result.
+    """
+    block = op.regions[0].blocks[0]
+    inner, last = block.first_op, block.last_op
+    if inner is None or last is None or inner is last or inner.next_op is not last or not op.operands:
+        return None
+    row = _table().row(inner)
+    if row is None or not row.is_commutative_binary or last.name.rpartition(".")[2] != "return":
+        return None
+    element: Attribute | None = getattr(op.operands[0].type, "element_type", None)
+    if element is None:
+        return None
+    scalar = attribute_text(ranked_tensor((), element))
+    types = [value.type for value in (*inner.operands, *inner.results)]
+    if any(attribute_text(type_) != scalar for type_ in types):
+        return None
+    forwards = list(inner.operands) == list(block.args) and list(last.operands) == list(inner.results)
+    return inner if forwards else None
+
+
+REDUCE_FORM = AssemblyForm(_read, _write)
+"""A short or a long form, whichever says it all."""

@@ -1,0 +1,142 @@
+"""The values inside StableHLO's attributes, as StableHLO names their fields.
+
+>>> DotDimensionNumbers((0,), (0,), (2,), (1,)).lhs_contracting_dimensions
+(2,)
+
+Not here: the attributes around them (`attributes.py`), their text (`spellings.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute
+
+
+@dataclass(frozen=True)
+class DotDimensionNumbers:
+    """Which dimensions of a dot_general are batch dimensions and which are contracted."""
+
+    lhs_batching_dimensions: tuple[int, ...] = ()
+    rhs_batching_dimensions: tuple[int, ...] = ()
+    lhs_contracting_dimensions: tuple[int, ...] = ()
+    rhs_contracting_dimensions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ConvDimensionNumbers:
+    """What each dimension of a convolution's operands and result is."""
+
+    input_batch_dimension: int = 0
+    input_feature_dimension: int = 0
+    input_spatial_dimensions: tuple[int, ...] = ()
+    kernel_input_feature_dimension: int = 0
+    kernel_output_feature_dimension: int = 0
+    kernel_spatial_dimensions: tuple[int, ...] = ()
+    output_batch_dimension: int = 0
+    output_feature_dimension: int = 0
+    output_spatial_dimensions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class GatherDimensionNumbers:
+    """How a gather's indices select windows of its operand."""
+
+    offset_dims: tuple[int, ...] = ()
+    collapsed_slice_dims: tuple[int, ...] = ()
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+    start_index_map: tuple[int, ...] = ()
+    index_vector_dim: int = 0
+
+
+@dataclass(frozen=True)
+class ScatterDimensionNumbers:
+    """How a scatter's indices place windows of its updates."""
+
+    update_window_dims: tuple[int, ...] = ()
+    inserted_window_dims: tuple[int, ...] = ()
+    input_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+    scatter_dims_to_operand_dims: tuple[int, ...] = ()
+    index_vector_dim: int = 0
+
+
+@dataclass(frozen=True)
+class DotAlgorithm:
+    """How a dot_general computes: precisions of operands and accumulator, and how often."""
+
+    lhs_precision_type: Attribute
+    rhs_precision_type: Attribute
+    accumulation_type: Attribute
+    lhs_component_count: int
+    rhs_component_count: int
+    num_primitive_operations: int
+    allow_imprecise_accumulation: bool
+
+
+@dataclass(frozen=True)
+class ChannelHandle:
+    """A channel between devices, by number; type: 0 unset, 1 device to device, 2 to host, 3 from host."""
+
+    handle: int
+    type: int
+
+
+@dataclass(frozen=True)
+class OutputOperandAlias:
+    """A custom call's output that shares the buffer of an operand."""
+
+    output_tuple_indices: tuple[int, ...]
+    operand_index: int
+    operand_tuple_indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ResultAccuracy:
+    """How exact a transcendental function must be: absolute, relative, in units of the last place."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+    mode: str = "DEFAULT"
+
+
+@dataclass(frozen=True)
+class SubAxisInfo:
+    """The part of an axis: how many devices lie before it, how many in it."""
+
+    pre_size: int
+    size: int
+
+
+@dataclass(frozen=True)
+class AxisRef:
+    """An axis of a mesh, or a part of one."""
+
+    name: str
+    sub_axis_info: SubAxisInfo | None = None
+
+
+@dataclass(frozen=True)
+class MeshAxis:
+    """An axis of a mesh with its size."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh of devices; device_ids: dense integers, None for 0, 1, ..."""
+
+    axes: tuple[MeshAxis, ...] = ()
+    device_ids: Attribute | None = None
+
+
+@dataclass(frozen=True)
+class ReplicaGroupMeshAxes:
+    """Replica groups as axes of a mesh; axes: an array of axis references."""
+
+    mesh: Attribute
+    axes: Attribute

@@ -1,0 +1,150 @@
+"""Assembly forms from templates: the text behind an op's name with holes, and what stands behind the colon.
+
+` $operand, dims = $permutation` is read and printed as it stands: `$name` is an operand, an attribute in its
+kind's spelling, or an element that the dialect adds (`$ranges`); `$inputs*,` is any number of operands with a
+comma behind each, `$operands` all of them; `<, lower = $lower>` is left out where the
+attribute is absent or what absence means. The attribute dictionary and the types follow.
+
+>>> Template(" $operand<, lower = $lower>", FUNCTION_TYPE).parts()
+[' ', '$operand', '<, lower = $lower>']
+
+Not here: forms with regions, which their dialects write out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.definition import OpRow, Slot
+from shardy_py.dialects.kinds import Vocabulary
+from shardy_py.text.assembly import (
+    ATTRIBUTES,
+    FUNCTION_TYPE,
+    Draft,
+    Element,
+    Spelling,
+    assembly,
+    literal,
+    operand_list,
+    operands,
+    spelled,
+)
+from shardy_py.text.syntax import AssemblyForm
+
+if TYPE_CHECKING:
+    from shardy_py.text.reader import OpReader
+    from shardy_py.text.writer import OpWriter
+
+_PART = re.compile(r"\$\w+(?:\*,)?|<[^<>]*>|[^$<]+")
+_OPTIONAL = re.compile(r"<(.*)\$(\w+)>\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A form: `text` behind the name, the attribute dictionary, `types` behind the colon."""
+
+    text: str
+    types: Element
+
+    def parts(self) -> list[str]:
+        """Fixed texts, holes and optional groups, in order."""
+        return _PART.findall(self.text)
+
+
+def compile_template(row: OpRow, template: Template, words: Vocabulary) -> AssemblyForm:
+    """The form of an op."""
+    made = [_element(part, row, words) for part in template.parts()]
+    hidden = tuple(name for element in made for name in element.hides)
+    return assembly(*made, dictionary(row, hidden, words), template.types)
+
+
+def _element(part: str, row: OpRow, words: Vocabulary) -> Element:
+    attributes = {slot.name: slot for slot in row.attribute_slots}
+    group = _OPTIONAL.match(part)
+    if group is not None:
+        slot = attributes[group[2]]
+        return _optional(slot, _spelling(slot, words), group[1], default_of(slot, words))
+    if part[0] != "$":
+        return literal(part)
+    name = part.strip("$*,")
+    if name in words.elements:
+        return words.elements[name]
+    if name == "operands":
+        return operand_list(before="")
+    if name in attributes:
+        return spelled(name, _spelling(attributes[name], words), before="")
+    index = [slot.name for slot in row.operand_slots].index(name)
+    slot = row.operand_slots[index]
+    if part.endswith("*,"):
+        return _operands_with_commas(index)
+    return operand_list(before="") if slot.many else operands(slot.accessor, before="")
+
+
+def _spelling(slot: Slot, words: Vocabulary) -> Spelling:
+    spelling = words.kinds[slot.kind].spelling
+    if spelling is None:
+        raise ValueError(f"attributes of kind {slot.kind} have no spelling in forms")
+    return spelling
+
+
+def default_of(slot: Slot, words: Vocabulary) -> Attribute | None:
+    """The attribute that absence means, None if absence means nothing."""
+    return None if slot.default is None else words.defaults[slot.default]
+
+
+def _operands_with_commas(start: int) -> Element:
+    """The operands from number `start` on, a comma behind each."""
+
+    def read(reader: OpReader, draft: Draft) -> None:
+        while reader.token[:1] == "%":
+            draft.names.append(reader.operand_name())
+            reader.expect(",")
+
+    def write(writer: OpWriter, op: Operation) -> None:
+        writer.operands(op.operands[start:])
+        writer.write(",")
+
+    return Element(read, write)
+
+
+def _optional(slot: Slot, spelling: Spelling, before: str, default: Attribute | None) -> Element:
+    """A group that is left out where the attribute is absent or the default."""
+    words = re.findall(r"[\w.]+|[^\s\w]", before)
+
+    def read(reader: OpReader, draft: Draft) -> None:
+        start = reader.offset
+        if all(reader.accept(word) for word in words):
+            draft.properties[slot.name] = spelling.read(reader)
+        else:
+            reader.move_to(start)
+
+    def write(writer: OpWriter, op: Operation) -> None:
+        value = op.properties.get(slot.name)
+        if value is not None and value != default:
+            writer.write(before + spelling.write(value))
+
+    return Element(read, write, (slot.name,))
+
+
+def dictionary(row: OpRow, hidden: tuple[str, ...], words: Vocabulary) -> Element:
+    """The attribute dictionary, without what the form has printed and without what absence means as well."""
+    meant = {
+        slot.name: default
+        for slot in row.attribute_slots
+        if slot.name not in hidden and (default := default_of(slot, words)) is not None
+    }
+
+    def write(writer: OpWriter, op: Operation) -> None:
+        elided = [name for name, default in meant.items() if op.properties.get(name) == default]
+        writer.attribute_dictionary(op, (*hidden, *elided))
+
+    return Element(ATTRIBUTES.read, write)
+
+
+def typed(text: str) -> Template:
+    """A form that ends in `: (operand types) -> result types`."""
+    return Template(text, FUNCTION_TYPE)
