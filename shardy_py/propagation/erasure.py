@@ -71,7 +71,7 @@ class Erasure:
 
     def _unshare(self, user: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
         """The last user of a value is its only one; if no other operand is shared, its kind changes."""
-        kind = self._unshared.get(user)
+        kind = None if user in self._erased else self._unshared.get(user)
         if kind is None or any(len(self._users[value]) > 1 for value in self._liveness.reads[user]):
             return
         kinds[user] = kind

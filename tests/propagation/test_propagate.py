@@ -143,6 +143,20 @@ def test_erasing_a_user_frees_the_other_one() -> None:
     assert result(program, OPS)[1:3] == ["-", "[{a, ?}, {?}]"]
 
 
+def test_an_erased_op_is_not_freed() -> None:
+    """Step 0 uses its operand twice; when the first use goes it is not the only user, it is gone."""
+    steps = [(SHARED, (1, 1, 2)), (UNARY, (2, 3))]
+    program = FlatProgram.of_steps(shardings("-; -; [{a, ?}, {?}]"), steps)
+    program.liveness = Liveness(
+        remaining_uses={0: 1, 1: 0},
+        operands={0: ((-1, 0), (-1, 0)), 1: ((0, 1),)},
+        nested={0: (), 1: ()},
+        users={0: [0, 0], 1: [1]},
+        reads={0: (0,), 1: (1,)},
+    )
+    assert result(program, OPS)[0] == "-"
+
+
 def test_the_log_tells_every_change() -> None:
     log: list[Event] = []
     run("[{a}, {?}]; -; -", [(UNARY, (1, 2)), (SHARED, (2, 2, 3))], OPS, log)

@@ -127,6 +127,8 @@ def test_reshapes_join_what_fits_without_strides() -> None:
     assert take(basic, joined, "[{a}, {c}]; -") == "[{a}, {c}]; [{a, c, ?}]"
     # "c" would need strides, because the major factor is not full.
     assert take(basic, rule("ij -> (ij), i=8, j=4"), "[{a}, {c}]; -") == "[{a}, {c}]; [{a, ?}]"
+    # So does "a" along the minor factor alone: nothing is left, and no empty sharding is made.
+    assert take(basic, joined, "[{?}, {a}]; -") == "[{?}, {a}]; -"
     # Of "t", of size 3, nothing fits into a factor that is not the last.
     assert take(basic, joined, "[{t}, {?}]; -") == "[{t}, {?}]; -"
 
