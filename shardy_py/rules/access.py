@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import gcd
+from typing import NamedTuple
 
 from shardy_py.indexing import Division, Expr, IndexMap, Interval, Variable, simplify_expr
 from shardy_py.indexing.index_map import extent
@@ -39,8 +40,7 @@ class Relation(Enum):
     OPAQUE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Digit:
+class Digit(NamedTuple):
     """A part of a variable's value: `(variable floordiv step) mod size`."""
 
     variable: Variable

@@ -25,8 +25,8 @@ from shardy_py.indexing import (
 NINES = "d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
 EXAMPLES = {
     "(d0, d1) -> (d0 + d1 floordiv 16, d1 mod 16), domain: d0 in [0, 6], d1 in [0, 14]": "d0, d1",
-    "(d0, d1, d2) -> ((d0 * 100 + d1 * 10 + d2) floordiv 100, ((d0 * 100 + d1 * 10 + d2) mod 100) floordiv 10,"
-    f" d2 mod 10), domain: {NINES}": "d0, d1, d2",
+    "(d0, d1, d2) -> ((d0 * 100 + d1 * 10 + d2) floordiv 100,"
+    f" ((d0 * 100 + d1 * 10 + d2) mod 100) floordiv 10, d2 mod 10), domain: {NINES}": "d0, d1, d2",
     f"(d0, d1, d2) -> ((d0 * 16 + d1 * 4 + d2) floordiv 8, (d0 * 16 + d1 * 4 + d2) mod 8), domain: {NINES}": (
         "d0 * 2 + (d1 * 4 + d2) floordiv 8, (d1 * 4 + d2) mod 8"
     ),

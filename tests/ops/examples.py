@@ -6,6 +6,7 @@ from typing import Any
 
 from shardy_py.indexing import IndexMap, dim
 from shardy_py.ops import OpRecord, TensorType, row_name
+from shardy_py.ops.reads import names
 
 
 def t(*sizes: int, element: str = "f32") -> TensorType:
@@ -19,24 +20,45 @@ def op(name: str, operands: Any = (), results: Any = (), **attributes: Any) -> O
     return OpRecord(name, tuple(operands), tuple(results), attributes)
 
 
-UNARY = tuple(
-    ["abs", "cbrt", "ceil", "convert", "count_leading_zeros", "cosine", "exponential", "exponential_minus_one", "floor", "imag", "is_finite", "log", "log_plus_one", "logistic", "not", "negate", "popcnt", "real", "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh", "uniform_quantize", "uniform_dequantize", "reduce_precision", "all_reduce", "collective_broadcast", "collective_permute", "collective_reduce", "cross-replica-sum", "map"]
+UNARY = names(
+    """abs cbrt ceil convert count_leading_zeros cosine exponential exponential_minus_one floor imag
+    is_finite log log_plus_one logistic not negate popcnt real round_nearest_afz round_nearest_even
+    rsqrt sign sine sqrt tan tanh uniform_quantize uniform_dequantize reduce_precision all_reduce
+    collective_broadcast collective_permute collective_reduce cross-replica-sum map"""
 )
-BINARY = tuple(
-    ["add", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "and", "or", "xor", "compare"]
+BINARY = names(
+    """add atan2 complex divide maximum minimum multiply power remainder shift_left
+    shift_right_arithmetic shift_right_logical subtract and or xor compare"""
 )
-CHLO_UNARY = tuple(
-    ["_asin_acos_kernel", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "constant_like", "cosh", "digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "sinh", "square", "tan"]
+CHLO_UNARY = names(
+    """_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj constant_like cosh digamma erf
+    erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma sinh square tan"""
 )
 CHLO_BINARY = ("next_after", "polygamma", "zeta", "mulhi")
-CHLO_BROADCASTING = tuple(
-    ["add", "atan2", "divide", "maximum", "minimum", "multiply", "next_after", "polygamma", "power", "remainder", "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "zeta", "and", "or", "xor", "complex", "compare", "select"]
+CHLO_BROADCASTING = names(
+    """add atan2 divide maximum minimum multiply next_after polygamma power remainder shift_left
+    shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select"""
 )
-WITHOUT_MAPS = tuple(
-    ["builtin.module", "func.call", "func.func", "func.return", "chlo.ragged_dot", "chlo.scan", "sdy.all_gather", "sdy.all_reduce", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute", "sdy.data_flow_edge", "sdy.func_data_flow_edge", "sdy.manual_computation", "sdy.mesh", "sdy.named_computation", "sdy.reduce_scatter", "sdy.replicated_to_unreduced", "sdy.return", "sdy.sharded_to_unreduced", "sdy.sharding_group", "stablehlo.after_all", "stablehlo.async_done", "stablehlo.async_start", "stablehlo.case", "stablehlo.composite", "stablehlo.create_token", "stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_conv", "stablehlo.dynamic_gather", "stablehlo.dynamic_iota", "stablehlo.dynamic_pad", "stablehlo.dynamic_reshape", "stablehlo.einsum", "stablehlo.get_dimension_size", "stablehlo.get_tuple_element", "stablehlo.if", "stablehlo.infeed", "stablehlo.optimization_barrier", "stablehlo.outfeed", "stablehlo.partition_id", "stablehlo.real_dynamic_slice", "stablehlo.recv", "stablehlo.replica_id", "stablehlo.return", "stablehlo.send", "stablehlo.torch_index_select", "stablehlo.tuple", "stablehlo.unary_einsum", "stablehlo.while", "stablehlo.custom_call"]
+WITHOUT_MAPS = names(
+    """builtin.module func.call func.func func.return chlo.ragged_dot chlo.scan sdy.all_gather
+    sdy.all_reduce sdy.all_slice sdy.all_to_all sdy.collective_permute sdy.data_flow_edge
+    sdy.func_data_flow_edge sdy.manual_computation sdy.mesh sdy.named_computation sdy.reduce_scatter
+    sdy.replicated_to_unreduced sdy.return sdy.sharded_to_unreduced sdy.sharding_group
+    stablehlo.after_all stablehlo.async_done stablehlo.async_start stablehlo.case stablehlo.composite
+    stablehlo.create_token stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_conv
+    stablehlo.dynamic_gather stablehlo.dynamic_iota stablehlo.dynamic_pad stablehlo.dynamic_reshape
+    stablehlo.einsum stablehlo.get_dimension_size stablehlo.get_tuple_element stablehlo.if
+    stablehlo.infeed stablehlo.optimization_barrier stablehlo.outfeed stablehlo.partition_id
+    stablehlo.real_dynamic_slice stablehlo.recv stablehlo.replica_id stablehlo.return stablehlo.send
+    stablehlo.torch_index_select stablehlo.tuple stablehlo.unary_einsum stablehlo.while
+    stablehlo.custom_call"""
 )
-POINTWISE_CALLS = tuple(
-    ["annotate_device_placement", "InspectSharding", "LayoutConstraint", "mhlo.erf", "MoveToDevice", "MoveToHost", "X64SplitHigh", "X64SplitLow", "xla.megascale.provide_metadata", "Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular", "_SPMDInternalOp_MultiPad", "_SPMDInternalOp_RotateRight", "_SPMDInternalOp_MultiRotate", "_SPMDInternalOp_MultiSlice", "_SPMDInternalOp_Wrap"]
+POINTWISE_CALLS = names(
+    """annotate_device_placement InspectSharding LayoutConstraint mhlo.erf MoveToDevice MoveToHost
+    X64SplitHigh X64SplitLow xla.megascale.provide_metadata Cholesky CompactWyHelper
+    InvertDiagBlocksLowerTriangular InvertDiagBlocksUpperTriangular _SPMDInternalOp_MultiPad
+    _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate _SPMDInternalOp_MultiSlice
+    _SPMDInternalOp_Wrap"""
 )
 A, B = t(4, 8), t(2, 4, 4)
 I32 = t(element="i32")

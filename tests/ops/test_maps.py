@@ -42,8 +42,8 @@ CASES: dict[str, tuple[OpRecord, list[str]]] = {
     "dynamic_slice": (
         op("stablehlo.dynamic_slice", [t(2, 2, 258), I32, I32, I32], [t(1, 2, 32)], slice_sizes=(1, 2, 32)),
         [
-            "(d0, d1, d2){rt0, rt1, rt2} -> (d0 + rt0, d1 + rt1, d2 + rt2), domain: d0 in [0, 0], d1 in [0, 1],"
-            "d2 in [0, 31], rt0 in [0, 1], rt1 in [0, 0], rt2 in [0, 226]",
+            "(d0, d1, d2){rt0, rt1, rt2} -> (d0 + rt0, d1 + rt1, d2 + rt2), domain: d0 in [0, 0],"
+            "d1 in [0, 1], d2 in [0, 31], rt0 in [0, 1], rt1 in [0, 0], rt2 in [0, 226]",
             *["(d0, d1, d2) -> (), domain: d0 in [0, 0], d1 in [0, 1], d2 in [0, 31]"] * 3,
         ],
     ),
@@ -134,7 +134,8 @@ CASES: dict[str, tuple[OpRecord, list[str]]] = {
             dot_dimension_numbers=DOT,
         ),
         [
-            f"(d0, d1, d2)[s0] -> ({reads_}), domain: d0 in [0, 3], d1 in [0, 127], d2 in [0, 63], s0 in [0, 255]"
+            f"(d0, d1, d2)[s0] -> ({reads_}), domain: d0 in [0, 3], d1 in [0, 127],"
+            "d2 in [0, 63], s0 in [0, 255]"
             for reads_ in ("d0, d1, s0", "d0, s0, d2")
         ],
     ),

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.reads import names
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 SIZES = st.integers(1, 8)
@@ -428,8 +429,10 @@ def generator(draw: Draw) -> OpRecord:
     return op("rng_bit_generator", (state,), (state, result), rng_algorithm="DEFAULT")
 
 
-POINTWISE_TARGETS = tuple(
-    ["annotate_device_placement", "Cholesky", "CompactWyHelper", "InspectSharding", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular", "LayoutConstraint", "mhlo.erf", "MoveToDevice", "MoveToHost", "X64SplitHigh", "X64SplitLow", "xla.megascale.provide_metadata"]
+POINTWISE_TARGETS = names(
+    """annotate_device_placement Cholesky CompactWyHelper InspectSharding InvertDiagBlocksLowerTriangular
+    InvertDiagBlocksUpperTriangular LayoutConstraint mhlo.erf MoveToDevice MoveToHost X64SplitHigh
+    X64SplitLow xla.megascale.provide_metadata"""
 )
 MOVING_TARGETS = ["MultiPad", "RotateRight", "MultiRotate", "MultiSlice", "Wrap"]
 

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.reads import names
 
-INTEGERS = tuple(
-    ["all_gather_dim", "batch_group_count", "concat_dimension", "dimension", "feature_group_count", "feature_index", "scatter_dimension", "split_count", "split_dimension"]
+INTEGERS = names(
+    """all_gather_dim batch_group_count concat_dimension dimension feature_group_count feature_index
+    scatter_dimension split_count split_dimension"""
 )
-ARRAYS = tuple(
-    ["base_dilations", "broadcast_dimensions", "dimensions", "edge_padding_high", "edge_padding_low", "fft_length", "interior_padding", "lhs_dilation", "limit_indices", "permutation", "rhs_dilation", "slice_sizes", "start_indices", "strides", "window_dilations", "window_dimensions", "window_strides"]
+ARRAYS = names(
+    """base_dilations broadcast_dimensions dimensions edge_padding_high edge_padding_low fft_length
+    interior_padding lhs_dilation limit_indices permutation rhs_dilation slice_sizes start_indices
+    strides window_dilations window_dimensions window_strides"""
 )
 DENSE = ["padding", "replica_groups", "source_target_pairs"]
 FLAGS = ["is_stable", "left_side", "lower", "unit_diagonal"]
