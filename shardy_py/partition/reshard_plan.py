@@ -50,10 +50,17 @@ class OpShardings:
         sizes = self.rule.factor_sizes
         return projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
 
-    def own_sharding(self, result: int) -> TensorSharding:
-        """The sharding of a result, fully replicated if it has none."""
-        rank = len(self.rule.results[result])
-        return self.results[result] or TensorSharding.fully_closed(self.mesh_name, rank)
+    def own_sharding(self, result: int, *, is_written: bool) -> TensorSharding:
+        """The sharding of a result, fully replicated if it has none.
+
+        is_written: whether another result has just been given a sharding. Shardings are kept for all results
+        or none, so that leaves an open one here, as far as Shardy is concerned.
+        """
+        given = self.results[result]
+        if given is not None:
+            return given
+        make = TensorSharding.fully_open if is_written else TensorSharding.fully_closed
+        return make(self.mesh_name, len(self.rule.results[result]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +112,19 @@ def plan_for(
         for index, sharding in enumerate(op.operands)
         if index in changed or _has_other_devices(sharding, op.mesh, meshes)
     )
-    results = tuple(
-        (index, ResultReshard(op.sharding_in(after, count + index), (op.own_sharding(index),)))
+    remade = [
+        index
         for index, sharding in enumerate(op.results)
         if count + index in changed or _has_other_devices(sharding, op.mesh, meshes)
+    ]
+    results = tuple(
+        (
+            index,
+            ResultReshard(
+                op.sharding_in(after, count + index), (op.own_sharding(index, is_written=number > 0),)
+            ),
+        )
+        for number, index in enumerate(remade)
     )
     pairs = zip(op.rule.factors, chosen, strict=True)
     reduced = tuple(axis for f, axes in pairs if f.type is FactorType.REDUCTION for axis in axes)
@@ -131,7 +147,10 @@ def _all_reduces(op: OpShardings, made: dict[int, ResultReshard], reduced: Axes)
     if not reduced or not op.results:
         return ()
     axes = sort_and_merge(difference(reduced, unreduced_axes(op.results[0]), op.mesh), op.mesh)
-    shardings = [made[i].made if i in made else op.own_sharding(i) for i in range(len(op.results))]
+    shardings = [
+        made[i].made if i in made else op.own_sharding(i, is_written=bool(made))
+        for i in range(len(op.results))
+    ]
     return tuple(AllReduce(s, axes, s.reduction) for s in shardings) if axes else ()
 
 

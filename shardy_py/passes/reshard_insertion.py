@@ -71,7 +71,7 @@ class ReshardInsertion:
         self._is_full = is_full
         self._reader = ShardingReader()
         self._plans: dict[tuple[int, ...], tuple[ReshardPlan, object]] = {}
-        self._has_single_devices = any(mesh.is_maximal for mesh in meshes.values())
+        self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
         self._unreduced = any_sharding(symbols.module, lambda s: bool(s.unreduced_axes))
 
     def run(self, function: Operation) -> None:
@@ -89,7 +89,7 @@ class ReshardInsertion:
 
     def _ops_to_visit(self, function: Operation) -> Iterable[Operation]:
         """All ops where any may need something, else those that the minimal version is about."""
-        if self._is_full or self._unreduced or self._has_single_devices:
+        if self._is_full or self._unreduced:
             return walk_post_order(function, include_root=False)
         return find_ops(function, CALL, CONCATENATE, *DOTS, UNREGISTERED)
 

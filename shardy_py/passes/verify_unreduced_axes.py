@@ -1,0 +1,185 @@
+"""`sdy-verify-unreduced-axes`: checks that no unreduced axis is lost between ops; changes nothing.
+
+    %0 = stablehlo.add %arg0, %arg0 {... [<@mesh, [{"x"}]>]}        %arg0: [{"x"}], unreduced={"y"}
+    error: 'stablehlo.add' op dropped unreduced axis 'y' without a blessed operation (e.g., sdy.reshard). ...
+
+What an op may do is a row of `_KINDS`; any other op may leave sums open, and reduce nothing.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy.syntax import REDUCTIONS
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.data_flow import TERMINATORS
+from shardy_py.graph.holders import attribute_list_shardings, manual_axes
+from shardy_py.graph.record import name_of
+from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, any_sharding
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.walk import find_ops, terminator_of, walk_post_order
+from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.manual_axes import without_manual_axes
+from shardy_py.text.source import position_of
+
+RESHARDS = ("sdy.reshard", "sdy.sharding_constraint")
+SDY_REDUCTIONS = ("sdy.all_reduce", "sdy.reduce_scatter")
+STABLEHLO_REDUCTIONS = ("stablehlo.all_reduce", "stablehlo.reduce_scatter")
+RETURNS = ("func.return", "sdy.return")
+"""The terminators checked; Shardy does not check those of StableHLO."""
+FUNCTION = "func.func"
+CALL = "func.call"
+REDUCE = "stablehlo.reduce"
+SUM = REDUCTIONS[0]
+
+_REDUCTION_OF = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
+
+
+@dataclass(frozen=True)
+class VerifyUnreducedAxesPass(ModulePass):
+    """Checks that no unreduced axis is lost between ops."""
+
+    name = "sdy-verify-unreduced-axes"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check = _Check(op)
+        if any_sharding(op, lambda sharding: bool(sharding.unreduced_axes)):
+            found = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(op)]
+        else:
+            found = [check.first_fault(find_ops(op, *SDY_REDUCTIONS))]
+        faults = [fault for fault in found if fault is not None]
+        if faults:
+            raise ShardyError(*faults)
+
+
+class _Check:
+    def __init__(self, module: ModuleOp) -> None:
+        self._symbols = Symbols(module)
+        self._meshes = meshes_of(module)
+        self._reader = ShardingReader()
+
+    def first_fault(self, ops: Iterable[Operation]) -> Diagnostic | None:
+        """What is wrong with the first of `ops` that is at fault."""
+        for op in ops:
+            fault = self._fault(op)
+            if fault is not None:
+                return Diagnostic(f"'{name_of(op)}' op {fault}", position_of(op.location))
+        return None
+
+    def _fault(self, op: Operation) -> str | None:
+        name = op.name
+        if name in TERMINATORS:
+            return self._return_fault(op) if name in RETURNS else None
+        if name == CALL:
+            return self._call_fault(op)
+        if name in RESHARDS:
+            source = self._sharding(op._operands[0])
+            if source is None:
+                return None
+            return self._fault_between((source,), op.results, SUM, source.reduction)
+        if name in SDY_REDUCTIONS:
+            source = self._sharding(op._operands[0])
+            if source is None:
+                return "operand must be sharded."
+            return self._fault_between((source,), op.results, None, _reduction_of(op))
+        if name in STABLEHLO_REDUCTIONS:
+            source = self._sharding(op._operands[0])
+            return self._fault_between((source,), op.results[:1], None, _body_reduction(op.regions[0]))
+        operands = op._operands
+        if name == REDUCE:
+            operands = operands[: len(operands) // 2]
+        introduced = _body_reduction(op.regions[0]) if name == REDUCE else SUM
+        return self._fault_between(tuple(map(self._view, operands)), op.results, introduced, None)
+
+    def _fault_between(
+        self,
+        operands: tuple[TensorSharding | None, ...],
+        results: tuple[OpResult, ...],
+        introduced: str | None,
+        removed: str | None,
+    ) -> str | None:
+        shardings = tuple(map(self._sharding, results))
+        return transition_fault(operands, shardings, self._meshes, introduced=introduced, removed=removed)
+
+    def _sharding(self, value: SSAValue) -> TensorSharding | None:
+        return self._reader.through_barriers(value)
+
+    def _view(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of an operand; None if a reshard makes it, which answers for itself."""
+        return None if _is_resharded(value) else self._sharding(value)
+
+    def _return_fault(self, op: Operation) -> str | None:
+        parent = op.parent_op()
+        if parent is None:
+            return None
+        for index, value in enumerate(op._operands):
+            target = self._returned_as(parent, index)
+            if target is not None and not _is_resharded(value):
+                where = (
+                    f"at return value {index} without a blessed operation (e.g., sdy.reshard). "
+                    "This is an invalid transition from unreduced to reduced."
+                )
+                if fault := mismatch_fault(self._sharding(value), target, where):
+                    return fault
+        return None
+
+    def _returned_as(self, parent: Operation, index: int) -> TensorSharding | None:
+        """The sharding of what a terminator's operand becomes."""
+        if parent.name == FUNCTION:
+            return _at(attribute_list_shardings(parent.properties.get("res_attrs")), index)
+        sharding = self._sharding(parent.results[index]) if index < len(parent.results) else None
+        return without_manual_axes(sharding, manual_axes(parent)) if sharding is not None else None
+
+    def _call_fault(self, call: Operation) -> str | None:
+        callee = self._symbols.callee(call)
+        arguments = attribute_list_shardings(callee.properties.get("arg_attrs"))
+        for index, value in enumerate(call._operands):
+            if not _is_resharded(value):
+                where = f"at call argument {index}."
+                if fault := mismatch_fault(self._sharding(value), _at(arguments, index), where):
+                    return fault
+        results = attribute_list_shardings(callee.properties.get("res_attrs"))
+        for index, result in enumerate(call.results):
+            where = f"at call result {index}."
+            if fault := mismatch_fault(_at(results, index), self._sharding(result), where):
+                return fault
+        return None
+
+
+def _is_resharded(value: SSAValue) -> bool:
+    """Whether a reshard or constraint makes `value`, possibly behind barriers."""
+    while isinstance(value, OpResult) and value.op.name == BARRIER:
+        value = value.op._operands[0]
+    return isinstance(value, OpResult) and value.op.name in RESHARDS
+
+
+def _reduction_of(op: Operation) -> str:
+    """The reduction of one of our own reducing ops."""
+    given = op.properties.get("reduction_op")
+    return SUM if given is None else REDUCTIONS[cast("IntegerAttr[Any]", given).value.data]
+
+
+def _body_reduction(region: Region) -> str | None:
+    """How the body of a reducing op combines elements, the same for all results; None if in another way."""
+    terminator = terminator_of(region)
+    if terminator is None:
+        return None
+    makers = [value.op.name if isinstance(value, OpResult) else "" for value in terminator._operands]
+    found = {_REDUCTION_OF.get(maker) for maker in makers}
+    return found.pop() if len(found) == 1 else None
+
+
+def _at(shardings: tuple[TensorSharding | None, ...], index: int) -> TensorSharding | None:
+    return shardings[index] if index < len(shardings) else None
