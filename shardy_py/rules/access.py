@@ -12,7 +12,7 @@ An expression of an indexing map is classified by what it does with the variable
 | `3` | CONSTANT |
 | anything else | OPAQUE |
 
-Not here: which factors follow (`sketch.py`).
+Not here: which factors follow (`factors.py`).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord, Reads, TensorType, row_name, row_of
 from shardy_py.ops.reads import shape_of
 from shardy_py.rules.build import build
+from shardy_py.rules.factors import sketch
 from shardy_py.rules.policy import (
     DEFAULT,
     HANDLED_ELSEWHERE,
@@ -29,7 +30,6 @@ from shardy_py.rules.policy import (
     Policy,
 )
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
-from shardy_py.rules.sketch import sketch
 from shardy_py.sharding import Factor, ShardingRule
 
 

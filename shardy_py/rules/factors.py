@@ -1,0 +1,215 @@
+"""From what an op reads to factors: each access finds or makes the factor of its dimension.
+
+Digits of the same coordinate are one factor wherever they stand; a treatment decides for every other access
+whether it shares the factor of the result dimension it belongs to. Not here: the classes of access
+(`access.py`), treatments by op (`policy.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from shardy_py.indexing import Variable, dim
+from shardy_py.ops import OpRecord, Reads
+from shardy_py.ops.reads import shape_of
+from shardy_py.rules.access import Access, Digit, Relation, classify
+from shardy_py.rules.sketch import Atom, Sketch, Slot
+from shardy_py.rules.treatment import Read, Treat, Treatment
+from shardy_py.sharding import FactorType
+
+
+def sketch(record: OpRecord, groups: tuple[Reads, ...], treat: Treat, *, conservative: bool) -> Sketch:
+    """The factors that follow from what an op reads."""
+    made = Sketch(record)
+    for number, reads in enumerate(groups):
+        _Group(made, number, reads, treat, conservative).fill()
+    return made
+
+
+class _Group:
+    """One group of results: its accesses, brought into the sketch."""
+
+    def __init__(self, made: Sketch, number: int, reads: Reads, treat: Treat, conservative: bool) -> None:
+        self.sketch = made
+        self.number = number
+        self.reads = reads
+        self.treat = treat
+        self.conservative = conservative
+        self.shape = shape_of(made.record.results[reads.results[0]])
+        self.accesses: dict[Slot, tuple[Access, int]] = {}
+        for operand, index_map in enumerate(reads.operands):
+            if index_map is None:
+                continue
+            shape = shape_of(made.record.operands[operand])
+            for position, size in enumerate(shape[: len(index_map.results)]):
+                slot = Slot("operand", operand, position)
+                self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
+        self.cuts = self._cut()
+        # Factors of the dimensions before `_seen` of one tensor, as of a count of joins.
+        self._roots_of: tuple[str, int, int] | None = None
+        self._taken: set[Atom] = set()
+        self._seen = 0
+
+    def _cut(self) -> dict[Variable, tuple[int, ...]]:
+        """Where each variable is cut into digits: a chain of divisors, 1 first.
+
+        Accesses whose cuts do not fit in the chain become opaque.
+        """
+        wanted: dict[Variable, set[int]] = {}
+        for access, _ in self.accesses.values():
+            for digit in access.digits:
+                wanted.setdefault(digit.variable, set()).update((digit.step, digit.step * digit.size))
+        cuts: dict[Variable, tuple[int, ...]] = {}
+        for variable, ends in wanted.items():
+            chain = tuple(sorted(ends | {1, *self._extent(variable)}))
+            if len(chain) > 2 and any(not low or high % low for low, high in pairwise(chain)):
+                chain = tuple(sorted({1, *self._extent(variable)}))
+                self._make_opaque(variable)
+            cuts[variable] = chain
+        return cuts
+
+    def _extent(self, variable: Variable) -> tuple[int, ...]:
+        if variable.kind == "d":
+            return (self.shape[variable.index],) if variable.index < len(self.shape) else ()
+        first = next(m for m in self.reads.operands if m)
+        return (first.ranges[variable.index].size,)
+
+    def _make_opaque(self, variable: Variable) -> None:
+        whole = self._extent(variable)
+        for slot, (access, size) in self.accesses.items():
+            if any(d.variable == variable and (d.step, d.size) != (1, *whole) for d in access.digits):
+                self.accesses[slot] = Access(Relation.OPAQUE), size
+
+    def atoms_of(self, digit: Digit) -> list[Atom]:
+        """The atoms of a digit, major to minor."""
+        chain = self.cuts.get(digit.variable, (1, digit.size))
+        inside = [c for c in chain if digit.step <= c <= digit.step * digit.size]
+        if len(inside) < 2:  # one element: nothing to cut
+            return [self._atom(Digit(digit.variable, 1, digit.size))]
+        return [self._atom(Digit(digit.variable, low, high // low)) for low, high in pairwise(inside)][::-1]
+
+    def _atom(self, digit: Digit) -> Atom:
+        return self.sketch.add(Atom(self.number, digit), digit.size)
+
+    def coordinate(self, position: int) -> list[Atom]:
+        """The atoms of a result coordinate."""
+        return self.atoms_of(Digit(dim(position), 1, self.shape[position]))
+
+    def fill(self) -> None:
+        """Brings results, then operands into the sketch."""
+        for result in self.reads.results:
+            rank = len(shape_of(self.sketch.record.results[result]))
+            for position in range(rank):
+                atoms = self.coordinate(position) if position < len(self.shape) else []
+                self.put(Slot("result", result, position), list(atoms))
+        for position in self.reads.opaque:
+            self.raise_all(self.coordinate(position), FactorType.NEED_REPLICATION)
+        for slot, (access, size) in self.accesses.items():
+            if access.relation is Relation.CARRIED:
+                self.carry(slot, access)
+            else:
+                self.place(slot, access, size)
+        folded = {d for a, _ in self.accesses.values() for d in a.digits if d.variable.kind == "s"}
+        for digit in sorted(folded, key=lambda d: (d.variable.index, -d.step)):
+            self.sketch.folded.extend(self.atoms_of(digit))
+
+    def put(self, slot: Slot, atoms: list[Atom]) -> None:
+        """The dimension is indexed by `atoms`; joined with what other groups said of it."""
+        known = self.sketch.slots.setdefault(slot, atoms)
+        if known is atoms:
+            return
+        if list(map(self.sketch.size_of, known)) != list(map(self.sketch.size_of, atoms)):
+            self.raise_all((*known, *atoms), FactorType.NEED_REPLICATION)
+            return
+        for left, right in zip(known, atoms, strict=True):
+            self.sketch.join(left, right)
+
+    def raise_all(self, atoms: Iterable[Atom], kind: FactorType) -> None:
+        """Raises the type of several atoms."""
+        for atom in atoms:
+            self.sketch.raise_type(atom, kind)
+
+    def carry(self, slot: Slot, access: Access) -> None:
+        """A dimension filled by digits."""
+        atoms = [atom for digit in access.digits for atom in self.atoms_of(digit)]
+        for digit in access.digits:
+            if digit.variable.kind == "s":
+                whole = digit.variable.index in self.reads.whole
+                kind = FactorType.NEED_REPLICATION if whole else FactorType.REDUCTION
+                self.raise_all(self.atoms_of(digit), kind)
+        if len(set(map(self.sketch.find, atoms))) < len(atoms) or self._repeats(slot, atoms):
+            # A diagonal: a factor maps to one dimension of a tensor at most.
+            atoms = [self._private(slot)]
+            self.raise_all(atoms, FactorType.NEED_REPLICATION)
+        self.put(slot, atoms)
+
+    def _repeats(self, slot: Slot, atoms: list[Atom]) -> bool:
+        """Whether another dimension of the tensor already has one of the factors."""
+        state = (slot.side, slot.tensor, self.sketch.joins)
+        if self._roots_of != state:
+            self._roots_of = state
+            self._taken, self._seen = set(), 0
+        for dimension in range(self._seen, slot.dimension):
+            others = self.sketch.slots.get(Slot(slot.side, slot.tensor, dimension), ())
+            self._taken.update(map(self.sketch.find, others))
+        self._seen = slot.dimension
+        return not self._taken.isdisjoint(map(self.sketch.find, atoms))
+
+    def place(self, slot: Slot, access: Access, size: int) -> None:
+        """A dimension that is not carried: as the treatment says."""
+        anchor = access.result_dim
+        coordinate = self.coordinate(anchor) if anchor is not None else []
+        own_size = self.shape[anchor] if anchor is not None else None
+        read = Read(
+            self.sketch.record,
+            access.relation,
+            slot.tensor,
+            slot.dimension,
+            size,
+            own_size,
+            anchor,
+            self.conservative,
+        )
+        treatment = self.treat(read)
+        if treatment.shared and len(coordinate) == 1 and not self._repeats(slot, coordinate):
+            self._share(slot, access, coordinate[0], treatment)
+        else:
+            self._set_apart(slot, access, size, coordinate, treatment)
+
+    def _share(self, slot: Slot, access: Access, coordinate: Atom, treatment: Treatment) -> None:
+        if access.variable:
+            bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
+            self.sketch.join(coordinate, bound[0])
+        if treatment.size is not None:
+            self.sketch.give_size(coordinate, treatment.size)
+        self._finish(coordinate, treatment.type, blocked=treatment.blocked)
+        self.put(slot, [coordinate])
+
+    def _set_apart(
+        self, slot: Slot, access: Access, size: int, coordinate: list[Atom], treatment: Treatment
+    ) -> None:
+        if access.variable:
+            own = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))[0]
+        elif access.relation in (Relation.RUNTIME, Relation.MOVED) and access.result_dim is not None:
+            own = self.sketch.add(Atom(self.number, (size, access.result_dim)), size)
+        else:
+            own = self._private(slot, size)
+        self._finish(own, treatment.type, blocked=treatment.blocked)
+        for atom in coordinate:
+            self._finish(atom, treatment.result_type, blocked=treatment.result_blocked)
+        self.put(slot, [own])
+        if access.result_dim is not None:
+            anchor = Slot("result", self.reads.results[0], access.result_dim)
+            self.sketch.apart.setdefault(anchor, []).append(slot)
+            self.sketch.anchor[slot] = anchor
+
+    def _private(self, slot: Slot, size: int | None = None) -> Atom:
+        if size is None:
+            size = shape_of(self.sketch.record.operands[slot.tensor])[slot.dimension]
+        return self.sketch.add(Atom(self.number, slot), size)
+
+    def _finish(self, atom: Atom, kind: FactorType, *, blocked: bool) -> None:
+        self.sketch.raise_type(atom, kind)
+        if blocked:
+            self.sketch.block(atom)
