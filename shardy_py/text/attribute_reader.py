@@ -36,7 +36,7 @@ from shardy_py.text.dense import literal_bytes
 from shardy_py.text.dense_reader import elements_literal_type, read_dense
 from shardy_py.text.dialect_symbols import read_dialect_symbol
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.location_syntax import read_location
+from shardy_py.text.location_syntax import PendingLocation, read_location
 from shardy_py.text.number_reader import float_value, read_number
 from shardy_py.text.strings import string_attribute
 from shardy_py.text.type_reader import is_type_start, read_type_or_function
@@ -209,7 +209,10 @@ def _size(cursor: Cursor) -> IntAttr | NoneAttr:
 
 
 def _location(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    return read_location(cursor)
+    made = read_location(cursor)
+    if isinstance(made, PendingLocation):
+        cursor.error(f"undefined symbol alias id '{made.alias}'", made.offset)
+    return made
 
 
 def _dense_resource(cursor: Cursor, expected_type: Attribute | None) -> Attribute:

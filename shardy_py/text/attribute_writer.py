@@ -6,7 +6,8 @@ process (`dialects/registry.py` makes it), so that the memo can be too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects import builtin
@@ -42,9 +43,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.text.affine_syntax import map_text, set_text, strided_text
+from shardy_py.text.aliases import AliasTable, Entry, wanted_alias
 from shardy_py.text.dense import dense_text, element_printer, element_size
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.location_syntax import location_body
+from shardy_py.text.location_syntax import LOCATIONS, location_body
 from shardy_py.text.numbers import float_text
 from shardy_py.text.strings import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.syntax import SyntaxTable
@@ -54,6 +56,8 @@ _MEMO_LIMIT = 1 << 18
 
 _memo: dict[int, tuple[str, Attribute]] = {}
 _syntax: SyntaxTable | None = None
+_aliases: AliasTable | None = None
+_mentioned: list[list[Entry]] = []
 
 
 def use_syntax(syntax: SyntaxTable) -> None:
@@ -63,16 +67,50 @@ def use_syntax(syntax: SyntaxTable) -> None:
     _memo.clear()
 
 
+@contextmanager
+def use_aliases(aliases: AliasTable) -> Iterator[None]:
+    """Collects aliases in a table while the context lasts, or prints those that it has given."""
+    global _aliases
+    before, _aliases = _aliases, aliases
+    try:
+        yield
+    finally:
+        _aliases = before
+
+
 def attribute_text(attribute: Attribute) -> str:
     """The text of an attribute or type."""
     hit = _memo.get(id(attribute))
     if hit is not None:
         return hit[0]
-    text = _text(attribute)
-    if len(_memo) >= _MEMO_LIMIT:
-        _memo.clear()
-    _memo[id(attribute)] = (text, attribute)
-    return text
+    return _new_text(attribute)
+
+
+def _new_text(attribute: Attribute) -> str:
+    """The text of what is not in the memo; what mentions an alias never gets there."""
+    entry = _aliases.find(attribute) if _aliases is not None else None
+    if entry is None:
+        _mentioned.append([])
+        try:
+            text = _text(attribute)
+        finally:
+            children = _mentioned.pop()
+        if not children and not wanted_alias(attribute):
+            if len(_memo) >= _MEMO_LIMIT:
+                _memo.clear()
+            _memo[id(attribute)] = (text, attribute)
+            return text
+        entry = _aliases.meet(attribute, text, children) if _aliases is not None else None
+        if entry is None:
+            entry = Entry(attribute, "", 1, children, can_wait=False, text=text)
+    if _mentioned:
+        _mentioned[-1].append(entry)
+    return entry.alias or entry.text
+
+
+def spelled_out(attribute: Attribute) -> str:
+    """The text of an attribute without an alias for itself."""
+    return _text(attribute)
 
 
 type_text = attribute_text
@@ -227,12 +265,8 @@ _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
     MemRefType: _memref,
     UnrankedMemRefType: _memref,
 }
+_WRITERS.update(dict.fromkeys(LOCATIONS, lambda a: f"loc({location_body(a)})"))
 _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (UnregisteredAttr, _unregistered),
-    (builtin.FileLineColLoc, lambda a: f"loc({location_body(a)})"),
-    (builtin.NameLoc, lambda a: f"loc({location_body(a)})"),
-    (builtin.CallSiteLoc, lambda a: f"loc({location_body(a)})"),
-    (builtin.FusedLoc, lambda a: f"loc({location_body(a)})"),
-    (builtin.UnknownLoc, lambda a: "loc(unknown)"),
     (Attribute, lambda a: a.name if a.name in FORMATS else str(a)),
 )

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
+from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
 from shardy_py.text.type_reader import read_function_type, read_type_or_function
@@ -87,7 +88,7 @@ def _read_arguments(reader: OpReader) -> list[Argument]:
             reader.expect(":")
         type_ = read_type_or_function(reader)
         attributes = reader.attribute_dictionary() if reader.at("{") else {}
-        location = reader.attribute() if reader.at("loc") else None
+        location = read_location(reader) if reader.at("loc") else None
         return Argument(name, type_, offset, attributes, location)
 
     start = reader.offset
@@ -119,9 +120,10 @@ def _write_func(writer: OpWriter, op: FuncOp) -> None:
             writer.operand(argument)
             writer.write(": ")
         writer.write(attribute_text(argument.type if has_body else argument))
-        writer.write(_dictionary_at(op.arg_attrs, index))
+        if not writer.is_collecting:  # MLIR looks for no aliases here
+            writer.write(_dictionary_at(op.arg_attrs, index))
         if has_body:
-            writer.location(argument.location)
+            writer.argument_location(argument.location)
     writer.write(")")
     results = op.function_type.outputs.data
     if results:
@@ -142,10 +144,8 @@ def _dictionary_at(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -
 
 
 def _read_call(reader: OpReader) -> OpParts:
-    from xdsl.dialects.builtin import ArrayAttr as Nested
-
     parts = OpParts()
-    parts.properties["callee"] = SymbolRefAttr(string_attribute(reader.symbol()), Nested([]))
+    parts.properties["callee"] = SymbolRefAttr(string_attribute(reader.symbol()), ArrayAttr([]))
     names = reader.items(reader.operand_name, "(", ")")
     if reader.at("{"):
         parts.attributes = reader.attribute_dictionary()

@@ -1,11 +1,15 @@
-"""Locations, read and printed: `loc("file":1:2)`, names, call sites, fusions, aliases.
+"""Locations, read and printed: `loc("file":1:2)`, ranges, names, call sites, fusions, aliases.
 
-Parser and printer stand beside each other; `loc("f"(callsite("a.py":1:2 at "b.py":3:4)))` goes through both.
+Parser and printer stand beside each other; `loc("f"(callsite("a.py":1:2 at "b.py":3:4 to :9)))` goes through
+both.
+
+Not here: which locations get an alias in print (`aliases.py`), places in a source (`source.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -19,77 +23,148 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.text.source import FileRangeLoc
 from shardy_py.text.strings import string_attribute, string_literal
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
 
 UNKNOWN = UnknownLoc()
+NONE = NoneAttr()
+LOCATIONS = (UnknownLoc, FileLineColLoc, FileRangeLoc, NameLoc, CallSiteLoc, FusedLoc)
+"""The classes of location attributes."""
 
 
-def read_location(cursor: Cursor) -> Attribute:
-    """`loc(...)`, the cursor on `loc`; an alias that is not defined yet stays as its name."""
-    cursor.advance()
-    cursor.expect("(")
-    made = read_location_body(cursor)
-    cursor.expect(")")
+@dataclass(frozen=True, slots=True)
+class PendingLocation:
+    """An alias that the text defines later; the reader puts the location in its place at the end."""
+
+    alias: str
+    offset: int
+
+
+def read_location(cursor: Cursor) -> Attribute | PendingLocation:
+    """`loc(...)`, the cursor on `loc`; an alias that is not defined yet comes as a `PendingLocation`."""
+    cursor.expect("loc")
+    cursor.expect("(", " in location")
+    token, offset = cursor.token, cursor.offset
+    if token[:1] == "#" and token[1:] not in cursor.aliases and "." not in token:
+        cursor.advance()
+        made: Attribute | PendingLocation = PendingLocation(token[1:], offset)
+    else:
+        made = _read_body(cursor)
+    cursor.expect(")", " in location")
     return made
 
 
-def read_location_body(cursor: Cursor) -> Attribute:
+def _read_body(cursor: Cursor) -> Attribute:
     """What stands between the parentheses of a location."""
     token = cursor.token
     if token[:1] == "#":
-        cursor.advance()
-        alias = cursor.aliases.get(token[1:])
-        return alias if alias is not None else NameLoc(string_attribute(token), NoneAttr())
+        offset = cursor.offset
+        found = cursor.attribute()
+        if not isinstance(found, LOCATIONS):
+            cursor.error("expected location attribute", offset)
+        return found
     if token[:1] == '"':
-        name = string_attribute(cursor.string())
-        if cursor.accept(":"):
-            line = cursor.integer()
-            column = cursor.integer() if cursor.accept(":") else 0
-            while cursor.token in ("to", ":") or (cursor.token.isdigit() and cursor.text[cursor.previous_end - 1] == ":"):
-                cursor.advance()  # a range's end has no place in xDSL's locations
-            return FileLineColLoc(name, IntAttr(line), IntAttr(column))
-        if cursor.accept("("):
-            inner = cursor.nested(lambda: read_location_body(cursor))
-            cursor.expect(")")
-            return NameLoc(name, inner)
-        return NameLoc(name, NoneAttr())
-    if token == "unknown":
-        cursor.advance()
-        return UNKNOWN
-    if token == "callsite":
-        cursor.advance()
-        cursor.expect("(")
-        callee = cursor.nested(lambda: read_location_body(cursor))
-        cursor.expect("at")
-        caller = cursor.nested(lambda: read_location_body(cursor))
-        cursor.expect(")")
-        return CallSiteLoc(callee, caller)
-    if token == "fused":
-        cursor.advance()
-        metadata: Attribute = NoneAttr()
-        if cursor.accept("<"):
-            metadata = cursor.attribute()
-            cursor.expect(">")
-        return FusedLoc(ArrayAttr(cursor.items(lambda: cursor.nested(lambda: read_location_body(cursor)))), metadata)
-    return cursor.error("expected location instance")
+        return _read_name_or_file(cursor)
+    reader = _READERS.get(token)
+    if reader is None:
+        cursor.error("expected location instance")
+    cursor.advance()
+    return cursor.nested(lambda: reader(cursor))
+
+
+def _read_name_or_file(cursor: Cursor) -> Attribute:
+    name = string_attribute(cursor.string())
+    if cursor.accept("("):
+        inner = cursor.nested(lambda: _read_body(cursor))
+        cursor.expect(")", " after child location of NameLoc")
+        return NameLoc(name, NONE if isinstance(inner, UnknownLoc) else inner)
+    if not cursor.accept(":"):
+        return NameLoc(name, NONE)
+    line = _read_size(cursor, "line")
+    column = _read_size(cursor, "column") if cursor.accept(":") else 0
+    end_line, end_column = line, column
+    if cursor.accept("to"):
+        end_line = _read_size(cursor, "line") if not cursor.at(":") else line
+        end_column = _read_size(cursor, "column") if cursor.accept(":") else column
+    if (end_line, end_column) == (line, column):
+        return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+    return FileRangeLoc(name, IntAttr(line), IntAttr(column), IntAttr(end_line), IntAttr(end_column))
+
+
+def _read_size(cursor: Cursor, what: str) -> int:
+    if not cursor.token.isdecimal():
+        cursor.error(f"expected integer {what} number in FileLineColRange")
+    return cursor.integer()
+
+
+def _read_unknown(cursor: Cursor) -> Attribute:
+    return UNKNOWN
+
+
+def _read_callsite(cursor: Cursor) -> Attribute:
+    cursor.expect("(", " in callsite location")
+    callee = _read_body(cursor)
+    if not cursor.accept("at"):
+        cursor.wrong_token("expected 'at' in callsite location")
+    caller = _read_body(cursor)
+    cursor.expect(")", " in callsite location")
+    return CallSiteLoc(callee, caller)
+
+
+def _read_fused(cursor: Cursor) -> Attribute:
+    metadata: Attribute = NONE
+    if cursor.accept("<"):
+        metadata = cursor.attribute()
+        cursor.expect(">", " after fused location metadata")
+    return fuse(cursor.items(lambda: _read_body(cursor), "[", "]", " in fused location"), metadata)
+
+
+def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
+    """The fusion of locations: fusions without metadata inside dissolve, each location counts once."""
+    flat: dict[Attribute, None] = {}
+    for location in locations:
+        if isinstance(location, FusedLoc) and location.metadata == NONE:
+            flat.update(dict.fromkeys(cast("ArrayAttr[Attribute]", location.locations).data))
+        elif not isinstance(location, UnknownLoc):
+            flat[location] = None
+    if metadata == NONE:
+        if not flat:
+            return UNKNOWN
+        if len(flat) == 1:
+            return next(iter(flat))
+    return FusedLoc(ArrayAttr(list(flat)), metadata)
+
+
+_READERS = {"unknown": _read_unknown, "callsite": _read_callsite, "fused": _read_fused}
 
 
 def location_body(location: Any) -> str:
-    """The text between the parentheses of a location."""
+    """The text between the parentheses of a location; locations inside it may be aliases."""
     from shardy_py.text.attribute_writer import attribute_text
 
     if isinstance(location, FileLineColLoc):
         return f"{string_literal(location.filename.data)}:{location.line.data}:{location.column.data}"
+    if isinstance(location, FileRangeLoc):
+        line, end_line = location.start_line.data, location.end_line.data
+        end = f"{'' if end_line == line else end_line}:{location.end_column.data}"
+        return f"{string_literal(location.filename.data)}:{line}:{location.start_column.data} to {end}"
     if isinstance(location, NameLoc):
-        inner = "" if isinstance(location.location, NoneAttr) else f"({location_body(location.location)})"
+        inner = "" if isinstance(location.location, NoneAttr) else f"({_inner(location.location)})"
         return string_literal(location.desc.data) + inner
     if isinstance(location, CallSiteLoc):
-        return f"callsite({location_body(location.callee)} at {location_body(location.caller)})"
+        return f"callsite({_inner(location.callee)} at {_inner(location.caller)})"
     if isinstance(location, FusedLoc):
         metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{attribute_text(location.metadata)}>"
         parts: Any = location.locations
-        return f"fused{metadata}[{', '.join(map(location_body, parts.data))}]"
+        return f"fused{metadata}[{', '.join(map(_inner, parts.data))}]"
     return "unknown"
+
+
+def _inner(location: Attribute) -> str:
+    from shardy_py.text.attribute_writer import attribute_text
+
+    text = attribute_text(location)
+    return text if text[0] == "#" else text[4:-1]

@@ -5,10 +5,12 @@ Not here: the reader that keeps them (`reader.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute, Block, SSAValue
+
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.location_syntax import LOCATIONS, PendingLocation
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -28,12 +30,10 @@ class ForwardValue(SSAValue[Attribute]):
 
     def settle(self, value: SSAValue, cursor: Cursor) -> None:
         """Puts the defined value in its own place; fails on a use that its definition does not dominate."""
-        from shardy_py.text.attribute_writer import type_text
-
         if value.type != self.type:
             cursor.error(
-                f"definition of SSA value '{self.name}' has type '{type_text(value.type)}', but previously used with "
-                f"type '{type_text(self.type)}'",
+                f"definition of SSA value '{self.name}' has type '{attribute_text(value.type)}', but previously used with "
+                f"type '{attribute_text(self.type)}'",
                 self.offset,
             )
         for use in list(self.uses):
@@ -43,25 +43,11 @@ class ForwardValue(SSAValue[Attribute]):
         self.replace_all_uses_with(value)
 
 
-def resolve_location(location: Any, aliases: dict[str, Attribute], cursor: Cursor, depth: int = 0) -> Attribute:
-    """The location with aliases like `#loc3` replaced by what the end of the file says of them."""
-    if depth > 100:
-        cursor.error("location aliases nest too deep")
-    if isinstance(location, NameLoc):
-        name = location.desc.data
-        if name[:1] == "#":
-            found = aliases.get(name[1:])
-            if found is None:
-                cursor.error(f"operation location alias was never defined: {name}")
-            return resolve_location(found, aliases, cursor, depth + 1)
-        inner = resolve_location(location.location, aliases, cursor, depth + 1)
-        return location if inner is location.location else NameLoc(location.desc, inner)
-    if isinstance(location, CallSiteLoc):
-        return CallSiteLoc(
-            resolve_location(location.callee, aliases, cursor, depth + 1),
-            resolve_location(location.caller, aliases, cursor, depth + 1),
-        )
-    if isinstance(location, FusedLoc):
-        parts: Any = location.locations
-        return FusedLoc([resolve_location(p, aliases, cursor, depth + 1) for p in parts.data], location.metadata)
-    return location
+def settle_location(location: PendingLocation, aliases: dict[str, Attribute], cursor: Cursor) -> Attribute:
+    """The location that an alias stands for, now that the whole text is read."""
+    found = aliases.get(location.alias)
+    if found is None:
+        cursor.error("operation location alias was never defined", location.offset)
+    if not isinstance(found, LOCATIONS):
+        cursor.error(f"expected location, but found '{attribute_text(found)}'", location.offset)
+    return found

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr, UnregisteredOp
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.text.construct import append_argument, build_operation
 from shardy_py.text.cursor import Cursor
-from shardy_py.text.location_syntax import read_location
-from shardy_py.text.pending import ForwardValue, resolve_location
+from shardy_py.text.location_syntax import PendingLocation, read_location
+from shardy_py.text.pending import ForwardValue, settle_location
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import OpParts, OpSyntax, SyntaxTable
 from shardy_py.text.type_reader import read_function_type, read_type_or_function
@@ -37,6 +37,7 @@ class Recipe:
     """How to make another op of a signature: all but operands, results' names and place.
 
     name_count: how many names stand before the `=`; the others are the operands, in order.
+    remake: makes the regions, None if there are none.
     """
 
     op_class: type[Operation]
@@ -45,6 +46,7 @@ class Recipe:
     result_types: tuple[Attribute, ...]
     properties: dict[str, Attribute]
     attributes: dict[str, Attribute]
+    remake: Callable[[Attribute], Sequence[Region]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Argument:
     type: Attribute
     offset: int
     attributes: dict[str, Attribute]
-    location: Attribute | None = None
+    location: Attribute | PendingLocation | None = None
 
 
 class OpReader(Cursor):
@@ -73,6 +75,7 @@ class OpReader(Cursor):
         "operand_names",
         "pending_locations",
         "recipes",
+        "remake",
         "values",
     )
 
@@ -85,9 +88,10 @@ class OpReader(Cursor):
         self.block: Block = Block()
         self.blocks: dict[str, Block] | None = None
         self.recipes: dict[str, dict[str, Recipe]] = {}
+        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
         self.default_dialects: list[str] = ["builtin"]
         self.operand_names: list[tuple[str, int]] = []
-        self.pending_locations: list[tuple[Any, Attribute]] = []
+        self.pending_locations: list[tuple[Any, PendingLocation]] = []
 
     # ------------------------------------------------------------------ whole sources
 
@@ -101,13 +105,13 @@ class OpReader(Cursor):
                 self.operation()
         self._end_isolated_scope()
         for holder, location in self.pending_locations:
-            holder.location = resolve_location(location, self.aliases, self)
+            holder.location = settle_location(location, self.aliases, self)
         first = top.first_op
         if isinstance(first, ModuleOp) and first is top.last_op:
             first.detach()
             return first
         module = ModuleOp(Region(top))
-        module.location = source_location(self.source, 0)
+        module.location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
         return module
 
     def _top_level_definition(self) -> None:
@@ -141,7 +145,7 @@ class OpReader(Cursor):
         line = text[start:end]
         location: Any = None
         if line[-1:] == ")" and (match := _TRAILING_LOCATION.search(line)):
-            location = self.aliases.get(match[1][1:]) or _unresolved(match[1])
+            location = self.aliases.get(match[1][1:]) or PendingLocation(match[1][1:], start + match.start(1))
             line = line[: match.start()]
         parts = _VALUE.split(line)
         key = "%".join(parts[::2])
@@ -159,7 +163,7 @@ class OpReader(Cursor):
         if location is None and self.previous_end > end:
             return
         whole_line = text[self.previous_end : end].strip() in ("",) if location is None else self.previous_end == end
-        if whole_line and not op.regions and not op.successors:
+        if whole_line and (not op.regions or self.remake) and not op.successors:
             used = [name for name, _ in self.operand_names]
             if (
                 len(parts) // 2 == len(names) + len(used)
@@ -175,6 +179,7 @@ class OpReader(Cursor):
                     tuple(r.type for r in op.results),
                     dict(op.properties),
                     dict(op.attributes),
+                    self.remake,
                 )
 
     def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
@@ -192,16 +197,18 @@ class OpReader(Cursor):
         for name in names:
             if name in values or name in self.forward:
                 return False
+        place = location if location is not None else source_location(self.source, start)
         op = build_operation(
             recipe.op_class,
             operands,
             recipe.result_types,
             recipe.properties.copy(),
             recipe.attributes.copy(),
-            location if location is not None else source_location(self.source, start),
+            place,
             self.block,
+            recipe.remake(place) if recipe.remake is not None else (),
         )
-        if location is not None:
+        if type(location) is PendingLocation:
             self.pending_locations.append((op, location))
         if count == 1 and len(op.results) == 1:
             name = names[0]
@@ -377,6 +384,7 @@ class OpReader(Cursor):
             self.block,
             parts.regions,
         )
+        self.remake = parts.remake
         if successors:
             op.successors = successors
         return op
@@ -384,7 +392,8 @@ class OpReader(Cursor):
     def _location_of(self, holder: Any) -> None:
         location = read_location(self)
         holder.location = location
-        self.pending_locations.append((holder, location))
+        if isinstance(location, PendingLocation):
+            self.pending_locations.append((holder, location))
 
     # ------------------------------------------------------------------ operands
 
@@ -531,7 +540,7 @@ class OpReader(Cursor):
     def _add_argument(self, argument: Argument) -> None:
         place = source_location(self.source, argument.offset)
         made = append_argument(self.block, argument.type, argument.location or place)
-        if argument.location is not None:
+        if isinstance(argument.location, PendingLocation):
             self.pending_locations.append((made, argument.location))
         self.define(argument.name, made, argument.offset)
 
@@ -568,12 +577,6 @@ def inherent_names(op_class: Any) -> frozenset[str]:
 def unregistered_class(name: str) -> type[Operation]:
     """The class of an op that no dialect knows."""
     return _unregistered_classes.get(name) or _unregistered_classes.setdefault(name, UnregisteredOp.with_name(name))
-
-
-def _unresolved(alias: str) -> Attribute:
-    from xdsl.dialects.builtin import NameLoc
-
-    return NameLoc(StringAttr(alias), NoneAttr())
 
 
 def parse_module(

@@ -6,13 +6,27 @@ A `Source` maps offsets to lines and columns. Not here: what a location prints a
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.errors import Position
+
+
+@irdl_attr_definition
+class FileRangeLoc(ParametrizedAttribute):
+    """`"file":1:2 to 3:4`: the location of a stretch of text, which xDSL has no attribute for."""
+
+    name = "builtin.file_line_range"
+
+    filename: StringAttr
+    start_line: IntAttr
+    start_column: IntAttr
+    end_line: IntAttr
+    end_column: IntAttr
 
 
 @dataclass(eq=False)
@@ -25,10 +39,11 @@ class Source:
     text: str
     file: str = "-"
     first_line: int = 1
-    file_attribute: StringAttr = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.file_attribute = StringAttr(self.file)
+    @cached_property
+    def file_attribute(self) -> StringAttr:
+        """The name of the file as an attribute."""
+        return StringAttr(self.file)
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -87,10 +102,15 @@ def source_location(source: Source, offset: int) -> FileLineColLoc:
 
 def position_of(location: Attribute) -> Position | None:
     """The first file position that a location attribute names, None if it names none."""
-    if isinstance(location, FileLineColLoc):
-        return Position(location.filename.data, location.line.data, location.column.data)
-    for inner in getattr(location, "parameters", ()):
-        for candidate in getattr(inner, "data", None) if isinstance(getattr(inner, "data", None), tuple) else (inner,):
-            if isinstance(candidate, Attribute) and (found := position_of(candidate)):
-                return found
+    waiting: list[Attribute] = [location]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, FileLineColLoc):
+            return Position(found.filename.data, found.line.data, found.column.data)
+        if isinstance(found, FileRangeLoc):
+            return Position(found.filename.data, found.start_line.data, found.start_column.data)
+        if isinstance(found, ArrayAttr):
+            waiting.extend(reversed(found.data))
+        elif isinstance(found, ParametrizedAttribute):
+            waiting.extend(reversed(found.parameters))
     return None

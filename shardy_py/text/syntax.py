@@ -6,7 +6,7 @@ their dialects), nor the list of dialects (`dialects/registry.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpParts:
-    """All that an op is made of, as an assembly form reads it."""
+    """All that an op is made of, as an assembly form reads it.
+
+    remake: makes the regions anew, each op at the location given, where the op's own line says all of them; the
+        next op of that signature is then not read again. None: the regions are text of their own.
+    """
 
     operands: Sequence[SSAValue] = ()
     result_types: Sequence[Attribute] = ()
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     regions: Sequence[Region] = ()
+    remake: Callable[[Attribute], Sequence[Region]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,13 @@ class AssemblyForm:
 
     read: called with the cursor behind the op's name; returns the parts, raises `ShardyError`.
     write: writes all behind the op's name, with the leading space.
+    summary: what `write` prints of the op's regions, where that is a part of the op's line: a hashable value
+        that determines it. Absent or giving None: the regions are text of their own.
     """
 
     read: Callable[[OpReader], OpParts]
     write: Callable[[OpWriter, Any], None]
+    summary: Callable[[Any], Hashable | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,22 @@ Not here: attributes and types (`attribute_writer.py`), names of values (`naming
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import (
     attribute_text,
     dictionary_entries,
     function_type_text,
-    string_literal,
+    spelled_out,
+    use_aliases,
 )
-from shardy_py.text.location_writer import LocationAliases
 from shardy_py.text.naming import ValueNames
+from shardy_py.text.strings import string_literal
 from shardy_py.text.syntax import SyntaxTable, operation_name
 
 _HOLE = "\0"
@@ -32,13 +34,19 @@ class OpWriter:
     """Writes operations; what assembly forms print through.
 
     indent: white space before the lines of the current block.
+    is_collecting: whether this run is for the aliases only: attributes come in the order in which MLIR meets
+        them when it collects aliases, the text is thrown away.
     """
 
-    def __init__(self, root: Operation, syntax: SyntaxTable, *, generic: bool, debuginfo: bool) -> None:
+    def __init__(
+        self, names: ValueNames, syntax: SyntaxTable, aliases: AliasTable, *, generic: bool, debuginfo: bool
+    ) -> None:
         self.syntax = syntax
+        self.names = names
+        self.aliases = aliases
         self.generic = generic
-        self.locations = LocationAliases(root) if debuginfo else None
-        self.names = ValueNames(root, syntax, generic=generic)
+        self.debuginfo = debuginfo
+        self.is_collecting = False
         self.pieces: list[str] = []
         self.indent = ""
         self._holes: list[SSAValue] | None = None
@@ -122,32 +130,37 @@ class OpWriter:
         """Writes `%name: type` of a region's argument."""
         self.operand(argument)
         self.pieces.append(f": {attribute_text(argument.type)}")
-        self.location(argument.location)
+        self.argument_location(argument.location)
 
-    def location(self, location: Any) -> None:
-        """Writes ` loc(...)` if locations are printed."""
-        if self.locations is not None:
-            self.pieces.append(f" {self.locations.reference(location)}")
+    def argument_location(self, location: Attribute) -> None:
+        """Writes ` loc(...)` of an argument, spelled out, if locations are printed."""
+        if self.debuginfo:
+            if self.is_collecting:
+                attribute_text(location)
+            else:
+                self.pieces.append(" " + spelled_out(location))
 
     # ------------------------------------------------------------------ operations
 
     def operation(self, op: Operation) -> None:
         """Writes an operation with its indentation and the end of its line."""
+        end = f" loc({self._operation_location(op)})\n" if self.debuginfo else "\n"
         names = self.names
         pieces = self.pieces
-        if op.regions or op._successors or self.locations is not None:  # pyright: ignore[reportPrivateUsage]
+        summary = self._summary(op) if op.regions else None
+        if (op.regions and summary is None) or op._successors:  # pyright: ignore[reportPrivateUsage]
             pieces.append(self.indent)
             if op.results:
                 pieces.append(names.prefix[id(op)])
             self._body(op)
-            self.location(op.location)
-            pieces.append("\n")
+            pieces.append(end)
             return
         attributes, properties = op.attributes, op.properties
         operands = op._operands  # pyright: ignore[reportPrivateUsage]
         key = (
             op.__class__,
             self._default_dialect[-1],
+            summary,
             *properties,
             *map(id, properties.values()),
             *attributes,
@@ -167,9 +180,22 @@ class OpWriter:
         else:
             body = template[0] % ()
         if op.results:
-            pieces.append(f"{self.indent}{names.prefix[id(op)]}{body}\n")
+            pieces.append(f"{self.indent}{names.prefix[id(op)]}{body}{end}")
         else:
-            pieces.append(f"{self.indent}{body}\n")
+            pieces.append(f"{self.indent}{body}{end}")
+
+    def _operation_location(self, op: Operation) -> str:
+        self.aliases.may_wait = True
+        text = attribute_text(op.location)
+        self.aliases.may_wait = False
+        return text
+
+    def _summary(self, op: Operation) -> Hashable | None:
+        """What the op's line says of its regions, None if they are text of their own."""
+        syntax = None if self.generic else self.syntax.op(operation_name(type(op)))
+        if syntax is None or syntax.form is None or syntax.form.summary is None:
+            return None
+        return syntax.form.summary(op)
 
     def _template(self, op: Operation) -> str:
         """The op's text with `%s` for each operand, in the order of the operands."""
@@ -180,6 +206,8 @@ class OpWriter:
         holes = self._holes
         self.pieces, self._holes = outer, None
         operands = list(op.operands)
+        if self.is_collecting:
+            return "%.0s" * len(operands)
         if [id(v) for v in holes] == [id(v) for v in operands]:
             return text.replace(_HOLE, "%s")
         parts = text.split(_HOLE)
@@ -211,6 +239,9 @@ class OpWriter:
 
     def generic_form(self, op: Operation) -> None:
         """Writes `"name"(operands) <{properties}> ({regions}) {attributes} : type`."""
+        if self.is_collecting:
+            self._collect_generic(op)
+            return
         name: Any = op.attributes["op_name__"] if isinstance(op, UnregisteredOp) else None
         self.pieces.append(string_literal(name.data if name is not None else operation_name(type(op))))
         self.pieces.append("(")
@@ -233,6 +264,15 @@ class OpWriter:
             self.pieces.append(f" {{{dictionary_entries(shown)}}}")
         self.pieces.append(" : ")
         self.function_type(op)
+
+    def _collect_generic(self, op: Operation) -> None:
+        """Meets the attributes of an op in generic form: regions, types, attributes by name."""
+        for region in op.regions:
+            self.region(region)
+        for value in (*op.operands, *op.results):
+            attribute_text(value.type)
+        known = {} if isinstance(op, UnregisteredOp) else op.properties
+        dictionary_entries({**known, **op.attributes})
 
     # ------------------------------------------------------------------ blocks
 
@@ -265,7 +305,22 @@ def print_module(
     module: Operation, *, syntax: SyntaxTable, generic: bool = False, debuginfo: bool = False
 ) -> str:
     """The text of a module (or any operation), with a newline at its end."""
-    writer = OpWriter(module, syntax, generic=generic, debuginfo=debuginfo)
-    writer.operation(module)
-    text = "".join(writer.pieces)
-    return writer.locations.surround(text) if writer.locations is not None else text
+    names = ValueNames(module, syntax, generic=generic)
+    aliases = AliasTable()
+
+    def write(*, is_collecting: bool = False) -> str:
+        writer = OpWriter(names, syntax, aliases, generic=generic, debuginfo=debuginfo)
+        writer.is_collecting = is_collecting
+        with use_aliases(aliases):
+            writer.operation(module)
+        return "".join(writer.pieces)
+
+    if not debuginfo:
+        text = write()
+        if not aliases.entries:
+            return text
+        aliases = AliasTable()
+    write(is_collecting=True)
+    with use_aliases(aliases):
+        aliases.give_names(spelled_out)
+    return aliases.definitions(behind=False) + write() + aliases.definitions(behind=True)

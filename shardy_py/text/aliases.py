@@ -1,0 +1,120 @@
+"""The aliases that MLIR's printer gives: `#map`, `#set`, `#loc3`, `!tuple`.
+
+A module with attributes that want an alias is printed twice: the first time collects them in the order in which
+they are met, then they are named, the second time prints the names. Locations of ops may be defined behind the
+module; all else stands before it.
+
+Not here: what an attribute prints as (`attribute_writer.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, TupleType
+from xdsl.ir import Attribute
+
+from shardy_py.text.location_syntax import LOCATIONS
+
+_LONGEST_PLAIN_TUPLE = 16
+_NAMES: dict[type[Attribute], str] = {
+    AffineMapAttr: "map",
+    AffineSetAttr: "set",
+    **dict.fromkeys(LOCATIONS, "loc"),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """An attribute that wants an alias, or mentions one that does.
+
+    base: the alias without its number, empty if the attribute itself is to be spelled out.
+    depth: how many aliases deep it nests.
+    can_wait: whether its definition may stand behind the module.
+    alias: the alias with `#` or `!`, once it is given.
+    text: the attribute spelled out, as of the current phase.
+    """
+
+    attribute: Attribute
+    base: str
+    depth: int
+    children: list[Entry]
+    can_wait: bool
+    text: str
+    alias: str = ""
+
+    def define_early(self) -> None:
+        """Makes the definition of this and of all it mentions stand before the module."""
+        if self.can_wait:
+            self.can_wait = False
+            for child in self.children:
+                child.define_early()
+
+
+@dataclass(slots=True)
+class AliasTable:
+    """The aliases of one printed text.
+
+    may_wait: whether what is met now may be defined behind the module.
+    is_naming: whether aliases have been given.
+    """
+
+    may_wait: bool = False
+    is_naming: bool = False
+    entries: dict[Attribute, Entry] = field(default_factory=dict[Attribute, Entry])
+    _by_id: dict[int, Entry] = field(default_factory=dict[int, Entry])
+    _alive: list[Attribute] = field(default_factory=list[Attribute])
+
+    def find(self, attribute: Attribute) -> Entry | None:
+        """The entry of this very object, met again."""
+        found = self._by_id.get(id(attribute))
+        if found is not None and not self.may_wait and not self.is_naming:
+            found.define_early()
+        return found
+
+    def meet(self, attribute: Attribute, text: str, children: list[Entry]) -> Entry:
+        """The entry of an attribute with that text, which mentions those of `children`."""
+        found = self.entries.get(attribute)
+        if found is None:
+            depth = max((child.depth for child in children), default=0) + 1
+            found = Entry(attribute, wanted_alias(attribute), depth, children, self.may_wait, text)
+            self.entries[attribute] = found
+        elif not self.may_wait and not self.is_naming:
+            found.define_early()
+        self._by_id[id(attribute)] = found
+        self._alive.append(attribute)
+        return found
+
+    def give_names(self, spell: Callable[[Attribute], str]) -> None:
+        """Ends the collecting: gives aliases, by depth and name, types first; `spell` then uses them."""
+        self.is_naming = True
+        named = sorted(
+            [entry for entry in self.entries.values() if entry.base],
+            key=lambda entry: (entry.depth, not isinstance(entry.attribute, TupleType), entry.base),
+        )
+        counts: dict[str, int] = {}
+        for entry in named:
+            number = counts[entry.base] = counts.get(entry.base, -1) + 1
+            entry.alias = f"{_sigil(entry.attribute)}{entry.base}{number or ''}"
+        for entry in sorted(self.entries.values(), key=lambda entry: entry.depth):
+            entry.text = spell(entry.attribute)
+
+    def definitions(self, *, behind: bool) -> str:
+        """The definitions before or behind the module, a line each."""
+        named = sorted(
+            [entry for entry in self.entries.values() if entry.alias and entry.can_wait is behind],
+            key=lambda entry: (entry.depth, not isinstance(entry.attribute, TupleType), entry.base),
+        )
+        return "".join([f"{entry.alias} = {entry.text}\n" for entry in named])
+
+
+def _sigil(attribute: Attribute) -> str:
+    return "!" if isinstance(attribute, TupleType) else "#"
+
+
+def wanted_alias(attribute: Attribute) -> str:
+    """The alias that an attribute wants, without its number; empty if none."""
+    if isinstance(attribute, TupleType):
+        return "tuple" if len(attribute.types.data) > _LONGEST_PLAIN_TUPLE else ""
+    return _NAMES.get(type(attribute), "")
