@@ -46,6 +46,13 @@ class _Group:
                 slot = Slot("operand", operand, position)
                 self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
         self.cuts = self._cut()
+        self.compounded = {
+            digit.variable.index
+            for access, _ in self.accesses.values()
+            if len(access.digits) > 1
+            for digit in access.digits
+            if digit.variable.kind == "d"
+        }
         # Factors of the dimensions before `_seen` of one tensor, as of a count of joins.
         self._roots_of: tuple[str, int, int] | None = None
         self._taken: set[Atom] = set()
@@ -120,10 +127,13 @@ class _Group:
         if known is atoms:
             return
         if list(map(self.sketch.size_of, known)) != list(map(self.sketch.size_of, atoms)):
-            self.raise_all((*known, *atoms), FactorType.NEED_REPLICATION)
+            self.raise_all(known, FactorType.NEED_REPLICATION)
             return
         for left, right in zip(known, atoms, strict=True):
-            self.sketch.join(left, right)
+            if self.sketch.may_join(left, right):
+                self.sketch.join(left, right)
+            else:
+                self.sketch.raise_type(left, FactorType.NEED_REPLICATION)
 
     def raise_all(self, atoms: Iterable[Atom], kind: FactorType) -> None:
         """Raises the type of several atoms."""
@@ -172,10 +182,19 @@ class _Group:
             self.conservative,
         )
         treatment = self.treat(read)
-        if treatment.shared and len(coordinate) == 1 and not self._repeats(slot, coordinate):
+        is_free = len(coordinate) == 1 and not self._repeats(slot, coordinate)
+        if treatment.size not in (None, own_size) and anchor in self.compounded:
+            is_free = False  # another size would shift the digits above it
+        if treatment.shared and is_free and self._may_bind(access, coordinate[0]):
             self._share(slot, access, coordinate[0], treatment)
         else:
             self._set_apart(slot, access, size, coordinate, treatment)
+
+    def _may_bind(self, access: Access, coordinate: Atom) -> bool:
+        if not access.variable:
+            return True
+        bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
+        return len(bound) == 1 and self.sketch.may_join(coordinate, bound[0])
 
     def _share(self, slot: Slot, access: Access, coordinate: Atom, treatment: Treatment) -> None:
         if access.variable:
@@ -194,6 +213,8 @@ class _Group:
         elif access.relation in (Relation.RUNTIME, Relation.MOVED) and access.result_dim is not None:
             own = self.sketch.add(Atom(self.number, (size, access.result_dim)), size)
         else:
+            own = self._private(slot, size)
+        if self._repeats(slot, [own]):
             own = self._private(slot, size)
         self._finish(own, treatment.type, blocked=treatment.blocked)
         for atom in coordinate:

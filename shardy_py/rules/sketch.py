@@ -87,6 +87,18 @@ class Sketch:
         if right in self._blocked:
             self._blocked.add(left)
 
+    def may_join(self, left: Atom, right: Atom) -> bool:
+        """Whether no tensor would have the joined factor in two dimensions."""
+        left, right = self.find(left), self.find(right)
+        if left == right:
+            return True
+        found: dict[tuple[str, int], set[Atom]] = {}
+        for slot, atoms in self.slots.items():
+            roots = {left, right}.intersection(map(self.find, atoms))
+            if roots:
+                found.setdefault((slot.side, slot.tensor), set()).update(roots)
+        return all(len(roots) < 2 for roots in found.values())
+
     def type_of(self, atom: Atom) -> FactorType:
         """The type of the atom's factor."""
         return self._types.get(self.find(atom), FactorType.PASS_THROUGH)

@@ -7,15 +7,17 @@ coordinate along the factor, in every operand that carries it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardy_py.indexing import IndexMap, reads
-from shardy_py.ops import OpRecord, TensorType, indexing_maps, reads_of, row_name
+from shardy_py.indexing import Expr, IndexMap, bounds_of, constant, dim, range_var, reads
+from shardy_py.ops import Domain, OpRecord, Reads, TensorType, indexing_maps, reads_of, row_name
+from shardy_py.ops.reads import extents
 from shardy_py.rules import derive_from_maps, derive_rule
 from shardy_py.sharding import FactorType, ShardingRule
 from shardy_py.sharding.rule import TensorMapping
@@ -39,6 +41,10 @@ def violations(record: OpRecord, rule: ShardingRule) -> Iterator[str]:
     """The pass-through factors along which a part of a result reads another part of an operand."""
     maps = indexing_maps(record)
     assert maps is not None
+    return violations_of_maps(maps, rule)
+
+
+def violations_of_maps(maps: Sequence[Sequence[IndexMap | None]], rule: ShardingRule) -> Iterator[str]:
     for result, by_operand in enumerate(maps):
         for operand, index_map in enumerate(by_operand):
             if index_map is None or _points(index_map) > MAX_POINTS:
@@ -105,3 +111,57 @@ def test_the_check_finds_what_is_unsound() -> None:
     rule = derive_rule(record)
     assert rule is not None
     assert list(violations(record, rule))
+
+
+@st.composite
+def random_reads(draw: Any) -> tuple[OpRecord, tuple[Reads, ...]]:
+    """An op of nobody's: one or two results, each reading the operands in its own way."""
+    shapes = [
+        draw(st.lists(st.sampled_from([1, 2, 4, 6, 8]), min_size=1, max_size=3))
+        for _ in range(draw(st.integers(1, 2)))
+    ]
+    ranges = draw(st.lists(st.sampled_from([1, 2, 3, 4]), max_size=2))
+    points = [[draw(_expressions(len(shape), len(ranges))) for _ in range(3)] for shape in shapes]
+    bounds = [IndexMap((), extents(tuple(shape)), extents(tuple(ranges))).bounds for shape in shapes]
+    # The least shift and size that hold what every result reads.
+    low, high = [0, 0, 0], [0, 0, 0]
+    for point, bound in zip(points, bounds, strict=True):
+        for i, expression in enumerate(point):
+            interval = bounds_of(expression, bound)
+            low[i], high[i] = min(low[i], interval.low), max(high[i], interval.high)
+    cut = draw(st.integers(1, 2))
+    operands = [tuple(high[i] - low[i] + 1 for i in part) for part in (range(cut), range(cut, 3))]
+    groups: list[Reads] = []
+    for number, (shape, point) in enumerate(zip(shapes, points, strict=True)):
+        shifted = tuple(expression - low[i] for i, expression in enumerate(point))
+        domain = Domain(extents(tuple(shape)), extents(tuple(ranges)))
+        whole = frozenset(i for i in range(len(ranges)) if draw(st.booleans()))
+        maps = (domain.reading(shifted[:cut]), domain.reading(shifted[cut:]))
+        groups.append(Reads((number,), maps, whole))
+    kinds = [TensorType(shape) for shape in operands]
+    return OpRecord("mine.op", tuple(kinds), tuple(TensorType(tuple(s)) for s in shapes)), tuple(groups)
+
+
+@st.composite
+def _expressions(draw: Any, rank: int, ranges: int) -> Expr:
+    variables = [*map(dim, range(rank)), *map(range_var, range(ranges))]
+    total = constant(draw(st.sampled_from([0, 0, 0, 1])))
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
+        atom = draw(st.sampled_from(variables))
+        for _ in range(draw(st.integers(0, 2))):
+            divisor = draw(st.sampled_from([2, 3, 4]))
+            atom = atom // divisor if draw(st.booleans()) else atom % divisor
+        total = total + atom * draw(st.sampled_from([1, 1, 1, 2, 4, -1]))
+    return total
+
+
+@settings(max_examples=300, deadline=None)
+@given(random_reads())
+def test_maps_of_nobodys_op_give_a_sound_rule(op: tuple[OpRecord, tuple[Reads, ...]]) -> None:
+    record, groups = op
+    rule = derive_from_maps(groups, record)
+    assert rule is not None
+    assert not list(violations_of_maps([group.operands for group in groups], rule))
+    for mapping in (*rule.operands, *rule.results):
+        used = [factor for factors in mapping for factor in factors]
+        assert len(set(used)) == len(used)
