@@ -35,3 +35,11 @@ def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
 def functions_of(module: ModuleOp) -> tuple[FuncOp, ...]:
     """The functions of `module`."""
     return tuple(cast(FuncOp, op) for op in top_level_ops(module) if op.name == "func.func")
+
+
+def module_of(op: Operation) -> ModuleOp:
+    """The module that `op` stands in."""
+    above: Operation = op
+    while (parent := above.parent_op()) is not None:
+        above = parent
+    return cast(ModuleOp, above)

@@ -1,0 +1,181 @@
+"""Rewrites of collectives that undo each other, do nothing, or are one collective together.
+
+all_slice of all_gather along the same axes     the operand
+all_slice of all_reduce                         reduce_scatter (see `partition/scatter_fusion.py`)
+all_to_all of all_to_all in other dimensions    one all_to_all
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy import (
+    AllGatherOp,
+    AllSliceOp,
+    AllToAllOp,
+    AllToAllParamListAttr,
+    ListOfAxisRefListsAttr,
+    ReduceScatterOp,
+    TensorShardingAttr,
+)
+from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.graph.top_level import meshes_of, module_of
+from shardy_py.partition.compare import is_equivalent
+from shardy_py.partition.scatter_fusion import scatter_fusion
+from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.sharding import Axes, TensorSharding
+from shardy_py.sharding.axis_lists import sort_and_merge
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.text.construct import build_operation
+
+LABEL = "sdy-collective"
+Params = tuple[tuple[Axes, int, int], ...]
+
+
+def _data(op: Operation, name: str) -> Any:
+    return cast(Any, op.properties[name]).data
+
+
+def _maker(op: Operation, name: str) -> Operation | None:
+    """The op of that name that makes the operand of `op`."""
+    value = op._operands[0]
+    return value.op if isinstance(value, OpResult) and value.op.name == name else None
+
+
+def _become(op: Operation, value: SSAValue) -> bool:
+    replace_uses(op.results[0], value)
+    erase(op)
+    return True
+
+
+def _without_axes(name: str) -> Callable[[Operation], bool]:
+    """Drops a collective whose axes, in property `name`, are none."""
+
+    def apply(op: Operation) -> bool:
+        return not any(_data(op, name)) and _become(op, op._operands[0])
+
+    return apply
+
+
+def _permute_to_same(op: Operation) -> bool:
+    source = ShardingReader().of(op._operands[0])
+    return is_equivalent(source, _data(op, "out_sharding")) and _become(op, op._operands[0])
+
+
+def _slice_of_gather(op: Operation) -> bool:
+    gather = _maker(op, "sdy.all_gather")
+    if gather is None or _data(gather, "gathering_axes") != _data(op, "slicing_axes"):
+        return False
+    return _become(op, gather._operands[0])
+
+
+def _reduce_of_made_unreduced(op: Operation) -> bool:
+    made = _maker(op, "sdy.replicated_to_unreduced")
+    if made is None or _data(made, "axes") != _data(op, "reduction_axes"):
+        return False
+    return _become(op, made._operands[0])
+
+
+def _reduce_of_freed(op: Operation) -> bool:
+    """Axes that a tensor was sharded by, made unreduced and reduced, are gathered."""
+    made = _maker(op, "sdy.sharded_to_unreduced")
+    if made is None:
+        return False
+    by_dimension: tuple[Axes, ...] = _data(made, "axes")
+    mesh = mesh_of(_data(made, "out_sharding"), meshes_of(module_of(op)))
+    if sort_and_merge((axis for axes in by_dimension for axis in axes), mesh) != _data(op, "reduction_axes"):
+        return False
+    properties = {"gathering_axes": made.properties["axes"], "out_sharding": op.properties["out_sharding"]}
+    replace_op(op, _collective(AllGatherOp, made._operands[0], properties, op.location))
+    return True
+
+
+def _exchange_of_exchange(op: Operation) -> bool:
+    inner = _maker(op, "sdy.all_to_all")
+    if inner is None or inner.results[0].uses.get_length() != 1:
+        return False
+    params: Params = (*_data(inner, "params"), *_data(op, "params"))
+    dimensions = [d for _, source, target in params for d in (source, target)]
+    if len(set(dimensions)) < len(dimensions):
+        return False
+    combined = AllToAllParamListAttr(tuple(sorted(params, key=lambda param: param[1])))
+    properties = {"params": combined, "out_sharding": op.properties["out_sharding"]}
+    replace_op(op, _collective(AllToAllOp, inner._operands[0], properties, op.location))
+    erase(inner)
+    return True
+
+
+def _unused_exchange(op: Operation) -> bool:
+    return op.results[0].first_use is None and _become(op, op._operands[0])
+
+
+def _slice_of_reduce(op: Operation) -> bool:
+    """All slices of the reduced tensor are this one, or the same behind it."""
+    reduce = _maker(op, "sdy.all_reduce")
+    if reduce is None:
+        return False
+    slices = [use._operation for use in reduce.results[0].uses]
+    axes = _data(op, "slicing_axes")
+    for user in slices:
+        if user.name != op.name or _data(user, "slicing_axes") != axes or _is_before(user, op):
+            return False
+    source = reduce._operands[0]
+    target: TensorSharding = _data(op, "out_sharding")
+    mesh = mesh_of(_data(reduce, "out_sharding"), meshes_of(module_of(op)))
+    given = ShardingReader().of(source) or TensorSharding.fully_closed(mesh, target.rank)
+    fusion = scatter_fusion(_data(reduce, "reduction_axes"), given, axes, target, mesh)
+    if fusion is None:
+        return False
+    properties: dict[str, Attribute] = {"reduce_scatter_axes": ListOfAxisRefListsAttr(fusion.axes)}
+    if "reduction_op" in reduce.properties:
+        properties["reduction_op"] = reduce.properties["reduction_op"]
+    properties["out_sharding"] = TensorShardingAttr(fusion.sharding)
+    made = _collective(ReduceScatterOp, source, properties, reduce.location)
+    place_before(made, op)
+    if fusion.sliced_after is not None:
+        rest = {
+            "slicing_axes": ListOfAxisRefListsAttr(fusion.sliced_after),
+            "out_sharding": op.properties["out_sharding"],
+        }
+        made = _collective(AllSliceOp, made.results[0], rest, op.location)
+        place_before(made, op)
+    for user in slices:
+        _become(user, made.results[0])
+    erase(reduce)
+    return True
+
+
+def _is_before(op: Operation, other: Operation) -> bool:
+    """Whether `op` stands before `other` in the same block."""
+    following = op._next_op
+    while following is not None:
+        if following is other:
+            return True
+        following = following._next_op
+    return False
+
+
+def _collective(
+    op_class: type[Operation], value: SSAValue, properties: dict[str, Any], location: Any
+) -> Operation:
+    return build_operation(op_class, (value,), (value._type,), dict(properties), {}, location)
+
+
+COLLECTIVE_REWRITES: tuple[Rewrite, ...] = (
+    Rewrite("sdy.all_gather", _without_axes("gathering_axes"), LABEL),
+    Rewrite("sdy.all_slice", _slice_of_gather, LABEL),
+    Rewrite("sdy.all_slice", _without_axes("slicing_axes"), LABEL),
+    Rewrite("sdy.all_slice", _slice_of_reduce, LABEL),
+    Rewrite("sdy.all_reduce", _reduce_of_made_unreduced, LABEL),
+    Rewrite("sdy.all_reduce", _without_axes("reduction_axes"), LABEL),
+    Rewrite("sdy.all_reduce", _reduce_of_freed, LABEL),
+    Rewrite("sdy.all_to_all", _exchange_of_exchange, LABEL),
+    Rewrite("sdy.all_to_all", _unused_exchange, LABEL),
+    Rewrite("sdy.collective_permute", _permute_to_same, LABEL),
+    Rewrite("sdy.reduce_scatter", _without_axes("reduce_scatter_axes"), LABEL),
+)

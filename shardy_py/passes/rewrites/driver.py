@@ -1,0 +1,109 @@
+"""Applies rewrites until none applies, as MLIR's greedy driver does: dead ops go, constants rise.
+
+A program to which nothing applies costs one walk. Not here: the rewrites themselves.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult
+
+from shardy_py.graph.liveness import may_be_erased
+from shardy_py.graph.rewiring import erase
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.passes.rewrites.constants import is_constant, raise_constants
+
+MAX_ROUNDS = 10
+"""MLIR's driver gives up after as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One rewrite.
+
+    op_name: the ops it looks at.
+    apply: changes the program around an op if it can; whether it has.
+    label: the name under which it can be asked for; empty: only with all others.
+    """
+
+    op_name: str
+    apply: Callable[[Operation], bool]
+    label: str = ""
+
+
+def apply_rewrites(module: ModuleOp, rewrites: Iterable[Rewrite]) -> None:
+    """Apply `rewrites` to all ops of `module` until nothing changes."""
+    table: dict[str, tuple[Rewrite, ...]] = {}
+    for rewrite in rewrites:
+        table[rewrite.op_name] = (*table.get(rewrite.op_name, ()), rewrite)
+    for _ in range(MAX_ROUNDS):
+        if not _round(module, table):
+            return
+
+
+@dataclass(slots=True)
+class _Work:
+    """What a walk finds to do, in program order."""
+
+    candidates: list[Operation]
+    unused: list[Operation]
+    constants: list[Operation]
+
+
+def _round(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> bool:
+    work = _find_work(module, table)
+    changed = raise_constants(work.constants) if work.constants else False
+    changed |= erase_dead(work.unused)
+    for op in work.candidates:
+        # A rewrite of an op before may have erased this one, alone or with what held it.
+        if _stands_in(op, module):
+            for rewrite in table[op.name]:
+                if rewrite.apply(op):
+                    changed = True
+                    break
+    return changed
+
+
+def _find_work(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> _Work:
+    work = _Work([], [], [])
+    for op in walk_pre_order(module, include_root=False):
+        if op.name in table:
+            work.candidates.append(op)
+        for result in op.results:
+            if result.first_use is not None:
+                break
+        else:
+            work.unused.append(op)
+        if is_constant(op):
+            work.constants.append(op)
+    return work
+
+
+def erase_dead(candidates: Iterable[Operation]) -> bool:
+    """Erase those of `candidates` that are dead, and what is dead then; whether there was any."""
+    pending = [op for op in candidates if may_be_erased(op)]
+    found = bool(pending)
+    while pending:
+        op = pending.pop()
+        if op.parent is None or any(result.first_use is not None for result in op.results):
+            continue
+        makers = {
+            value.op
+            for inner in walk_pre_order(op)
+            for value in inner._operands
+            if isinstance(value, OpResult)
+        }
+        erase(op)
+        pending.extend(maker for maker in makers if maker.parent is not None and may_be_erased(maker))
+    return found
+
+
+def _stands_in(op: Operation, module: ModuleOp) -> bool:
+    above: Operation | None = op
+    while above is not None and above is not module:
+        above = above.parent_op()
+    return above is module

@@ -1,0 +1,162 @@
+"""Rewrites of reshards: only the last of a chain counts, and no reshard is made twice.
+
+before  %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>        after   %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>
+        %1 = stablehlo.reshape %a                               %1 = stablehlo.reshape %0
+        %2 = sdy.reshard %1 <@mesh, [{"x"}]>
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from shardy_py.dialects import syntax_table
+from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.graph.cloning import clone
+from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_op, replace_uses
+from shardy_py.graph.top_level import meshes_of, module_of
+from shardy_py.partition.strides import is_same_layout
+from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.text.construct import build_operation
+
+RESHARD = "sdy.reshard"
+RESHAPE = "stablehlo.reshape"
+TRANSPOSE = "stablehlo.transpose"
+VIEWS = frozenset({RESHAPE, TRANSPOSE})
+"""Ops that only change how a tensor is looked at."""
+LABEL = "sdy-reshard"
+
+
+def _reshard_of_reshard(op: Operation) -> bool:
+    value = op._operands[0]
+    if not isinstance(value, OpResult) or value.op.name != RESHARD or value.uses.get_length() != 1:
+        return False
+    inner = value.op
+    properties = {"sharding": op.properties["sharding"]}
+    types = (op.results[0]._type,)
+    replace_op(op, build_operation(ReshardOp, inner._operands, types, properties, {}, op.location))
+    erase(inner)
+    return True
+
+
+def _repeated_reshard(op: Operation) -> bool:
+    """Use an earlier reshard of the same tensor, possibly seen in another shape."""
+    source = op._operands[0]
+    root = source
+    while (view := _view(root)) is not None:
+        root = view._operands[0]
+    wanted = _sharding_at_root(cast(TensorSharding, plain(op.properties["sharding"])), source)
+    found = _earlier_reshard(root, wanted, op)
+    if found is None:
+        return False
+    if found._type != root._type:
+        made = build_operation(_reshape_class(), (found,), (root._type,), {}, {}, op.location)
+        place_after_value(made, found)
+        found = made.results[0]
+    replace_uses(op.results[0], _replayed(root, source, found))
+    erase(op)
+    return True
+
+
+def _reshape_class() -> type[Operation]:
+    entry = syntax_table().op(RESHAPE)
+    assert entry is not None
+    return entry.op_class
+
+
+def _view(value: SSAValue) -> Operation | None:
+    return value.op if isinstance(value, OpResult) and value.op.name in VIEWS else None
+
+
+def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorSharding:
+    """`sharding` of `value`, its dimensions in the order before the transposes that lead to it.
+
+    Reshapes that keep the rank are looked through as well, others are not.
+    """
+    while (view := _view(value)) is not None:
+        value = view._operands[0]
+        if view.name == TRANSPOSE:
+            dimensions = list(sharding.dimensions)
+            for result, operand in enumerate(plain(view.properties["permutation"])):
+                dimensions[operand] = sharding.dimensions[result]
+            sharding = replace(sharding, dimensions=tuple(dimensions))
+        elif len(_shape(value)) != len(_shape(view.results[0])):
+            break
+    return sharding
+
+
+def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> SSAValue | None:
+    """The result of a reshard before `op` in its block that lays `root`, or a reshape of it, out as wanted."""
+    shape = _shape(op.results[0])
+    mesh = mesh_of(wanted, meshes_of(module_of(op)))
+    pending = [root]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        for use in value.uses:
+            user = use._operation
+            if user is op:
+                continue
+            if user.name == RESHARD:
+                other = cast(TensorSharding, plain(user.properties["sharding"]))
+                result = user.results[0]
+                same = other == wanted and result._type == op.results[0]._type
+                if (
+                    (
+                        same
+                        or (
+                            other.mesh == wanted.mesh
+                            and is_same_layout(other, _shape(result), wanted, shape, mesh)
+                        )
+                    )
+                    and user.parent is op.parent
+                    and _is_before(user, op)
+                ):
+                    return result
+            elif user.name == RESHAPE:
+                pending.append(user.results[0])
+    return None
+
+
+def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
+    """`target`, which views of `root` lead to, made from `start` instead of `root`."""
+    views: list[Operation] = []
+    while target is not root and (view := _view(target)) is not None:
+        views.append(view)
+        target = view._operands[0]
+    value = start
+    for view in reversed(views):
+        copy = clone(view, {view._operands[0]: value})
+        if isinstance(value, OpResult):
+            place_after(copy, value.op)
+        else:
+            place_after_value(copy, value)
+        value = copy.results[0]
+    return value
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    tensor = tensor_type(value._type)
+    return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()
+
+
+def _is_before(op: Operation, other: Operation) -> bool:
+    following = op._next_op
+    while following is not None and following is not other:
+        following = following._next_op
+    return following is not None
+
+
+RESHARD_REWRITES: tuple[Rewrite, ...] = (
+    Rewrite(RESHARD, _reshard_of_reshard, LABEL),
+    Rewrite(RESHARD, _repeated_reshard),
+)
