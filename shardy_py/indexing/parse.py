@@ -18,6 +18,7 @@ from shardy_py.indexing.index_map import IndexMap, Interval
 
 _TOKEN = re.compile(r"\s*(?:(floordiv|ceildiv|mod|domain|in|->)|(rt|d|s)(\d+)|(\d+)|([-+*()\[\]{},:]))")
 _MAKE = {"d": dim, "s": range_var, "rt": runtime}
+MAX_DEPTH = 100
 _PRODUCT = ("*", "floordiv", "ceildiv", "mod")
 
 
@@ -48,6 +49,7 @@ class _Reader:
             self.tokens.append((word or sign or str(value), value))
             position = match.end()
         self.next = 0
+        self.depth = 0
 
     def peek(self) -> str:
         return self.tokens[self.next][0] if self.next < len(self.tokens) else ""
@@ -164,6 +166,14 @@ class _Reader:
             raise ShardyError(f"in the indexing map {self.text!r}: {error}") from None
 
     def factor(self) -> Expr:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ShardyError(f"an indexing map nests more than {MAX_DEPTH} expressions")
+        found = self.unary()
+        self.depth -= 1
+        return found
+
+    def unary(self) -> Expr:
         if self.accept("-"):
             return -self.factor()
         if self.accept("("):

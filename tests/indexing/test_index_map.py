@@ -51,6 +51,7 @@ def test_composition_reads_what_reading_twice_reads() -> None:
         ("(d0) -> (d0 +), domain: d0 in [0, 1]", "expected a variable, a number or '(', got )"),
         ("(d0) -> (d0) nonsense", "unexpected 'n'"),
         ("(d0) -> (d0", "expected ')', got the end"),
+        ("(d0) -> (" + "-" * 5000 + "d0)", "nests more than 100 expressions"),
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:
