@@ -140,7 +140,6 @@ PASSES: tuple[PassRow, ...] = (
         (Option("enable-patterns", (), "only the rewrites with these labels"),),
         anchor="",
     ),
-    PassRow("cse", "Merges equal ops without side effects.", anchor=""),
     PassRow("sdy-drop-sharding-rules", "Removes all sharding rules.", anchor=FUNCTION),
 )
 

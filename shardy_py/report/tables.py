@@ -34,6 +34,7 @@ def summary_text(summary: Summary, meshes: Meshes) -> str:
         table(_value_rows(summary)),
         table(_axis_rows(summary, meshes)),
         table(_byte_rows(summary)),
+        "Intermediates are all results of ops together, not what is alive at one time.",
     ]
     if summary.dynamic:
         parts.append(f"{summary.dynamic} values have dynamic dimensions; their bytes are not counted.")

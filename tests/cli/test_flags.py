@@ -29,7 +29,10 @@ def test_defaults() -> None:
         (["--verify-each=0"], {"verify_each": False}),
         (["--mlir-print-op-generic=false"], {"is_generic": False}),
         (["-mlir-print-op-generic"], {"is_generic": True}),
-        (["--mlir-print-ir-before=cse,symbol-dce"], {"print_before": ("cse", "symbol-dce")}),
+        (
+            ["--mlir-print-ir-before=canonicalize,symbol-dce"],
+            {"print_before": ("canonicalize", "symbol-dce")},
+        ),
         (["--mlir-print-ir-after-all"], {"print_after": None}),
         (["--allow-unregistered-dialect"], {"allow_unregistered": True}),
         (["-h"], {"shows": "help"}),
@@ -86,13 +89,13 @@ def test_passes_keep_their_order() -> None:
             "for the --mlir-print-ir-after option: Cannot find option named 'nope'!",
         ),
         (["--sdy-close-shardings=a=1"], "<Pass-Options-Parser>: no such option a\n"),
-        (["--pass-pipeline=cse"], "expected pass pipeline to be wrapped"),
+        (["--pass-pipeline=canonicalize"], "expected pass pipeline to be wrapped"),
         (
-            ["--pass-pipeline=any()", "--cse"],
+            ["--pass-pipeline=any()", "--canonicalize"],
             "'-pass-pipeline' option can't be used with individual pass options",
         ),
         (
-            ["--cse", "--pass-pipeline=any()"],
+            ["--canonicalize", "--pass-pipeline=any()"],
             "'-pass-pipeline' option can't be used with individual pass options",
         ),
     ],

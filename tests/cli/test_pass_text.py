@@ -10,12 +10,12 @@ from shardy_py.cli.pass_text import PipelineError, build_step, parse_pipeline
     [
         ("builtin.module()", []),
         ("builtin.module(symbol-dce)", ["symbol-dce"]),
-        ("any(symbol-dce,cse)", ["symbol-dce", "cse"]),
-        ("builtin.module(any(cse))", ["cse"]),
-        (" builtin.module ( sdy-close-shardings , cse ) ", ["sdy-close-shardings", "cse"]),
+        ("any(symbol-dce,canonicalize)", ["symbol-dce", "canonicalize"]),
+        ("builtin.module(any(canonicalize))", ["canonicalize"]),
+        (" builtin.module ( sdy-close-shardings , canonicalize ) ", ["sdy-close-shardings", "canonicalize"]),
         (
-            "builtin.module(cse,func.func(sdy-drop-sharding-rules,cse),sdy-close-shardings)",
-            ["cse", "sdy-drop-sharding-rules", "cse", "sdy-close-shardings"],
+            "builtin.module(canonicalize,func.func(sdy-drop-sharding-rules,canonicalize),sdy-close-shardings)",
+            ["canonicalize", "sdy-drop-sharding-rules", "canonicalize", "sdy-close-shardings"],
         ),
         ("builtin.module(sdy-propagation-pipeline)", ["sdy-propagation-pipeline"]),
     ],
@@ -45,19 +45,25 @@ def test_options_reach_the_pipeline() -> None:
             "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'",
         ),
         ("sdy-close-shardings", "expected pass pipeline to be wrapped"),
-        ("builtin.module(cse", "expected pass pipeline to be wrapped"),
-        ("func.func(cse)", "can't run 'func.func' pass manager on 'builtin.module' op"),
+        ("builtin.module(canonicalize", "expected pass pipeline to be wrapped"),
+        ("func.func(canonicalize)", "can't run 'func.func' pass manager on 'builtin.module' op"),
         (
-            "builtin.module(cse,nope)",
-            "MLIR Textual PassPipeline Parser:1:5: error: 'nope' does not refer to a registered pass "
-            "or pass pipeline\ncse,nope\n    ^",
+            "builtin.module(canonicalize,nope)",
+            "MLIR Textual PassPipeline Parser:1:14: error: 'nope' does not refer to a registered pass "
+            "or pass pipeline\ncanonicalize,nope\n             ^",
         ),
         (
-            "builtin.module(cse))",
-            "MLIR Textual PassPipeline Parser:1:4: error: encountered extra closing ')'",
+            "builtin.module(canonicalize))",
+            "MLIR Textual PassPipeline Parser:1:13: error: encountered extra closing ')'",
         ),
-        ("builtin.module(cse{a=1)", "MLIR Textual PassPipeline Parser:1:4: error: missing closing '}'"),
-        ("builtin.module(func.func(cse)", "MLIR Textual PassPipeline Parser:1:14: error: expected ')'"),
+        (
+            "builtin.module(canonicalize{a=1)",
+            "MLIR Textual PassPipeline Parser:1:13: error: missing closing '}'",
+        ),
+        (
+            "builtin.module(func.func(canonicalize)",
+            "MLIR Textual PassPipeline Parser:1:23: error: expected ')'",
+        ),
         (
             "builtin.module(sdy-drop-sharding-rules)",
             "Can't add pass 'DropShardingRulesPass' restricted to 'func.func' on a PassManager intended to "
@@ -78,7 +84,7 @@ def test_options_reach_the_pipeline() -> None:
             "<unknown>:0: error: failed to add `sdy-close-shardings` with options `a=1`",
         ),
         (
-            "builtin.module(stablehlo.while(cse))",
+            "builtin.module(stablehlo.while(canonicalize))",
             "MLIR Textual PassPipeline Parser:1:1: error: passes cannot be nes",
         ),
     ],

@@ -92,6 +92,8 @@ arguments           1   256 B         32 B   12.5%
 results             1    32 B         32 B  100.0%
 intermediates       4   292 B        164 B   56.2%
 
+Intermediates are all results of ops together, not what is alive at one time.
+
 1 values have dynamic dimensions; their bytes are not counted."""
     )
 
