@@ -1,0 +1,68 @@
+"""The propagation passes against the C++ Shardy in jaxlib: random programs and the corpus."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.passes import PassCall, pass_by_name
+from tests.propagation.random_programs import random_program
+
+PASSES = ("basic", "aggressive", "op-priority", "user-priority")
+STRATEGIES = ("basic", "aggressive", "basic-then-aggressive")
+FRONT = (
+    "sdy-import-pipeline,sdy-flatten-call-graph,symbol-dce,sdy-import-func-calls,symbol-dce,"
+    "sdy-apply-sharding-constraints,sdy-sharding-group-import,sdy-pre-order-funcs"
+)
+"""What comes before propagation."""
+
+
+def run(text: str, name: str, options: dict[str, str]) -> str:
+    """Our output of one pass."""
+    row = pass_by_name(name)
+    assert row is not None
+    fields = {o.replace("-", "_"): v if v in STRATEGIES else v == "true" for o, v in options.items()}
+    module = parse_module(text)
+    PassCall.of(row, fields).build().apply(Context(), module)
+    return print_module(module)
+
+
+def spelled(name: str, options: dict[str, str]) -> str:
+    """The pass as MLIR reads it."""
+    return name + ("{" + " ".join(f"{o}={v}" for o, v in options.items()) + "}" if options else "")
+
+
+def random_options(rng: random.Random, pass_: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    if rng.random() < 0.25:
+        options["conservative-propagation"] = "true"
+    if rng.random() < 0.25:
+        options["keep-sharding-rules"] = "true"
+    if pass_ != "basic" and rng.random() < 0.4:
+        options["propagation-strategy"] = rng.choice(STRATEGIES)
+    return options
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_programs(seed: int, reference: Any) -> None:
+    rng = random.Random(seed)
+    pass_ = rng.choice(PASSES)
+    options = random_options(rng, pass_)
+    # The reference crashes on dead ops whose shardings have priorities: it keeps references to them.
+    program = random_program(seed, keeps_all=pass_ == "user-priority")
+    prepared = reference.run(program, rng.choice(("sdy-add-data-flow-edges", "sdy-import-pipeline")))
+    name = f"sdy-{pass_}-propagate"
+    assert run(prepared, name, options) == reference.run(prepared, spelled(name, options))
+
+
+def test_the_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Any) -> None:
+    if corpus_program in ("transformer_train_12", "transformer_train_48"):
+        pytest.skip("large, and like transformer_train")
+    prepared = reference.run(corpus(corpus_program), FRONT)
+    name, options = "sdy-user-priority-propagate", {"keep-sharding-rules": "true"}
+    assert run(prepared, name, options) == reference.run(prepared, spelled(name, options))
