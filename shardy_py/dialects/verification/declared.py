@@ -164,6 +164,23 @@ def _type_faults(
             yield Fault(f"{what} #{index} must be {kind}, but got '{attribute_text(type_)}'")
 
 
+def spread(op: Operation) -> tuple[str, ...]:
+    """For each operand the name of the part of the op's definition that it belongs to."""
+    definition = _definition_of(type(op))
+    if definition is None:
+        return ()
+    return tuple(part.name for part in _spread(definition.operands, op, len(op.operands)))
+
+
+def region_names(op: Operation) -> tuple[str | None, ...]:
+    """For each region the name of its part of the op's definition, None if it may have any number of blocks."""
+    definition = _definition_of(type(op))
+    if definition is None:
+        return ()
+    parts = _spread(definition.regions, op, len(op.regions))
+    return tuple(None if part.name == "composite_regions" else part.name for part in parts)
+
+
 def _spread(side: _Side, op: Operation, count: int) -> list[_Part]:
     """For each value the part it belongs to."""
     if side.segments is not None:

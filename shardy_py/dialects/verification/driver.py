@@ -21,7 +21,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.dialects.verification.faults import Check, Fault, Faults, diagnostic, name_of
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.dialects.verification.walk import Kind, Walk
+from shardy_py.dialects.verification.walk import Kind, Walk, body_signature
 from shardy_py.errors import Diagnostic
 
 PlacedCheck = Callable[[Any, Scope], Faults]
@@ -144,7 +144,7 @@ class Verifier:
             *(r._type for r in op.results),
             *op.properties.values(),
         ]
-        key = (type(op), len(op.regions), *map(id, held), *op.properties)
+        key = (type(op), *map(body_signature, op.regions), *map(id, held), *op.properties)
         if key in _sound:
             return
         is_sound = True
@@ -154,7 +154,7 @@ class Verifier:
         if is_sound:
             if len(_sound) >= _KEPT_SIGNATURES:
                 _sound.clear()
-            _sound[key] = held
+            _sound[key] = [*held, *_body_types(op)]
 
     def _signature_faults(self, op: Operation) -> Faults:
         is_declared = True
@@ -174,6 +174,15 @@ class Verifier:
             for op in _region_by_region(module):
                 for fault in found.get(id(op), ()):
                     yield fault if fault.op else _blaming(fault, op)
+
+
+def _body_types(op: Operation) -> Iterator[Attribute]:
+    """The types that `body_signature` identifies."""
+    for region in op.regions:
+        block = region.first_block
+        if block is not None:
+            yield from (argument.type for argument in block.args)
+            yield from (value.type for value in block.last_op.operands) if block.last_op is not None else ()
 
 
 def _blaming(fault: Fault, op: Operation) -> Fault:

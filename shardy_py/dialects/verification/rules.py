@@ -18,16 +18,18 @@ from shardy_py.dialects.verification.functions import (
 def rules() -> Rules:
     """The verifiers; dialects are imported when they are first asked for."""
     from shardy_py.dialects.sdy import verify as sdy
+    from shardy_py.dialects.stablehlo import verify as stablehlo
 
     return Rules(
-        checks={**sdy.CHECKS},
+        checks={**sdy.CHECKS, **stablehlo.CHECKS},
         structure={
             "builtin.module": check_module,
             "func.func": check_func,
             "func.return": check_return,
             **sdy.STRUCTURE,
+            **stablehlo.STRUCTURE,
         },
-        uses={"func.call": check_call, **sdy.USES},
+        uses={"func.call": check_call, **sdy.USES, **stablehlo.USES},
         attributes={"sdy": sdy.check_attribute},
         module=check_symbol_table,
     )

@@ -41,6 +41,21 @@ class Kind:
         object.__setattr__(self, "is_plain", not (self.is_terminator or self.has_structure or self.has_uses))
 
 
+def body_signature(region: Region) -> tuple[Any, ...]:
+    """What a verifier of the op around may ask of a region: what it takes, what it returns, how many blocks."""
+    block = region._first_block
+    if block is None:
+        return ()
+    last = block._last_op
+    returned = last._operands if last is not None else ()
+    return (
+        block._next_block is None,
+        *[id(argument._type) for argument in block._args],
+        last.__class__,
+        *[id(value._type) for value in returned],
+    )
+
+
 class Walk:
     """The walk over one isolated op.
 
@@ -122,19 +137,18 @@ class Walk:
                 key.append(None)
                 key += held
                 key += map(id, held.values())
+            if fields["regions"]:
+                key += map(body_signature, fields["regions"])
             signature = tuple(key)
             kind = known.get(signature)
             if kind is None:
                 kind = self.verifier.kind_of(op)
-                if kind.is_isolated and op.regions:
-                    pass
-                elif not self.verifier.signature(op, scope):
-                    return False
-                else:
+                if not (kind.is_isolated and op.regions):
+                    if not self.verifier.signature(op, scope):
+                        return False
                     known[signature] = kind
-            if fields["regions"] or not kind.is_plain:
-                if not self._special(op, kind, scope):
-                    return False
+            if (fields["regions"] or not kind.is_plain) and not self._special(op, kind, scope):
+                return False
             op = op._next_op
         return True
 

@@ -1,0 +1,251 @@
+"""Rules of collectives: groups of replicas, and how the result's shape follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardy_py.dialects.stablehlo.structs import ChannelHandle
+from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Broken,
+    Size,
+    Tensor,
+    bit_width,
+    is_integer,
+    listed,
+    need,
+    raw,
+    same_size,
+)
+from shardy_py.dialects.stablehlo.verify.view import View
+from shardy_py.text.attribute_writer import attribute_text
+
+
+def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> None:
+    """Each replica from 0 on stands in one group; -1 fills groups up where sizes may differ."""
+    groups = view.dense("replica_groups")
+    if groups is None:
+        return
+    need(len(groups.shape) == 2, "replica groups should be a rank 2 tensor")
+    need(
+        not view.flag("use_global_device_ids") or 0 not in groups.shape,
+        "if `use_global_device_ids` is set, the replica groups cannot be empty",
+    )
+    seen: set[int] = set()
+    for replica in groups.values:
+        if replica == -1:
+            need(not equal_sizes, "Invalid replica id -1")
+            continue
+        need(replica not in seen, f"replica id #{replica} seen more than once")
+        seen.add(replica)
+    for replica in range(len(seen)):
+        need(replica in seen, f"replica id #{replica} not seen in replica groups")
+    if equal_sizes and size is not None:
+        count = groups.shape[0]
+        need(count > 0 and len(groups.values) // count == size, f"group size of replica_groups must be {size}")
+
+
+def _channel(view: View) -> int:
+    handle: ChannelHandle | None = view.value("channel_handle")
+    return 0 if handle is None else handle.handle
+
+
+def _check_channel(view: View) -> None:
+    need(
+        not view.flag("use_global_device_ids") or _channel(view) > 0,
+        f"channel_id must be positive when useGlobalDeviceIds is set but got: {_channel(view)}",
+    )
+
+
+def check_all_gather(view: View) -> None:
+    """Groups of one size; shapes agree but along the dimension, where the result is a multiple."""
+    _check_groups(view, equal_sizes=True)
+    need(
+        not view.flag("use_global_device_ids") or _channel(view) >= 0,
+        "channel_id cannot be negative when useGlobalDeviceIds is set",
+    )
+    dimension = view.integer("all_gather_dim")
+    for operand, result in zip(view.operands, view.results, strict=False):
+        need(dimension < operand.rank, "all_gather_dim must be a valid index of operand")
+        size = operand.sizes[dimension]
+        need(size != 0, "dimension size of operand at 'all_gather_dim' cannot be zero")
+        need(result.rank == operand.rank, "operand and result must have the same rank")
+        need(
+            all(
+                index == dimension or same_size(a, b)
+                for index, (a, b) in enumerate(zip(operand.sizes, result.sizes, strict=True))
+            ),
+            "operand and result should have the same shape except for the dimension size at 'all_gather_dim'",
+        )
+        gathered = result.sizes[dimension]
+        if size is None or gathered is None:
+            return
+        need(
+            gathered % size == 0,
+            f"result gather dimension has size {gathered}, expected to be a multiple of operand gather dimension size "
+            f"{size}",
+        )
+
+
+def _check_bodies(view: View, operands: Sequence[Tensor]) -> None:
+    for operand in operands:
+        check_body(view.body(0), (operand,), (Tensor((), operand.element),), ())
+
+
+def infer_all_reduce(view: View) -> Sequence[Tensor]:
+    """The operands' shapes, of the element that the body makes."""
+    element = elements_of(view, 0, view.operands[:1])
+    return [operand.of(element[0]) for operand in view.operands]
+
+
+def check_all_reduce(view: View) -> None:
+    """Groups, channel, and a body that reduces scalars of each operand."""
+    _check_groups(view, equal_sizes=False)
+    _check_channel(view)
+    _check_bodies(view, view.operands)
+
+
+def check_reduce_scatter(view: View) -> None:
+    """Groups and a body as of all_reduce; the operand is a multiple of the result along the dimension."""
+    _check_groups(view, equal_sizes=True)
+    operand, result = view.operands[0], view.results[0]
+    _check_bodies(view, (operand,))
+    need(operand.rank == result.rank, "operand and result should have same rank")
+    dimension = view.integer("scatter_dimension")
+    need(dimension < operand.rank, "scatter dim should be less than operand/result rank")
+    _check_channel(view)
+    whole, part = operand.sizes[dimension], result.sizes[dimension]
+    if whole is None or part is None:
+        return
+    need(part != 0, "result dimension size at scatter_dimension cannot be zero")
+    need(whole != 0, "operand dimension size at scatter_dimension cannot be zero")
+    need(
+        whole % part == 0,
+        f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter dimension size {part}",
+    )
+    for index, (size, other) in enumerate(zip(operand.sizes, result.sizes, strict=True)):
+        need(
+            index == dimension or same_size(size, other),
+            f"non scatter dimensions should be same for operand ({raw(size)}) and result ({raw(other)})",
+        )
+    element = elements_of(view, 0, (operand,))[0]
+    if element is not None and result.element is not None and element != result.element:
+        raise Broken(
+            f"result element-type is expected to be '{attribute_text(element)}', but got "
+            f"'{attribute_text(result.element)}'"
+        )
+
+
+def infer_all_to_all(view: View) -> Sequence[Tensor]:
+    """Groups of as many as the split; that dimension is divided by the count, the other multiplied."""
+    split, concat = view.integer("split_dimension"), view.integer("concat_dimension")
+    count = view.integer("split_count")
+    _check_groups(view, equal_sizes=True, size=count)
+    return [_exchanged(operand, split, concat, count) for operand in view.operands]
+
+
+def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
+    need(
+        split < operand.rank, f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}"
+    )
+    need(
+        concat < operand.rank,
+        f"AllToAll concat_dimension {concat} is out-of-bounds for input rank {operand.rank}",
+    )
+    size = operand.sizes[split]
+    need(
+        size is None or size % count == 0,
+        f"split dimension has size {size}, expected to be a multiple of split_count {count}",
+    )
+    bounds = _moved(operand.bounds, split, concat, count) if operand.bounds else ()
+    return Tensor(_moved(operand.sizes, split, concat, count), operand.element, bounds, operand.encoding)
+
+
+def _moved(sizes: Sequence[Size], split: int, concat: int, count: int) -> tuple[Size, ...]:
+    moved = list(sizes)
+    taken = moved[split]
+    if taken is not None:
+        moved[split] = taken // count
+    put = moved[concat]
+    if put is not None:
+        moved[concat] = put * count
+    return tuple(moved)
+
+
+def check_collective_permute(view: View) -> None:
+    """Pairs of source and target, no source and no target twice."""
+    pairs = view.dense("source_target_pairs")
+    if pairs is None:
+        return
+    need(
+        len(pairs.shape) == 2,
+        f"expect source_target_pairs attribute to be of rank 2, but got rank {len(pairs.shape)}",
+    )
+    need(
+        pairs.shape[1] == 2,
+        f"expect source_target_pairs attribute of shape (N, 2), but got ({listed(pairs.shape)})",
+    )
+    seen: tuple[set[int], set[int]] = (set(), set())
+    for index, value in enumerate(pairs.values):
+        need(value >= 0, "replica ids in source_target_pairs must be >= 0.")
+        what = "targets" if index % 2 else "sources"
+        need(value not in seen[index % 2], f"duplicate {what} not allowed.")
+        seen[index % 2].add(value)
+
+
+def _data_operands(view: View) -> tuple[Tensor, ...]:
+    return view.operands[:-1] if view.flag("has_dynamic_root") else view.operands
+
+
+def _check_root(view: View, name: str) -> None:
+    if not view.flag("has_dynamic_root"):
+        need(bool(view.operands), f"{name} requires at least one data operand")
+        return
+    place = f"{name} with has_dynamic_root=true"
+    need(len(view.operands) >= 2, f"{place} requires at least two operands (data + root)")
+    root, count = view.operands[-1], len(view.operands) - 1
+    need(
+        root.rank == 1 and is_integer(root.element) and bit_width(root.element) == 32,
+        f"last operand of {place} must be a rank-1 i32 tensor, but got {root}",
+    )
+    need(
+        root.sizes[0] == count,
+        f"last operand of {place} must have the same number of elements as data operands ({count}), but got "
+        f"{raw(root.sizes[0])}",
+    )
+
+
+def infer_collective_broadcast(view: View) -> Sequence[Tensor]:
+    """The data operands' types."""
+    return _data_operands(view)
+
+
+def check_collective_broadcast(view: View) -> None:
+    """Replicas stand in one group each; an operand more where the root is one."""
+    groups = view.dense("replica_groups")
+    if groups is not None:
+        need(
+            len(groups.shape) == 2,
+            f"replica groups should be a rank 2 tensor,but instead it is of rank {len(groups.shape)}",
+        )
+        seen: set[int] = set()
+        for replica in groups.values:
+            need(replica >= 0, f"replica_groups values must be positive, but was given {replica}")
+            need(replica not in seen, f"replica id #{replica} seen more than once")
+            seen.add(replica)
+    _check_root(view, "collective_broadcast")
+
+
+def infer_collective_reduce(view: View) -> Sequence[Tensor]:
+    """The data operands' shapes, of the element that the body makes."""
+    data = _data_operands(view)
+    element = elements_of(view, 0, data[:1])
+    return [operand.of(element[0]) for operand in data]
+
+
+def check_collective_reduce(view: View) -> None:
+    """Groups, channel, root, and a body that reduces scalars of each data operand."""
+    _check_groups(view, equal_sizes=False)
+    _check_channel(view)
+    _check_root(view, "collective_reduce")
+    _check_bodies(view, _data_operands(view))

@@ -1,0 +1,228 @@
+"""Rules of products and of linear algebra: dot, dot_general, cholesky, triangular_solve, fft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ComplexType, Float32Type, Float64Type
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbers
+from shardy_py.dialects.stablehlo.verify.algorithms import is_known
+from shardy_py.dialects.stablehlo.verify.dimensions import need_distinct, need_shape
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Broken,
+    Size,
+    Sizes,
+    Tensor,
+    is_complex,
+    listed,
+    most_specific,
+    need,
+    raw,
+    same_shape,
+    same_size,
+)
+from shardy_py.dialects.stablehlo.verify.view import View
+from shardy_py.text.attribute_writer import attribute_text
+
+
+def check_dot(view: View) -> None:
+    """Vectors and matrices, the last dimension of the one with the first of the other."""
+    _check_precision(view)
+    lhs, rhs = view.operands
+    fits = lhs.rank in (1, 2) and rhs.rank in (1, 2) and same_size(lhs.sizes[-1], rhs.sizes[0])
+    need(fits, "expected both lhs/rhs ranks to be either 1 or 2")
+    need_shape((*lhs.sizes[:-1], *rhs.sizes[1:]), view.results[0])
+
+
+def _check_precision(view: View) -> None:
+    found = view.list("precision_config")
+    need(
+        found is None or len(found) <= 2,
+        f"expects precision config to be empty or have <= 2 elements, got {len(found or ())}",
+    )
+
+
+def check_precision(view: View) -> None:
+    """At most one precision an operand."""
+    _check_precision(view)
+
+
+def check_dot_general(view: View) -> None:
+    """A general dot product, in this order:
+
+    - an algorithm, where given, is known
+    - as many batch and contracting dimensions on either side; each there, and only once
+    - their sizes agree
+    - the result: batch dimensions, then the others of lhs, then those of rhs
+    - an algorithm stands with no precision but DEFAULT
+    """
+    algorithm: DotAlgorithm | None = view.value("algorithm")
+    if algorithm is not None:
+        _check_algorithm(algorithm)
+    _check_precision(view)
+    numbers: DotDimensionNumbers = view.value("dot_dimension_numbers")
+    lhs, rhs = view.operands
+    _check_dimensions(numbers, lhs, rhs)
+    need_shape(_dot_shape(numbers, lhs, rhs), view.results[0])
+    precisions = view.list("precision_config") or ()
+    is_default = all(getattr(p, "data", "DEFAULT") == "DEFAULT" for p in precisions)
+    need(is_default or algorithm is None, "must specify DEFAULT precision config when algorithm is set.")
+
+
+def _check_algorithm(algorithm: DotAlgorithm) -> None:
+    need(algorithm.lhs_component_count >= 1, "lhs component count must be positive")
+    need(algorithm.rhs_component_count >= 1, "rhs component count must be positive")
+    need(algorithm.num_primitive_operations >= 1, "num primitive operations must be positive")
+    lhs, rhs, accumulator = map(
+        attribute_text,
+        (algorithm.lhs_precision_type, algorithm.rhs_precision_type, algorithm.accumulation_type),
+    )
+    if not is_known(algorithm, lhs, rhs, accumulator):
+        raise Broken(
+            f"dot algorithm not known to be supported on any hardware: {{lhs:'{lhs}', rhs:'{rhs}', "
+            f"accum:'{accumulator}', lhs_components:{algorithm.lhs_component_count}, "
+            f"rhs_components:{algorithm.rhs_component_count}, primitive_ops:{algorithm.num_primitive_operations}, "
+            f"imprecise:{int(algorithm.allow_imprecise_accumulation)}}}"
+        )
+
+
+def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
+    lhs_batch, rhs_batch = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
+    lhs_contract, rhs_contract = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
+    need(len(lhs_batch) == len(rhs_batch), "lhs and rhs should have the same number of batching dimensions")
+    need(
+        len(lhs_contract) == len(rhs_contract),
+        "lhs and rhs should have the same number of contracting dimensions",
+    )
+    for side, batch, contract in (("lhs", lhs_batch, lhs_contract), ("rhs", rhs_batch, rhs_contract)):
+        need_distinct(batch, contract, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
+    for side, tensor, batch, contract in (
+        ("lhs", lhs, lhs_batch, lhs_contract),
+        ("rhs", rhs, rhs_batch, rhs_contract),
+    ):
+        for what, dimensions in (("batching", batch), ("contracting", contract)):
+            for index in dimensions:
+                need(
+                    0 <= index < tensor.rank,
+                    f"{side}_{what}_dimensions value: {index} is out of range: [0, {tensor.rank})",
+                )
+    for what, left, right in (
+        ("batching", lhs_batch, rhs_batch),
+        ("contracting", lhs_contract, rhs_contract),
+    ):
+        for i, j in zip(left, right, strict=True):
+            need(
+                same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs"
+            )
+
+
+def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
+    batch: list[Size] = []
+    for index, (i, j) in enumerate(
+        zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True)
+    ):
+        size, _ = most_specific(index, lhs.sizes[i], rhs.sizes[j], lhs.bound(i), rhs.bound(j))
+        batch.append(size)
+    used = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
+    rhs_used = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
+    rows = [size for index, size in enumerate(lhs.sizes) if index not in used]
+    columns = [size for index, size in enumerate(rhs.sizes) if index not in rhs_used]
+    return (*batch, *rows, *columns)
+
+
+def infer_cholesky(view: View) -> Sequence[Tensor]:
+    """Square matrices."""
+    a = view.operands[0]
+    need(a.rank >= 2, f"argument 'a' must have rank >= 2, got shape {listed(a.sizes)}.")
+    need(
+        same_size(a.sizes[-2], a.sizes[-1]),
+        f"minor dimensions of 'a' must have equal size, got shape {listed(a.sizes)}.",
+    )
+    return (a,)
+
+
+def infer_triangular_solve(view: View) -> Sequence[Tensor]:
+    """Square matrices `a` and as many `b`, one side of `b` as long as that of `a`."""
+    a, b = view.operands
+    need(a.rank >= 2, f"operand 'a' must have rank >= 2, but got {a}")
+    need(
+        same_size(a.sizes[-2], a.sizes[-1]),
+        f"two minor dimensions of operand 'a' must be compatible, but got {a}",
+    )
+    need(a.rank == b.rank, f"operands must have equal rank, but got {a} and {b}")
+    shared = b.sizes[-2 if view.flag("left_side") else -1]
+    need(
+        same_size(a.sizes[-1], shared),
+        f"shared dimension of operands 'a' and 'b' must be compatible, but got {a} and {b}",
+    )
+    need(
+        same_shape(a.sizes[:-2], b.sizes[:-2]),
+        f"batch dimensions of the operands must be compatible, but got {a} and {b}",
+    )
+    need(
+        view.value("transpose_a") != "TRANSPOSE_INVALID",
+        "Invalid transpose option value for triangular solve",
+    )
+    return (b,)
+
+
+def infer_fft(view: View) -> Sequence[Tensor]:
+    """One to three dimensions; real or complex operands and results as the kind of transform says."""
+    operand, length, kind = view.operands[0], view.integers("fft_length"), view.value("fft_type")
+    rank = len(length)
+    need(1 <= rank <= 3, f"rank must be between 1 and 3, but got {rank}.")
+    element: Attribute | None = operand.element
+    if kind == "RFFT":
+        is_real = isinstance(element, Float32Type | Float64Type)
+        need(is_real, f"RFFT requires f32 or f64 input type, but is given {_quoted(element)}.")
+        element = ComplexType(element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+    else:
+        need(is_complex(element), f"FFT/IFFT/IRFFT take a complex tensor as input, but is given {operand}.")
+        if kind == "IRFFT" and is_complex(element):
+            element = element.element_type
+    need(
+        operand.rank >= rank,
+        f"operand rank must not be less than fft rank of {rank} for operand of type {operand}.",
+    )
+    sizes = list(operand.sizes)
+    if kind == "RFFT":
+        _check_real(operand, length)
+        if length[-1]:
+            sizes[-1] = length[-1] // 2 + 1
+    elif kind == "IRFFT":
+        _check_inverse(operand, length)
+        sizes[-1] = length[-1]
+    bounds = operand.bounds
+    if bounds and kind in ("RFFT", "IRFFT"):
+        bounds = (*bounds[:-1], None)
+    return (Tensor(tuple(sizes), element, bounds, operand.encoding),)
+
+
+def _quoted(type_: Attribute | None) -> str:
+    return f"'{attribute_text(type_)}'" if type_ is not None else "'?'"
+
+
+def _check_real(operand: Tensor, length: Sequence[int]) -> None:
+    for size, wanted in zip(operand.sizes[-len(length) :], length, strict=True):
+        need(
+            same_size(size, wanted),
+            f"RFFT requires innermost dimensions to be compatible with fft_length. Got: {listed(operand.sizes)} but "
+            f"wanted {listed(length)}.",
+        )
+
+
+def _check_inverse(operand: Tensor, length: Sequence[int]) -> None:
+    for size, wanted in zip(operand.sizes[-len(length) : -1], length, strict=False):
+        need(
+            same_size(size, wanted),
+            f"IRFFT requires non-final dimensions to be compatible with fft_length. Got: {listed(operand.sizes)} but "
+            f"wanted {listed(length)}, and {raw(size)} != {wanted}.",
+        )
+    last = operand.sizes[-1]
+    need(
+        (same_size(last, 0) and length[-1] == 0) or same_size(last, length[-1] // 2 + 1),
+        f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} but fft_length "
+        f"is {listed(length)}.",
+    )

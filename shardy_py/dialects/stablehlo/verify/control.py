@@ -1,0 +1,152 @@
+"""Rules of ops with branches and loops, and of tuples, which bundle what they take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, TupleType, i1
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Tensor,
+    compatible,
+    least_specific,
+    merged,
+    need,
+    read_tensor,
+)
+from shardy_py.dialects.stablehlo.verify.view import View, tensor_of, types_text
+from shardy_py.text.attribute_writer import attribute_text
+
+
+def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> bool:
+    """Whether two lists of types can be the same at run time."""
+    return len(first) == len(second) and all(map(_type_compatible, first, second))
+
+
+def _type_compatible(first: Attribute, second: Attribute) -> bool:
+    a, b = read_tensor(first), read_tensor(second)
+    return first == second if a is None or b is None else compatible(a, b)
+
+
+def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
+    """Branches of `if` and `case`: no arguments, compatible results; the index is a scalar."""
+    selector = view.operands[0]
+    need(selector.rank == 0, f"operand should be rank 0 tensor but got rank {selector.rank}")
+    need(bool(view.bodies), "expect at least one branch")
+    bodies = [view.body(index) for index in range(len(view.bodies))]
+    first = bodies[0].returned
+    for index, body in enumerate(bodies):
+        need(
+            not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}"
+        )
+        need(
+            all_compatible(first, body.returned),
+            f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
+            f"{types_text(body.returned)}",
+        )
+    return [_either([body.returned[index] for body in bodies]) for index in range(len(first))]
+
+
+def _either(types: Sequence[Attribute]) -> Tensor | Attribute:
+    if any(read_tensor(type_) is None for type_ in types):
+        return types[0]
+    return merged([tensor_of(type_) for type_ in types], least_specific)
+
+
+def infer_operand_types(view: View) -> Sequence[Attribute]:
+    """The operands' types, whatever they are."""
+    return view.operand_types
+
+
+def check_while(view: View) -> None:
+    """Operands go through both regions unchanged in type; the condition is one i1."""
+    condition, body = view.body(0), view.body(1)
+    operands = view.operand_types
+    for what, types in (
+        ("condition block arguments", condition.arguments),
+        ("body block arguments", body.arguments),
+        ("body block return types", body.returned),
+    ):
+        need(
+            all_compatible(operands, types),
+            f"expect operands to be compatible with {what} but got {types_text(operands)} vs {types_text(types)}",
+        )
+    need(
+        len(condition.returned) == 1,
+        f"expect condition body returns a single value but got {len(condition.returned)}",
+    )
+    need(
+        read_tensor(condition.returned[0]) == Tensor((), i1),
+        "expect condition block return a zero-ranked tensor of i1 but got "
+        f"'{attribute_text(condition.returned[0])}'",
+    )
+
+
+def infer_tuple(view: View) -> Sequence[Attribute]:
+    """The tuple of the operands' types."""
+    return (TupleType(ArrayAttr(view.operand_types)),)
+
+
+def infer_tuple_element(view: View) -> Sequence[Attribute]:
+    """The part of the operand at the index."""
+    operand, index = view.operand_types[0], view.integer("index")
+    parts: Sequence[Attribute] = operand.types.data if isinstance(operand, TupleType) else ()
+    need(index < len(parts), f"index {index} is out of bounds of operand with size {len(parts)}")
+    return (parts[index],)
+
+
+_ASYNCHRONOUS = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "all_gather",
+        "all_reduce",
+        "all_to_all",
+        "collective_broadcast",
+        "collective_permute",
+        "collective_reduce",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "reduce_scatter",
+        "slice",
+    )
+)
+
+
+def infer_async_start(view: View) -> Sequence[Attribute]:
+    """A region of one collective or slice on the operands, whose value is the future's."""
+    from shardy_py.dialects.stablehlo.attributes import FutureType
+
+    prefix = "'stablehlo.async_start' op"
+    need(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
+    body = view.body(0)
+    block = view.op.regions[0].blocks[0]
+    names = [op.name for op in block.ops]
+    need(len(names) == 2, f"{prefix} region must contain exactly one operation and a return")
+    need(names[0] in _ASYNCHRONOUS, f"{prefix} region must contain a collective or slice operation")
+    need(
+        len(view.operand_types) == len(body.arguments),
+        f"{prefix} number of operands ({len(view.operand_types)}) must match number of region arguments "
+        f"({len(body.arguments)})",
+    )
+    for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
+        need(
+            type_ == argument,
+            f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region argument type "
+            f"'{attribute_text(argument)}'",
+        )
+    need(
+        len(body.returned) == 1,
+        f"{prefix} region must return exactly one value, but got {len(body.returned)}",
+    )
+    return (FutureType(ArrayAttr(body.returned)),)
+
+
+def infer_async_done(view: View) -> Sequence[Attribute]:
+    """The value of the future, which holds one."""
+    types: Sequence[Attribute] = getattr(getattr(view.operand_types[0], "types", None), "data", ())
+    need(
+        len(types) == 1,
+        f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}",
+    )
+    return (types[0],)

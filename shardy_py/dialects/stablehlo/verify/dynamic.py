@@ -1,0 +1,157 @@
+"""Rules of ops whose shapes are operands; where a constant gives them, they are checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from shardy_py.dialects.stablehlo.verify.dimensions import is_unique
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Size,
+    Tensor,
+    is_float,
+    listed,
+    need,
+    raw,
+    same_element,
+    same_size,
+)
+from shardy_py.dialects.stablehlo.verify.view import View
+
+
+def _check_shape_operand(view: View, index: int) -> None:
+    known, result = view.constant(index), view.results[0]
+    if known is not None:
+        fits = len(known) == result.rank and all(
+            size >= 0 and same_size(size, other) and (bound is None or size <= bound)
+            for size, other, bound in zip(known, result.sizes, result.bounds or (None,) * len(known), strict=True)
+        )
+        need(
+            fits,
+            f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation {result}",
+        )
+
+
+def _check_elements(operand: Tensor, result: Tensor) -> None:
+    need(
+        same_element(operand.element, result.element),
+        f"expects operand and result to have compatible element type. Got: {operand} and {result}",
+    )
+
+
+def check_dynamic_reshape(view: View) -> None:
+    """Elements stay, their number too; the shape operand has the result's rank."""
+    operand, shape = view.operands
+    result = view.results[0]
+    _check_elements(operand, result)
+    if operand.is_static and result.is_static:
+        need(
+            operand.count == result.count,
+            f"number of output elements ({result.count}) doesn't match expected number of elements ({operand.count})",
+        )
+    _check_shape_operand(view, 1)
+    need(
+        shape.sizes[0] == result.rank,
+        "result should have a rank equal to the number of elements in output_shape",
+    )
+    known = view.constant(1)
+    if operand.is_static and known is not None:
+        need(
+            operand.count == prod(known),
+            f"output_shape is incompatible with input type of operation: input has {operand.count} elements, but "
+            f"output_shape has {prod(known)}",
+        )
+
+
+def check_dynamic_iota(view: View) -> None:
+    """The result has the dimension along which it counts."""
+    need(
+        view.integer("iota_dimension") < view.results[0].rank,
+        "iota dimension cannot go beyond the output rank.",
+    )
+    _check_shape_operand(view, 0)
+
+
+def check_dynamic_broadcast_in_dim(view: View) -> None:
+    """As broadcast_in_dim; hints on dimensions that expand name each at most once."""
+    operand, result = view.operands[0], view.results[0]
+    dimensions = view.integers("broadcast_dimensions")
+    _check_elements(operand, result)
+    need(
+        len(dimensions) == operand.rank,
+        f"broadcast_dimensions size ({len(dimensions)}) does not match operand rank ({operand.rank})",
+    )
+    need(
+        result.rank >= operand.rank, f"result rank ({result.rank}) is less than operand rank ({operand.rank})"
+    )
+    need(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
+    for index, dimension in enumerate(dimensions):
+        need(
+            0 <= dimension < result.rank,
+            f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}",
+        )
+        size, wanted = operand.sizes[index], result.sizes[dimension]
+        need(
+            size == 1 or same_size(size, wanted),
+            f"size of operand dimension {index} ({raw(size)}) is not compatible with size of result dimension "
+            f"{dimension} ({raw(wanted)})",
+        )
+    _check_shape_operand(view, 1)
+    hints = (*view.integers("known_expanding_dimensions"), *view.integers("known_nonexpanding_dimensions"))
+    need(is_unique(hints), "duplicate expansion hint for at least one operand dimension")
+    for hint in hints:
+        need(
+            0 <= hint < operand.rank,
+            f"hint for expanding dimension {hint} does not refer to a valid operand dimension",
+        )
+    known = view.constant(1)
+    if known is not None and operand.is_static:
+        for index, dimension in enumerate(dimensions):
+            size = operand.sizes[index]
+            need(
+                size in (1, known[dimension]),
+                f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at index "
+                f"{dimension} ({known[dimension]})",
+            )
+
+
+def check_dynamic_pad(view: View) -> None:
+    """One entry a dimension; where all is known, the result has the padded sizes."""
+    operand, result = view.operands[0], view.results[0]
+    size = view.operands[2].sizes[0]
+    need(
+        size == operand.rank, f"padding operands size ({raw(size)}) must match operand rank ({operand.rank})"
+    )
+    low, high, interior = (view.constant(index) for index in (2, 3, 4))
+    need(
+        interior is None or all(value >= 0 for value in interior),
+        f"interior_padding must be non-negative, but got {listed(interior or ())}",
+    )
+    if low is None or high is None or interior is None or not (operand.is_static and result.is_static):
+        return
+    rows: Sequence[tuple[Size, Size, int, int, int]] = list(
+        zip(operand.sizes, result.sizes, low, high, interior, strict=True)
+    )
+    for index, (before, after, first, last, between) in enumerate(rows):
+        if before is not None:
+            want = before + first + max(before - 1, 0) * between + last
+            need(after == want, f"expected output dimension at index {index} to equal {want}, but got {after}")
+
+
+def check_real_dynamic_slice(view: View) -> None:
+    """One start, limit and stride a dimension."""
+    rank = view.operands[0].rank
+    for name, tensor in zip(("start_indices", "limit_indices", "strides"), view.operands[1:], strict=True):
+        need(
+            tensor.sizes[0] == rank,
+            f"has mismatched number of operand rank ({rank}) and {name} size ({raw(tensor.sizes[0])})",
+        )
+
+
+def infer_rng(view: View) -> Sequence[Tensor]:
+    """A tensor of the shape operand, of the bounds' element; a normal distribution is of floats."""
+    a, b, shape = view.operands
+    if view.value("rng_distribution") != "UNIFORM":
+        need(is_float(a.element) and is_float(b.element), "mu and sigma must be floats")
+    known = view.constant(2)
+    return (Tensor(known if known is not None else (None,) * (shape.sizes[0] or 0), b.element),)

@@ -1,0 +1,94 @@
+"""Rules of ops that work element by element: one result of the operands' shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ComplexType, i1
+
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Tensor,
+    alike,
+    is_complex,
+    is_quantized,
+    listed,
+    merged,
+    most_specific,
+    need,
+    same_shape,
+)
+from shardy_py.dialects.stablehlo.verify.view import View
+
+
+def most_specific_type(view: View) -> Sequence[Tensor]:
+    """The type that all operands have."""
+    return (merged(view.operands, most_specific),)
+
+
+def real_part(view: View) -> Sequence[Tensor]:
+    """The operand's type with real elements: of abs, real and imag."""
+    element = view.operands[0].element
+    return (view.operands[0].of(element.element_type if is_complex(element) else element),)
+
+
+def predicate(view: View) -> Sequence[Tensor]:
+    """The operand's shape with i1 elements: of compare and is_finite."""
+    return (view.operands[0].of(i1),)
+
+
+def complex_pair(view: View) -> Sequence[Tensor]:
+    """Complex numbers of the operands' elements."""
+    element = view.operands[0].element
+    return (view.operands[0].of(ComplexType(element) if element is not None else None),)  # pyright: ignore[reportArgumentType]
+
+
+def check_add(view: View) -> None:
+    """Operands and result have one element type; quantized ones only quantized."""
+    types = (*view.operands, *view.results)
+    if any(is_quantized(type_.element) for type_ in types):
+        need(
+            all(is_quantized(type_.element) for type_ in types),
+            "expects  all operands and results to be either quantized or non-quantized",
+        )
+        return
+    need(
+        len({type_.element for type_ in types}) == 1,
+        "op requires the same element type for all operands and results",
+    )
+
+
+def check_accuracy(view: View) -> None:
+    """Tolerances are not negative, and nothing but zero unless the mode is one of tolerance."""
+    accuracy = view.value("result_accuracy")
+    if accuracy is None:
+        return
+    need(accuracy.atol >= 0 and accuracy.rtol >= 0 and accuracy.ulps >= 0, "Negative tolerance")
+    mode = getattr(accuracy.mode, "data", accuracy.mode)
+    is_zero = accuracy.atol == accuracy.rtol == accuracy.ulps == 0
+    need(
+        is_zero or mode not in ("DEFAULT", "HIGHEST"),
+        f"Invalid tolerances for ResultAccuracyAttr with mode {mode}, must be all zero.",
+    )
+
+
+def infer_clamp(view: View) -> Sequence[Tensor]:
+    """Limits are scalars or of the operand's shape; the result is of the operand's type."""
+    minimum, operand, maximum = view.operands
+    for name, limit in (("min", minimum), ("max", maximum)):
+        need(
+            limit.rank == 0 or same_shape(limit.sizes, operand.sizes),
+            f"{name} shape [{listed(limit.sizes)}] is not scalar and is not compatible to operand shape "
+            f"[{listed(operand.sizes)}]",
+        )
+    return (operand,)
+
+
+def infer_select(view: View) -> Sequence[Tensor]:
+    """Both choices are alike; the predicate is a scalar or of their shape."""
+    predicate_type, on_true, on_false = view.operands
+    need(alike(on_true, on_false), "requires compatible types for non-predicate operands")
+    need(
+        predicate_type.rank == 0 or same_shape(predicate_type.sizes, on_true.sizes),
+        "requires the same shape for all operands",
+    )
+    return (merged((on_true, on_false), most_specific),)

@@ -1,0 +1,247 @@
+"""Rules of ops that reach out of the program: infeed, send, recv, custom calls, random bits, composites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, TensorType, TupleType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
+from shardy_py.dialects.stablehlo.verify.tensors import Broken, need, read_tensor, same_shape
+from shardy_py.dialects.stablehlo.verify.view import View, read_dense
+from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.dialects.verification.scope import Scope
+from shardy_py.text.attribute_writer import attribute_text
+
+_DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
+
+
+def _is_token(type_: Attribute) -> bool:
+    return type_.name == "stablehlo.token"
+
+
+def _quoted(type_: Attribute) -> str:
+    return f"'{attribute_text(type_)}'"
+
+
+def check_infeed(view: View) -> None:
+    """Results are tensors and a token; a layout names each tensor's."""
+    types = view.result_types
+    need(bool(types), "result is expected to be at least of size 1, but got 0")
+    for type_ in types[:-1]:
+        need(
+            isinstance(type_, TensorType),
+            "all elements of result types, except the last element, are expected to be of tensor type, but got "
+            f"{_quoted(type_)}",
+        )
+    need(
+        _is_token(types[-1]),
+        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
+    )
+    layouts = view.list("layout")
+    if layouts is None:
+        return
+    need(
+        len(layouts) == len(types) - 1,
+        f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for token result)), "
+        f"but got {len(layouts)}",
+    )
+    for layout in layouts:
+        if not isinstance(layout, ArrayAttr):
+            raise Broken(
+                f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
+            )
+        for leaf in layout.data:
+            need(
+                isinstance(leaf, IntegerAttr),
+                "layout-attribute's leaf elements are expected to be of type integer, but got "
+                f"{attribute_text(leaf)}",
+            )
+
+
+def _check_channel(view: View, host_type: int, host_name: str) -> None:
+    handle: ChannelHandle | None = view.value("channel_handle")
+    kind = 0 if handle is None else handle.type
+    is_host = view.flag("is_host_transfer")
+    need(
+        is_host or kind == _DEVICE_TO_DEVICE,
+        "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false",
+    )
+    need(
+        not is_host or kind == host_type,
+        f"channel_type should be {host_name} when is_host_transfer is true",
+    )
+
+
+def infer_send(view: View) -> Sequence[Attribute]:
+    """The channel's type is that of the transfer."""
+    _check_channel(view, _DEVICE_TO_HOST, "DEVICE_TO_HOST")
+    return view.result_types
+
+
+def check_recv(view: View) -> None:
+    """The channel's type is that of the transfer; results are tensors and a token."""
+    _check_channel(view, _HOST_TO_DEVICE, "HOST_TO_DEVICE")
+    types = view.result_types
+    need(bool(types), "result is expected to be at least of size 1, but got 0")
+    for type_ in types[:-1]:
+        need(
+            isinstance(type_, TensorType),
+            "everything but the last element of result types is expected to be of tensor type, but got "
+            f"{_quoted(type_)}",
+        )
+    need(
+        _is_token(types[-1]),
+        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
+    )
+
+
+def check_rng_bit_generator(view: View) -> None:
+    """The state keeps its shape."""
+    before, after = view.operands[0], view.results[0]
+    need(
+        same_shape(before.sizes, after.sizes),
+        f"output state shape must be compatible with initial state shape. Got: {before} and {after}",
+    )
+
+
+# ---------------------------------------------------------------------- custom_call
+
+
+def check_custom_call(view: View) -> None:
+    """A custom call, in this order:
+
+    - layouts for operands and results or for none; each a permutation of its tensor's dimensions
+    - aliases name operands and results that are there, of one type
+    - its configuration is of the kind that its interface takes
+    """
+    operand_layouts, result_layouts = view.list("operand_layouts"), view.list("result_layouts")
+    if operand_layouts is not None or result_layouts is not None:
+        need(
+            operand_layouts is not None and result_layouts is not None,
+            "Layout attributes should be specified for either both operands and results or none.",
+        )
+        results = view.result_types
+        if len(results) == 1 and isinstance(results[0], TupleType):
+            results = tuple(results[0].types.data)
+        _check_layouts(view.operand_types, operand_layouts or (), "operand")
+        _check_layouts(results, result_layouts or (), "result")
+    for alias in view.list("output_operand_aliases") or ():
+        _check_alias(view, alias)
+    _check_configuration(view)
+
+
+def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], what: str) -> None:
+    need(
+        len(types) == len(layouts),
+        f"Number of {what}s must match the number of {what} layouts, {len(types)} != {len(layouts)}",
+    )
+    for index, (type_, layout) in enumerate(zip(types, layouts, strict=True)):
+        need(
+            not isinstance(type_, TupleType),
+            "Tuple types are not fully supported with layout constraints yet",
+        )
+        dense, tensor = read_dense(layout), read_tensor(type_)
+        order = () if dense is None else dense.values
+        if not isinstance(type_, TensorType):
+            need(
+                not order,
+                f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has layout "
+                f"{attribute_text(layout)}",
+            )
+        elif tensor is not None:
+            need(
+                sorted(order) == list(range(tensor.rank)),
+                f"incorrect layout {attribute_text(layout)} for type {_quoted(type_)}, layout must be a permutation of "
+                f"[0, {tensor.rank})",
+            )
+
+
+def _check_alias(view: View, attribute: Attribute) -> None:
+    alias = getattr(attribute, "data", None)
+    if not isinstance(alias, OutputOperandAlias):
+        return
+    count = len(view.operand_types)
+    need(
+        0 <= alias.operand_index < count,
+        f"expects operandIndex in the output_operand_alias attribute to be in range [0, {count}); got: "
+        f"{alias.operand_index}.",
+    )
+    operand = _part(view.operand_types[alias.operand_index], alias.operand_tuple_indices, "operand")
+    whole = view.result_types[0] if len(view.result_types) == 1 else TupleType(ArrayAttr(view.result_types))
+    output = _part(whole, alias.output_tuple_indices, "output")
+    need(
+        operand == output,
+        f"shapes mismatch in the output_operand_alias attribute: operand part has type {_quoted(operand)} and output "
+        f"part has type {_quoted(output)}",
+    )
+
+
+def _part(type_: Attribute, indices: Sequence[int], what: str) -> Attribute:
+    for index in indices:
+        parts: Sequence[Attribute] = type_.types.data if isinstance(type_, TupleType) else ()
+        need(
+            0 <= index < len(parts),
+            f"{what}_tuple_indices in the output_operand_alias attribute out of bounds",
+        )
+        type_ = parts[index]
+    return type_
+
+
+_TYPED = (4, "API_VERSION_TYPED_FFI")
+
+
+def _check_configuration(view: View) -> None:
+    found = view.op.properties.get("backend_config")
+    version = view.op.properties.get("api_version")
+    value = version.value.data if isinstance(version, IntegerAttr) else getattr(version, "data", None)
+    if found is None:
+        return
+    names = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
+    name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
+    wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
+    need(
+        isinstance(found, wanted), f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute."
+    )
+
+
+# ---------------------------------------------------------------------- composite
+
+_NAMESPACED = r"^[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+$"
+
+
+def check_composite(op: Operation, scope: Scope) -> Faults:
+    """A composite has a name with a namespace, and the operands and results of its decomposition."""
+    name, symbol = op.properties.get("name"), op.properties.get("decomposition")
+    if isinstance(name, StringAttr) and not re.match(_NAMESPACED, name.data):
+        yield _plain(
+            "name must be a valid namespaced op name, i.e. it must match the following regular expression: "
+            f'{_NAMESPACED} e.g. "my_namespace.my_op"'
+        )
+        return
+    callee_name: str = getattr(symbol, "string_value", lambda: "")()
+    callee = scope.symbols.get(callee_name)
+    if not isinstance(callee, FuncOp):
+        yield _plain(f"'{callee_name}' does not reference a valid function")
+        return
+    sides = (
+        ("operand", [value.type for value in op.operands], callee.function_type.inputs.data),
+        ("result", [value.type for value in op.results], callee.function_type.outputs.data),
+    )
+    for what, types, expected in sides:
+        if len(types) != len(expected):
+            yield _plain(f"has {len(types)} {what}(s), but decomposition has {len(expected)}")
+            return
+        for index, (type_, wanted) in enumerate(zip(types, expected, strict=True)):
+            if type_ != wanted:
+                yield _plain(
+                    f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type {_quoted(wanted)}"
+                )
+                return
+
+
+def _plain(message: str) -> Fault:
+    return Fault(message, is_plain=True)

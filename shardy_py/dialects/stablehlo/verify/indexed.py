@@ -1,0 +1,270 @@
+"""Rules of gather and scatter: which dimensions are windows, which are collapsed, batched or indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
+from shardy_py.dialects.stablehlo.verify.dimensions import (
+    is_sorted,
+    is_unique,
+    need_at_most,
+    need_distinct,
+    need_within,
+)
+from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Size,
+    Sizes,
+    Tensor,
+    listed,
+    need,
+    raw,
+    same_shape,
+    same_size,
+)
+from shardy_py.dialects.stablehlo.verify.view import View
+
+# ---------------------------------------------------------------------- gather
+
+
+def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
+    """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
+    n = numbers
+    need(
+        operand.rank == len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims),
+        f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size ({len(n.collapsed_slice_dims)}) plus "
+        f"operand_batching_dims size ({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})",
+    )
+    need_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
+    depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
+    need(
+        depth is None or depth == len(n.start_index_map),
+        f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
+        f"({n.index_vector_dim}) of start_indices ({depth})",
+    )
+    need(is_sorted(n.offset_dims), f"expects offset_dims to be sorted, got: [{listed(n.offset_dims)}]")
+    need(is_unique(n.offset_dims), f"expects offset_dims to not repeat, got: [{listed(n.offset_dims)}]")
+    need_distinct(
+        n.collapsed_slice_dims, n.operand_batching_dims, "collapsed_slice_dims", "operand_batching_dims"
+    )
+    for name, dimensions in (
+        ("collapsed_slice_dims", n.collapsed_slice_dims),
+        ("operand_batching_dims", n.operand_batching_dims),
+    ):
+        need(is_sorted(dimensions), f"expects {name} to be sorted, got: [{listed(dimensions)}]")
+        need_within(dimensions, operand.rank, name, "rank-of('operand')")
+    _check_batching(n, operand, starts)
+    need_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
+    need_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
+    need(
+        slice_rank == operand.rank,
+        f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})",
+    )
+
+
+def _check_batching(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor) -> None:
+    batching = n.start_indices_batching_dims
+    need(
+        is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]"
+    )
+    need_within(batching, starts.rank, "start_indices_batching_dims", "rank-of('start_indices')")
+    need(
+        n.index_vector_dim not in batching,
+        f"expects start_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}",
+    )
+    need(
+        len(n.operand_batching_dims) == len(batching),
+        "operand_batching_dims and start_indices_batching_dims should have the same size",
+    )
+    for index, (i, j) in enumerate(zip(n.operand_batching_dims, batching, strict=True)):
+        need(
+            same_size(operand.sizes[i], starts.sizes[j]),
+            f"operand_batching_dims[{index}] and start_indices_batching_dims[{index}] must have compatible sizes, but "
+            f"got {raw(operand.sizes[i])} and {raw(starts.sizes[j])}",
+        )
+
+
+def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequence[int]) -> None:
+    for name, dimensions in (
+        ("collapsed_slice_dims", n.collapsed_slice_dims),
+        ("operand_batching_dims", n.operand_batching_dims),
+    ):
+        for dimension in dimensions:
+            need(
+                sizes[dimension] <= 1,
+                f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got {sizes[dimension]}",
+            )
+    for index, (size, most) in enumerate(zip(sizes, operand.sizes, strict=True)):
+        need(
+            size >= 0 and (most is None or size <= most),
+            f"slice size ({size}) is out of bounds for operand dimension ({raw(most)}) at index {index}",
+        )
+
+
+def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices: Sizes) -> Tensor:
+    """The result: offset dimensions take the slices' sizes, the others those of the indices."""
+    index_rank = starts.rank + (n.index_vector_dim == starts.rank)
+    rank = len(n.offset_dims) + index_rank - 1
+    need_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
+    dropped = {*n.collapsed_slice_dims, *n.operand_batching_dims}
+    windows = iter([size for index, size in enumerate(slices) if index not in dropped])
+    batch = iter([i for i in range(index_rank) if i != n.index_vector_dim])
+    sizes: list[Size] = []
+    bounds: list[Size] = []
+    for index in range(rank):
+        if index in n.offset_dims:
+            sizes.append(next(windows, None))
+            bounds.append(None)
+        else:
+            at = next(batch)
+            sizes.append(starts.sizes[at])
+            bounds.append(starts.bound(at))
+    return Tensor(tuple(sizes), operand.element, tuple(bounds) if starts.bounds else ())
+
+
+def infer_gather(view: View) -> Sequence[Tensor]:
+    """A gather whose slices' sizes are an attribute."""
+    operand, starts = view.operands
+    numbers: GatherDimensionNumbers = view.value("dimension_numbers")
+    sizes = view.integers("slice_sizes")
+    _check_gather(numbers, operand, starts, len(sizes))
+    _check_slice_sizes(numbers, operand, sizes)
+    return (_gathered(numbers, operand, starts, sizes),)
+
+
+def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
+    """A gather whose slices' sizes are an operand."""
+    operand, starts, slices = view.operands
+    numbers: GatherDimensionNumbers = view.value("dimension_numbers")
+    need(slices.rank == 1, f"slice_sizes.rank != 1 (got {slices.rank})")
+    _check_gather(numbers, operand, starts, slices.sizes[0] or 0)
+    known = view.constant(2)
+    if known is not None:
+        _check_slice_sizes(numbers, operand, known)
+    return (_gathered(numbers, operand, starts, known or (None,) * operand.rank),)
+
+
+# ---------------------------------------------------------------------- scatter
+
+
+def infer_scatter(view: View) -> Sequence[Tensor]:
+    """The inputs' shapes, of the elements that the body makes."""
+    inputs = view.group("inputs")
+    elements = elements_of(view, 0, inputs)
+    return [tensor.of(element) for tensor, element in zip(inputs, elements, strict=False)]
+
+
+def check_scatter(view: View) -> None:
+    """A scatter, in this order:
+
+    - inputs of one shape, updates of one shape; the index dimension is there
+    - the body reduces scalars of inputs and updates
+    - dimension numbers as in `_check_numbers`
+    - updates are no larger than windows of the inputs, and fit the indices
+    """
+    numbers: ScatterDimensionNumbers = view.value("scatter_dimension_numbers")
+    inputs, updates = view.group("inputs"), view.group("updates")
+    indices = view.group("scatter_indices")[0]
+    for name, tensors in (("inputs", inputs), ("updates", updates)):
+        need(
+            all(same_shape(tensors[0].sizes, tensor.sizes) for tensor in tensors),
+            f"Not all {name} have compatible shapes.",
+        )
+    need_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
+    initial = [Tensor((), tensor.element) for tensor in updates]
+    check_body(view.body(0), inputs, initial, ())
+    expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
+    rank = len(expanded) - 1 + len(numbers.update_window_dims)
+    for update in updates:
+        need(
+            update.rank == rank,
+            f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
+            "size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 dimension if "
+            f"'index_vector_dim' == rank-of('scatter_indices')), but got {update.rank}.",
+        )
+    for operand, update in zip(inputs, updates, strict=True):
+        _check_numbers(numbers, operand, expanded, update, is_expanded=len(expanded) != indices.rank)
+    for operand, update in zip(inputs, updates, strict=True):
+        _check_updates(numbers, operand, expanded, update)
+
+
+def _check_numbers(
+    n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor, *, is_expanded: bool
+) -> None:
+    """Each dimension of the operand is a window's, inserted or batched; all are there, in order, once."""
+    count = len(n.update_window_dims) + len(n.inserted_window_dims) + len(n.input_batching_dims)
+    need(
+        operand.rank == count,
+        "Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
+        f"size-of('input_batching_dims') i.e. {count} but got {operand.rank}.",
+    )
+    windows = n.update_window_dims
+    need(is_sorted(windows), f"Expects update_window_dims to be sorted; got: [{listed(windows)}].")
+    need(is_unique(windows), f"Expects update_window_dims to not repeat; got: [{listed(windows)}].")
+    need_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
+    need_distinct(
+        n.inserted_window_dims, n.input_batching_dims, "inserted_window_dims", "input_batching_dims"
+    )
+    for name, dimensions in (
+        ("inserted_window_dims", n.inserted_window_dims),
+        ("input_batching_dims", n.input_batching_dims),
+    ):
+        need(is_sorted(dimensions), f"Expects {name} to be sorted; got: [{listed(dimensions)}].")
+        need_within(dimensions, operand.rank, name, "rank-of('operand')")
+    _check_scatter_batching(n, operand, indices)
+    depth = indices[n.index_vector_dim]
+    need(
+        depth is None or depth == len(n.scatter_dims_to_operand_dims),
+        f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and the bound "
+        f"of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is {depth}. These two numbers must be "
+        "equal.",
+    )
+    targets = n.scatter_dims_to_operand_dims
+    need_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
+    need_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
+
+
+def _check_scatter_batching(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes) -> None:
+    batching = n.scatter_indices_batching_dims
+    need(
+        is_unique(batching),
+        f"Expects scatter_indices_batching_dims to not repeat; got: [{listed(batching)}].",
+    )
+    need_within(batching, len(indices), "scatter_indices_batching_dims", "rank-of('scatter_indices')")
+    need(
+        n.index_vector_dim not in batching,
+        f"expects scatter_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}.",
+    )
+    need(
+        len(n.input_batching_dims) == len(batching),
+        "input_batching_dims and scatter_indices_batching_dims should have the same size.",
+    )
+    for index, (i, j) in enumerate(zip(n.input_batching_dims, batching, strict=True)):
+        need(
+            same_size(operand.sizes[i], indices[j]),
+            f"input_batching_dims[{index}] and scatter_indices_batching_dims[{index}] must have compatible sizes, but "
+            f"got {raw(operand.sizes[i])} and {raw(indices[j])}.",
+        )
+
+
+def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:
+    dropped = {*n.inserted_window_dims, *n.input_batching_dims}
+    most = [size for index, size in enumerate(operand.sizes) if index not in dropped]
+    for dimension, limit in zip(n.update_window_dims, most, strict=False):
+        size = update.sizes[dimension]
+        need(
+            size is None or limit is None or size <= limit,
+            "expects bounds of the window dimensions of updates to not exceed the bounds of the corresponding "
+            f"dimensions of operand. For dimension {dimension}, updates bound is {size}, operand bound is {limit}.",
+        )
+    scattered = [size for index, size in enumerate(indices) if index != n.index_vector_dim]
+    dimensions = [index for index in range(update.rank) if index not in n.update_window_dims]
+    for dimension, limit in zip(dimensions, scattered, strict=False):
+        size = update.sizes[dimension]
+        need(
+            same_size(size, limit),
+            "expects bounds of the scatter dimensions of updates to be same as the bounds of the corresponding "
+            f"dimensions of scatter indices. For scatter dimension {dimension}, updates bound is {raw(size)} , "
+            f"scatter_indices bound is {raw(limit)}.",
+        )

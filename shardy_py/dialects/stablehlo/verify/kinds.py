@@ -1,0 +1,236 @@
+"""What the types of operands and results must be, as StableHLO's definition names it.
+
+>>> describe("tensor*")
+'variadic of ranked tensor of 4/6/8/16/32/64-bit float or bool or 2/4/8/16/32/64-bit integer or complex type with \
+32/64-bit float elements or per-tensor integer quantized values'
+
+A kind is a word of `KINDS`, with `*` where a part of the op takes any number. Not here: which op takes which
+(`table.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    TupleType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Tensor,
+    is_complex,
+    is_float,
+    is_quantized,
+    read_tensor,
+)
+from shardy_py.text.attribute_writer import attribute_text
+
+_WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A kind of element: what MLIR calls it, and which types are of it."""
+
+    text: str
+    accepts: Callable[[Any], bool]
+
+
+def _is_int(element: Any, *signs: Signedness) -> bool:
+    return (
+        isinstance(element, IntegerType)
+        and element.width.data in _WIDTHS
+        and element.signedness.data in (signs or (Signedness.SIGNLESS, Signedness.UNSIGNED))
+    )
+
+
+def _is_exactly(width: int, sign: Signedness) -> Callable[[Any], bool]:
+    return lambda e: isinstance(e, IntegerType) and (e.width.data, e.signedness.data) == (width, sign)
+
+
+def _is_wide_float(element: Any) -> bool:
+    return isinstance(element, Float32Type | Float64Type)
+
+
+def _is_per_axis(element: Any) -> bool:
+    """`!quant.uniform<i8:f32:0, {...}>`: an axis before the braces."""
+    return is_quantized(element) and "{" in attribute_text(element)
+
+
+ELEMENTS = {
+    "float": Element("4/6/8/16/32/64-bit float", is_float),
+    "float32": Element("32/64-bit float", _is_wide_float),
+    "bool": Element("bool", _is_exactly(1, Signedness.SIGNLESS)),
+    "int": Element("2/4/8/16/32/64-bit integer", _is_int),
+    "signless": Element("2/4/8/16/32/64-bit signless integer", lambda e: _is_int(e, Signedness.SIGNLESS)),
+    "i32": Element("32-bit signless integer", _is_exactly(32, Signedness.SIGNLESS)),
+    "ui32": Element("32-bit unsigned integer", _is_exactly(32, Signedness.UNSIGNED)),
+    "index": Element("index", lambda e: isinstance(e, IndexType)),
+    "integer": Element("integer", lambda e: isinstance(e, IntegerType)),
+    "complex": Element(
+        "complex type with 32/64-bit float elements",
+        lambda e: is_complex(e) and _is_wide_float(e.element_type),
+    ),
+    "quantized": Element("per-tensor integer quantized", lambda e: is_quantized(e) and not _is_per_axis(e)),
+    "per_axis": Element("per-axis integer quantized", _is_per_axis),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of type: what MLIR calls it, and which types are of it."""
+
+    text: str
+    accepts: Callable[[Attribute], bool]
+
+
+def _tensor(
+    elements: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
+) -> Kind:
+    """Ranked tensors of the listed elements for which something `holds`."""
+    kinds = [ELEMENTS[name] for name in elements.split()]
+
+    def accepts(type_: Attribute) -> bool:
+        tensor = read_tensor(type_)
+        return tensor is not None and holds(tensor) and any(kind.accepts(tensor.element) for kind in kinds)
+
+    return Kind(f"{prefix} of {' or '.join(kind.text for kind in kinds)} values", accepts)
+
+
+def _either(*kinds: Kind) -> Kind:
+    return Kind(" or ".join(k.text for k in kinds), lambda type_: any(k.accepts(type_) for k in kinds))
+
+
+def _named(name: str) -> Kind:
+    return Kind(name, lambda type_: type_.name == f"stablehlo.{name}")
+
+
+def _memref(elements: str) -> Kind:
+    kinds = [ELEMENTS[name] for name in elements.split()]
+
+    def accepts(type_: Attribute) -> bool:
+        return isinstance(type_, MemRefType) and any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
+
+    return Kind(f"memref of {' or '.join(kind.text for kind in kinds)} values", accepts)
+
+
+def _any_tensor(elements: str) -> Kind:
+    """Tensors with or without rank."""
+    ranked = _tensor(elements, "tensor")
+    kinds = [ELEMENTS[name] for name in elements.split()]
+
+    def accepts(type_: Attribute) -> bool:
+        if isinstance(type_, UnrankedTensorType):
+            return any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
+        return ranked.accepts(type_)
+
+    return Kind(ranked.text, accepts)
+
+
+def _tuple_of(*kinds: Kind) -> Kind:
+    inner = _either(*kinds)
+
+    def accepts(type_: Attribute) -> bool:
+        return isinstance(type_, TupleType) and all(
+            inner.accepts(part) or accepts(part) for part in type_.types.data
+        )
+
+    return Kind(f"nested tuple with any combination of {inner.text} values", accepts)
+
+
+def _is_static(tensor: Tensor) -> bool:
+    return tensor.is_static
+
+
+def _is_rank(rank: int) -> Callable[[Tensor], bool]:
+    return lambda tensor: tensor.rank == rank
+
+
+def _is_static_rank(rank: int) -> Callable[[Tensor], bool]:
+    return lambda tensor: tensor.rank == rank and tensor.is_static
+
+
+def _has_at_most_one_bound(tensor: Tensor) -> bool:
+    dynamic = [index for index, size in enumerate(tensor.sizes) if size is None]
+    return not dynamic or (len(dynamic) == 1 and tensor.bound(dynamic[0]) is not None)
+
+
+_ALL = "float bool int complex quantized"
+_WITH_AXES = f"{_ALL} per_axis"
+_TOKEN, _FUTURE = _named("token"), _named("future")
+_TENSOR, _AXES, _BUFFER = _tensor(_ALL), _tensor(_WITH_AXES), _memref(_ALL)
+_PER_AXIS = _tensor("per_axis")
+_TUPLE = _tuple_of(_TENSOR, _BUFFER, _PER_AXIS, _TOKEN)
+_UNRANKED = _any_tensor(_WITH_AXES)
+_VALUE = _either(_TENSOR, _PER_AXIS, _TOKEN)
+
+KINDS: dict[str, Kind] = {
+    "tensor": _TENSOR,
+    "axes": _AXES,
+    "pred": _tensor("bool"),
+    "int": _tensor("int"),
+    "pred_int": _tensor("bool int"),
+    "float": _tensor("float"),
+    "float32": _tensor("float32"),
+    "complex": _tensor("complex"),
+    "float_complex": _tensor("float complex"),
+    "float_quant": _tensor("float quantized"),
+    "float_complex_quant": _tensor("float complex quantized"),
+    "number": _tensor("int float complex quantized"),
+    "signed": _tensor("signless float complex quantized"),
+    "signed_real": _tensor("signless float quantized"),
+    "plain": _tensor("float bool int complex"),
+    "int_float": _tensor("int float"),
+    "pred_int_float": _tensor("bool int float"),
+    "float_quant_axes": _tensor("float quantized per_axis"),
+    "quant_axes": _tensor("quantized per_axis"),
+    "i32": _tensor("i32"),
+    "ui32": _tensor("ui32"),
+    "indices": _tensor("integer index"),
+    "vector": _tensor("float quantized", "1D tensor", _is_rank(1)),
+    "scalar": _tensor(_ALL, "0D tensor", _is_rank(0)),
+    "scalar_int": _tensor("int", "0D tensor", _is_rank(0)),
+    "scalar_pred_int_float": _tensor("bool int float", "0D tensor", _is_rank(0)),
+    "dimensions": _tensor("index int", "1D tensor", _is_rank(1)),
+    "shape": _tensor("index int", "statically shaped 1-dimensional tensor", _is_static_rank(1)),
+    "static_ints": _tensor("int", "statically shaped 1-dimensional integer tensor", _is_static_rank(1)),
+    "static_pairs": _tensor("int", "statically shaped 2-dimensional integer tensor", _is_static_rank(2)),
+    "static_number": _tensor("int float complex quantized", "statically shaped tensor", _is_static),
+    "static_int_float": _tensor("int float", "statically shaped tensor", _is_static),
+    "static_or_bounded": _tensor(
+        _WITH_AXES, "statically shaped or single bounded dimension tensor", _has_at_most_one_bound
+    ),
+    "static_or_token": _either(
+        _tensor(_ALL, "statically shaped tensor", _is_static),
+        _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
+        _TOKEN,
+    ),
+    "static": _tensor(_ALL, "statically shaped tensor", _is_static),
+    "token": _TOKEN,
+    "future": _FUTURE,
+    "tuple": _TUPLE,
+    "tensor_or_token": _either(_TENSOR, _TOKEN),
+    "value": _VALUE,
+    "value_or_buffer": _either(_VALUE, _BUFFER),
+    "value_or_tuple": _either(_VALUE, _TUPLE),
+    "anything": _either(_VALUE, _TUPLE, _BUFFER),
+    "custom": _either(_UNRANKED, _BUFFER, _TOKEN, _tuple_of(_UNRANKED, _BUFFER, _TOKEN), _FUTURE),
+}
+"""Kinds by the words that `table.py` uses."""
+
+
+@cache
+def describe(word: str) -> str:
+    """What MLIR calls the types of a kind."""
+    return f"variadic of {KINDS[word[:-1]].text}" if word.endswith("*") else KINDS[word].text

@@ -1,0 +1,325 @@
+"""Rules of reductions: inputs of one shape, a body that combines two scalars (or slices) into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Broken,
+    Sizes,
+    Tensor,
+    alike,
+    need,
+    promotable,
+    read_tensor,
+    same_shape,
+    same_size,
+)
+from shardy_py.dialects.stablehlo.verify.view import Body, View, tensor_of
+from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_padding, read_windows
+from shardy_py.text.attribute_writer import attribute_text
+
+
+def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attribute | None]:
+    """The elements that a body makes: those of the inputs if it has no block."""
+    body = view.bodies[index]
+    if body is None:
+        return [tensor.element for tensor in inputs]
+    made = [tensor_of(type_).element for type_ in body.returned]
+    return made if len(made) >= len(inputs) else made + [tensor.element for tensor in inputs[len(made) :]]
+
+
+def check_body(
+    body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes
+) -> None:
+    """A body that reduces `inputs`, in this order:
+
+    - it takes two values an input, and returns one
+    - what it takes and returns is of one type; `initial` values have its shape and promote to its element
+    - inputs promote to what it takes, whose shape is part of `allowed`
+    """
+    count = len(inputs)
+    need(
+        len(body.arguments) == 2 * count,
+        f"Reduction-region must take {2 * count} parameters, but takes {len(body.arguments)} parameter(s)",
+    )
+    need(bool(body.returned), "The reduction-region expected to return some value(s)")
+    need(
+        len(body.returned) == count,
+        f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead",
+    )
+    made: list[Tensor] = []
+    for type_ in body.returned:
+        tensor = read_tensor(type_)
+        if tensor is None:
+            raise Broken(
+                "Reduction-region here must produce tensor-typed result(s), but produces "
+                f"'{attribute_text(type_)}' instead"
+            )
+        made.append(tensor)
+    for index in range(count):
+        _check_accumulator(body, index, count, made[index], initial[index])
+        _check_argument(tensor_of(body.arguments[count + index]), index, count, inputs[index], allowed)
+
+
+def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial: Tensor) -> None:
+    for at in (index, count + index):
+        argument = tensor_of(body.arguments[at])
+        need(
+            alike(made, argument, any_precision=at != index),
+            f"The type of reduction-region's parameter at index {at} is different than the corresponding result type: "
+            f"{argument} vs {made}",
+        )
+    need(
+        same_shape(initial.sizes, made.sizes),
+        f"The shape of reduction-region's result type at index {index} differs from the op's corresponding init-value "
+        f"type: {made} vs {initial}",
+    )
+    need(
+        promotable(initial, made),
+        f"The element-type of reduction-region's result type at index {index} is expected to be promotable from the "
+        f"op's corresponding init-value element-type: {made} vs {initial}",
+    )
+
+
+def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, allowed: Sizes) -> None:
+    at = count + index
+    if not promotable(given, argument):
+        elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
+        raise Broken(
+            f"The element-type of reduction-region's argument at index {at} is expected to be promotable from "
+            f"{', but got '.join(elements)}"
+        )
+    need(
+        argument.rank <= len(allowed),
+        f"The rank of reduction-region's argument at index {at} is expected to be <= {len(allowed)}, got "
+        f"{argument.rank}",
+    )
+    matched = 0
+    for size in allowed:
+        if matched < argument.rank and same_size(size, argument.sizes[matched]):
+            matched += 1
+    need(
+        matched == argument.rank,
+        f"The shape of reduction-region's argument at index {at} is not compatible with that of reduce-op's "
+        f"input-parameter at index {index}",
+    )
+
+
+def _need_one_shape(inputs: Sequence[Tensor]) -> None:
+    for index, tensor in enumerate(inputs):
+        need(
+            same_shape(inputs[0].sizes, tensor.sizes),
+            f"expects all inputs to have compatible shapes. Shape at input-index {index} is not compatible with shape "
+            "at input-index 0",
+        )
+
+
+# ---------------------------------------------------------------------- reduce
+
+
+def _kept(view: View) -> tuple[Tensor, ...]:
+    """The inputs without the dimensions that are reduced."""
+    inputs, dimensions = view.group("inputs"), view.integers("dimensions")
+    _need_one_shape(inputs)
+    rank = inputs[0].rank
+    seen: set[int] = set()
+    for dimension in dimensions:
+        need(
+            0 <= dimension < rank,
+            f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})",
+        )
+        need(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
+        seen.add(dimension)
+    kept = [index for index in range(rank) if index not in seen]
+    first = inputs[0]
+    sizes = tuple(first.sizes[index] for index in kept)
+    bounds = tuple(first.bounds[index] for index in kept) if first.bounds else ()
+    return tuple(Tensor(sizes, tensor.element, bounds) for tensor in inputs)
+
+
+def infer_reduce(view: View) -> Sequence[Tensor]:
+    """The inputs without the reduced dimensions, of the elements that the body makes."""
+    kept = _kept(view)
+    elements = elements_of(view, 0, view.group("inputs"))
+    return [tensor.of(element) for tensor, element in zip(kept, elements, strict=False)]
+
+
+def check_reduce(view: View) -> None:
+    """The body reduces the inputs to slices of what is kept."""
+    allowed = _kept(view)[0].sizes
+    check_body(view.body(0), view.group("inputs"), view.group("init_values"), allowed)
+
+
+# ---------------------------------------------------------------------- reduce_window, select_and_scatter
+
+
+def _windows(view: View) -> tuple[Window, ...]:
+    inputs, sizes = view.group("inputs"), view.integers("window_dimensions")
+    need(bool(inputs), "requires at least 1 input value")
+    _need_one_shape(inputs)
+    padding = read_padding(view.dense("padding"))
+    for tensor in inputs:
+        need(
+            tensor.rank == len(sizes),
+            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} and input: "
+            f"{tensor} with rank = {tensor.rank}.",
+        )
+    return read_windows(
+        sizes,
+        view.integers("window_strides"),
+        padding,
+        view.integers("base_dilations"),
+        view.integers("window_dilations"),
+    )
+
+
+def infer_reduce_window(view: View) -> Sequence[Tensor]:
+    """One element a place of the window, of the elements that the body makes."""
+    windows = _windows(view)
+    inputs = view.group("inputs")
+    elements = elements_of(view, 0, inputs)
+    return [
+        Tensor(
+            output_sizes(tensor.sizes, windows),
+            element,
+            output_sizes(tensor.bounds, windows) if tensor.bounds else (),
+        )
+        for tensor, element in zip(inputs, elements, strict=False)
+    ]
+
+
+def check_reduce_window(view: View) -> None:
+    """The body reduces the inputs to slices of the window."""
+    _windows(view)
+    allowed = view.integers("window_dimensions")
+    check_body(view.body(0), view.group("inputs"), view.group("init_values"), allowed)
+
+
+def infer_select_and_scatter(view: View) -> Sequence[Tensor]:
+    """The operand's shape, of the elements that the second body makes."""
+    operand = view.operands[0]
+    return (operand.of(elements_of(view, 1, (operand,))[0]),)
+
+
+def check_select_and_scatter(view: View) -> None:
+    """A select-and-scatter, in this order:
+
+    - the first body compares two scalars of the operand's element; the second reduces those of the source
+    - windows as in `windows.py`; the source has one element a place
+    """
+    operand, source, initial = view.operands
+    _check_select(view.body(0), operand)
+    check_body(view.body(1), (Tensor((), source.element),), (initial,), ())
+    sizes = view.integers("window_dimensions")
+    need(
+        operand.rank == len(sizes),
+        f"expects window-dimensions size == operand rank, but got window-dimensions size: {len(sizes)} and "
+        f"operand-type: {operand} with rank = {operand.rank}.",
+    )
+    padding = read_padding(view.dense("padding"))
+    windows = read_windows(sizes, view.integers("window_strides"), padding)
+    expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
+    need(
+        alike(expected, source, any_precision=True),
+        f"expects source-type to be {expected}, but got{source}",
+    )
+
+
+def _check_select(body: Body, operand: Tensor) -> None:
+    need(
+        len(body.arguments) == 2,
+        f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}",
+    )
+    scalar = Tensor((), operand.element)
+    for index, type_ in enumerate(body.arguments):
+        tensor = read_tensor(type_)
+        need(
+            tensor is not None and alike(scalar, tensor, any_precision=True),
+            f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
+            f"'{attribute_text(type_)}'",
+        )
+    need(
+        len(body.returned) == 1,
+        f"expects select-region to return single value, but got: {len(body.returned)}",
+    )
+    need(
+        read_tensor(body.returned[0]) == Tensor((), i1),
+        f"expects the return-type of select-region to be tensor<i1>, but got: '{attribute_text(body.returned[0])}'",
+    )
+
+
+# ---------------------------------------------------------------------- map, sort
+
+
+def infer_map(view: View) -> Sequence[Tensor]:
+    """A body of scalars, applied along all dimensions."""
+    body, inputs = view.body(0), view.operands
+    need(
+        len(inputs) == len(body.arguments),
+        f"expects number of operands to match the arity of map computation, but got: {len(inputs)} and "
+        f"{len(body.arguments)}",
+    )
+    for index, (type_, given) in enumerate(zip(body.arguments, inputs, strict=True)):
+        argument = tensor_of(type_)
+        need(
+            argument.rank == 0,
+            f"computation arguments must be 0-rank tensor, but got: arg #{index} of type '{attribute_text(type_)}'",
+        )
+        if argument.element != given.element:
+            elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
+            raise Broken(
+                "element type of operands and computation arguments must match, but got: " + " and ".join(elements)
+            )
+    need(
+        len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}"
+    )
+    made = tensor_of(body.returned[0])
+    need(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
+    dimensions = view.integers("dimensions")
+    need(
+        dimensions == tuple(range(len(dimensions))),
+        f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}",
+    )
+    rank = inputs[0].rank
+    need(
+        len(dimensions) == rank,
+        "applied to a subset of dimensions currently not supported: operand "
+        f"dimensions = {rank}, requested map dimensions size = {len(dimensions)}",
+    )
+    return (Tensor(inputs[0].sizes, made.element),)
+
+
+def infer_operands(view: View) -> Sequence[Tensor]:
+    """The operands' types."""
+    return view.operands
+
+
+def check_sort(view: View) -> None:
+    """The dimension is there, counted from the end if negative; the body compares two scalars an input."""
+    inputs, dimension = view.operands, view.integer("dimension", -1)
+    if inputs:
+        rank = inputs[0].rank
+        need(
+            -rank <= dimension < rank,
+            f"dimension attribute value must be in range [-{rank}, {rank}), but found {dimension}",
+        )
+    body = view.body(0)
+    need(
+        len(body.arguments) == 2 * len(inputs),
+        f"comparator block should have {2 * len(inputs)} arguments",
+    )
+    for index, type_ in enumerate(body.arguments):
+        expected = Tensor((), inputs[index // 2].element)
+        need(
+            read_tensor(type_) == expected,
+            f"comparator block argument #{index} should be of type {expected} but got '{attribute_text(type_)}'",
+        )
+    need(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
+    need(
+        read_tensor(body.returned[0]) == Tensor((), i1),
+        f"comparator must return tensor<i1> but got '{attribute_text(body.returned[0])}'",
+    )

@@ -1,0 +1,158 @@
+"""One op as its verifiers read it: types as `Tensor`s, attributes as plain values, regions as their interfaces.
+
+Not here: where the op stands; its verifier is run once a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, need, read_tensor
+from shardy_py.dialects.verification.declared import spread
+from shardy_py.text.attribute_writer import attribute_text
+
+_ANY = Tensor(())
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """A dense attribute of integers: its shape and all of its elements, row-major."""
+
+    shape: tuple[int, ...]
+    values: tuple[int, ...]
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The rows of an attribute of two columns."""
+        return tuple(zip(self.values[::2], self.values[1::2], strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a region takes and returns.
+
+    returned: the types of its terminator's operands.
+    """
+
+    arguments: tuple[Attribute, ...]
+    returned: tuple[Attribute, ...]
+
+
+class View:
+    """One op.
+
+    operands, results: their types; a type that is no ranked tensor comes as a scalar of unknown element.
+    """
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.operand_types: tuple[Attribute, ...] = tuple(value.type for value in op.operands)
+        self.result_types: tuple[Attribute, ...] = tuple(value.type for value in op.results)
+
+    @cached_property
+    def operands(self) -> tuple[Tensor, ...]:
+        """The types of the operands."""
+        return tuple(read_tensor(type_) or _ANY for type_ in self.operand_types)
+
+    @cached_property
+    def results(self) -> tuple[Tensor, ...]:
+        """The types of the results."""
+        return tuple(read_tensor(type_) or _ANY for type_ in self.result_types)
+
+    def group(self, name: str) -> tuple[Tensor, ...]:
+        """The operands of the part `name` of the op's definition, `inputs` say."""
+        names = spread(self.op)
+        return tuple(tensor for part, tensor in zip(names, self.operands, strict=False) if part == name)
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A dense array of integers; empty if it is absent."""
+        found: Any = self.op.properties.get(name)
+        return () if found is None else tuple(found.get_values())
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An integer attribute, `default` if it is absent."""
+        found = self.op.properties.get(name)
+        return found.value.data if isinstance(found, IntegerAttr) else default
+
+    def flag(self, name: str) -> bool:
+        """A boolean or unit attribute; false if it is absent."""
+        found = self.op.properties.get(name)
+        if isinstance(found, IntegerAttr):
+            return bool(found.value.data)
+        return found is not None
+
+    def value(self, name: str) -> Any:
+        """The value of an attribute of the dialect's own (a keyword, or a struct); None if it is absent."""
+        found: Any = self.op.properties.get(name)
+        return None if found is None else found.data
+
+    def list(self, name: str) -> tuple[Attribute, ...] | None:
+        """The elements of an array attribute; None if it is absent."""
+        found = self.op.properties.get(name)
+        return tuple(found.data) if isinstance(found, ArrayAttr) else None
+
+    def dense(self, name: str) -> Dense | None:
+        """A dense attribute of integers; None if it is absent or of another kind."""
+        return read_dense(self.op.properties.get(name))
+
+    @cached_property
+    def bodies(self) -> tuple[Body | None, ...]:
+        """The regions; None for one without a block or an op."""
+        return tuple(map(_body, self.op.regions))
+
+    def body(self, index: int) -> Body:
+        """A region that is there."""
+        found = self.bodies[index]
+        need(found is not None, "expect non-empty region")
+        assert found is not None
+        return found
+
+    def constant(self, index: int) -> tuple[int, ...] | None:
+        """The elements of an operand that a constant gives; None for any other."""
+        owner = self.op.operands[index].owner
+        if isinstance(owner, Block):
+            return None
+        value = owner.properties.get("value")
+        found = read_dense(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
+        return None if found is None else found.values
+
+
+def read_dense(attribute: Attribute | None) -> Dense | None:
+    """The integers of a dense attribute; None if it is none, or holds something else."""
+    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+        return None
+    shape = tuple(attribute.type.get_shape())
+    values: tuple[Any, ...] = tuple(attribute.get_values())
+    if any(not isinstance(value, int) for value in values):
+        return None
+    count = prod(shape)
+    return Dense(shape, values * count if len(values) == 1 != count else values)
+
+
+def _body(region: Region) -> Body | None:
+    block = region.first_block
+    if block is None:
+        return None
+    last = block.last_op
+    returned = tuple(value.type for value in last.operands) if last is not None else ()
+    return Body(tuple(argument.type for argument in block.args), returned)
+
+
+def tensor_of(type_: Attribute) -> Tensor:
+    """A type that a rule takes to be a ranked tensor."""
+    return read_tensor(type_) or _ANY
+
+
+def types_text(types: Sequence[Attribute]) -> str:
+    """`'tensor<8xf32>', 'tensor<f32>'`."""
+    return ", ".join(f"'{attribute_text(type_)}'" for type_ in types)
+
+
+__all__ = ["Body", "BoolAttr", "Dense", "Size", "View", "read_dense", "tensor_of", "types_text"]

@@ -1,0 +1,271 @@
+"""Rules of windows that slide over a tensor, and of convolutions, which slide them.
+
+>>> windows = read_windows((3,), strides=(2,), padding=((1, 0),))
+>>> output_sizes((8,), windows)
+(4,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
+from shardy_py.dialects.stablehlo.verify.dimensions import braces, is_unique, need_shape
+from shardy_py.dialects.stablehlo.verify.tensors import Broken, Size, Sizes, Tensor, need, raw, same_element
+from shardy_py.dialects.stablehlo.verify.view import Dense, View
+from shardy_py.text.attribute_writer import attribute_text
+
+Padding = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The window along one dimension."""
+
+    size: Size
+    stride: int = 1
+    low: int = 0
+    high: int = 0
+    base_dilation: int = 1
+    window_dilation: int = 1
+
+
+def read_padding(dense: Dense | None) -> Padding:
+    """The padding attribute: two numbers a dimension."""
+    if dense is None:
+        return ()
+    if len(dense.shape) != 2 or dense.shape[1] != 2:
+        raise Broken(f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}.")
+    return dense.pairs
+
+
+def read_windows(
+    sizes: Sequence[Size],
+    strides: Sequence[int] = (),
+    padding: Padding = (),
+    base_dilations: Sequence[int] = (),
+    window_dilations: Sequence[int] = (),
+    reversal: Sequence[int] = (),
+) -> tuple[Window, ...]:
+    """The windows that attributes say: one entry a dimension in each, or none; sizes and steps positive."""
+    for name, given in (
+        ("window-strides", strides),
+        ("base-dilation factors", base_dilations),
+        ("window-dilation factors", window_dilations),
+        ("padding-entries", padding),
+        ("window-reversal", reversal),
+    ):
+        need(
+            len(given) in (0, len(sizes)),
+            f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), but got: "
+            f"{len(given)}.",
+        )
+    return tuple(
+        _read_window(
+            index,
+            size,
+            strides[index] if strides else 1,
+            padding[index] if padding else (0, 0),
+            base_dilations[index] if base_dilations else 1,
+            window_dilations[index] if window_dilations else 1,
+        )
+        for index, size in enumerate(sizes)
+    )
+
+
+def _read_window(
+    index: int, size: Size, stride: int, padding: tuple[int, int], base_dilation: int, window_dilation: int
+) -> Window:
+    for name, value in (
+        ("value", size),
+        ("stride", stride),
+        ("base dilation factor", base_dilation),
+        ("window dilation factor", window_dilation),
+    ):
+        need(
+            value is None or value > 0,
+            f"expects window to have positive {name} for {index}-th window dimension, but got {value}.",
+        )
+    return Window(size, stride, *padding, base_dilation, window_dilation)
+
+
+def _dilated(size: int, dilation: int) -> int:
+    return (size - 1) * dilation + 1 if size else 0
+
+
+def output_sizes(sizes: Sequence[Size], windows: Sequence[Window]) -> Sizes:
+    """How many places each window has along its dimension."""
+    return tuple(_output_size(size, window) for size, window in zip(sizes, windows, strict=True))
+
+
+def _output_size(size: Size, window: Window) -> Size:
+    if size is None or window.size is None:
+        return None
+    room = window.low + _dilated(size, window.base_dilation) + window.high
+    span = _dilated(window.size, window.window_dilation)
+    return 0 if room <= 0 or span > room else (room - span) // window.stride + 1
+
+
+# ---------------------------------------------------------------------- convolution
+
+
+def check_convolution(view: View) -> None:
+    """A convolution, in this order:
+
+    - operands of one rank, at least 2, and of one element type
+    - dimension numbers name each dimension once; group counts divide features and batch
+    - windows as in `read_windows`; the result's shape is what follows
+    """
+    numbers = _check_operands(view)
+    windows = _windows_of(view, _kernel_sizes(view, numbers), read_padding(view.dense("padding")))
+    need_shape(_output_shape(view, numbers, windows), view.results[0])
+
+
+def check_dynamic_convolution(view: View) -> None:
+    """A convolution whose padding is an operand of two numbers a spatial dimension."""
+    lhs, _, padding = view.operands
+    numbers = _check_operands(view)
+    need(padding.rank == 2, f"expects padding to be of rank 2 but got {padding.rank}")
+    rows, columns = padding.sizes
+    need(
+        (rows, columns) == (lhs.rank - 2, 2),
+        f"expects padding to be of shape [{lhs.rank - 2}, 2], but got [{raw(rows)}, {raw(columns)}]",
+    )
+    known = view.constant(2)
+    if known is not None:
+        _windows_of(view, _kernel_sizes(view, numbers), tuple(zip(known[::2], known[1::2], strict=True)))
+
+
+def _kernel_sizes(view: View, numbers: ConvDimensionNumbers) -> Sizes:
+    return tuple(view.operands[1].sizes[index] for index in numbers.kernel_spatial_dimensions)
+
+
+def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[Window, ...]:
+    return read_windows(
+        sizes,
+        view.integers("window_strides"),
+        padding,
+        view.integers("lhs_dilation"),
+        view.integers("rhs_dilation"),
+        view.integers("window_reversal"),
+    )
+
+
+def _check_operands(view: View) -> ConvDimensionNumbers:
+    lhs, rhs = view.operands[:2]
+    need(
+        lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}."
+    )
+    need(
+        lhs.rank == rhs.rank,
+        f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.",
+    )
+    if not same_element(lhs.element, rhs.element):
+        elements = " and ".join(f"'{attribute_text(t.element)}'" for t in (lhs, rhs) if t.element is not None)
+        raise Broken(f"expects lhs and rhs to have compatible element type. Got: {elements}")
+    numbers: ConvDimensionNumbers = view.value("dimension_numbers")
+    _check_numbers(numbers, lhs.rank)
+    _check_groups(view, numbers, lhs, rhs)
+    need(
+        lhs.rank == len(numbers.input_spatial_dimensions) + 2,
+        f"expects convolution arguments to have {len(numbers.input_spatial_dimensions) + 2} dimensions. Got: "
+        f"{lhs.rank}",
+    )
+    return numbers
+
+
+def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
+    counts = [
+        len(found)
+        for found in (
+            numbers.input_spatial_dimensions,
+            numbers.kernel_spatial_dimensions,
+            numbers.output_spatial_dimensions,
+        )
+    ]
+    need(
+        len(set(counts)) == 1,
+        "expects the same size for input, kernel and output spatial-dimensions, but got "
+        f"{counts[0]}, {counts[1]}, and {counts[2]} resp.",
+    )
+    sides = {
+        "input": (
+            numbers.input_batch_dimension,
+            numbers.input_feature_dimension,
+            *numbers.input_spatial_dimensions,
+        ),
+        "kernel": (
+            numbers.kernel_input_feature_dimension,
+            numbers.kernel_output_feature_dimension,
+            *numbers.kernel_spatial_dimensions,
+        ),
+        "output": (
+            numbers.output_batch_dimension,
+            numbers.output_feature_dimension,
+            *numbers.output_spatial_dimensions,
+        ),
+    }
+    need(
+        all(0 <= index < rank for side in sides.values() for index in side),
+        f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).",
+    )
+    for name, side in sides.items():
+        need(is_unique(side), f"expects {name} dimension-numbers to be unique, got {braces(side)}.")
+
+
+def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
+    features, batches = view.integer("feature_group_count", 1), view.integer("batch_group_count", 1)
+    need(
+        batches <= 1 or features <= 1,
+        "expects batch_group_count and feature_group_count not to be both greater than 1. Got "
+        f"{batches} and {features} resp.",
+    )
+    batch = lhs.sizes[numbers.input_batch_dimension]
+    inputs = lhs.sizes[numbers.input_feature_dimension]
+    kernel_inputs = rhs.sizes[numbers.kernel_input_feature_dimension]
+    outputs = rhs.sizes[numbers.kernel_output_feature_dimension]
+    need(
+        batch is None or batch % batches == 0,
+        f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got batch_group_count = "
+        f"{batches}.",
+    )
+    if inputs is not None:
+        need(
+            inputs % features == 0,
+            f"expects input feature dimension ({inputs}) to be a multiple of feature_group_count. Got "
+            f"feature_group_count = {features}.",
+        )
+        need(
+            kernel_inputs is None or inputs // features == kernel_inputs,
+            f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature dimension "
+            f"({kernel_inputs}). Got feature_group_count = {features}.",
+        )
+    if outputs is not None:
+        need(
+            outputs % batches == 0,
+            f"expects output feature dimension size ({outputs}) to be a multiple of batch_group_count. Got "
+            f"batch_group_count = {batches}.",
+        )
+        need(
+            outputs % features == 0,
+            f"expects kernel output feature dimension ({outputs}) to be divisible by feature_group_count. For "
+            f"feature_group_count = {features}.",
+        )
+    found = view.list("precision_config") or ()
+    need(
+        len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}"
+    )
+
+
+def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[Window]) -> Sizes:
+    lhs, rhs = view.operands[:2]
+    sizes: list[Size] = [None] * lhs.rank
+    spatial = output_sizes([lhs.sizes[index] for index in numbers.input_spatial_dimensions], windows)
+    for index, size in zip(numbers.output_spatial_dimensions, spatial, strict=True):
+        sizes[index] = size
+    batch = lhs.sizes[numbers.input_batch_dimension]
+    groups = view.integer("batch_group_count", 1)
+    sizes[numbers.output_batch_dimension] = None if batch is None else batch // groups
+    sizes[numbers.output_feature_dimension] = rhs.sizes[numbers.kernel_output_feature_dimension]
+    return tuple(sizes)
