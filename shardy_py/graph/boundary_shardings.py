@@ -41,7 +41,7 @@ def _changes(function: Operation, change: Change, place: Place) -> Iterator[tupl
     types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
     shardings = attribute_list_shardings(function.properties.get("arg_attrs" if is_argument else "res_attrs"))
     for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
-        if sharding is not None and (new := change(sharding, value_type)) != sharding:
+        if sharding is not None and (new := change(sharding, value_type)) is not sharding:
             yield Holder(place, function, index), new
 
 

@@ -66,21 +66,15 @@ class ShardingReader:
 
 def any_sharding(root: Operation, test: Callable[[TensorSharding], bool]) -> bool:
     """Whether `test` holds for a sharding that `root` or an op in it has; each attribute is tested once."""
-    seen: set[int] = set()
+    found: dict[int, Attribute] = {}
     for op in walk_pre_order(root):
-        attributes = op.attributes
-        if attributes and (given := attributes.get(SHARDING)) is not None and id(given) not in seen:
-            seen.add(id(given))
-            if _holds(given, test):
-                return True
+        if (given := op.attributes.get(SHARDING)) is not None:
+            found[id(given)] = given
         if op.name in PROPERTIES:
             for name in PROPERTIES[op.name]:
-                given = op.properties.get(name)
-                if given is not None and id(given) not in seen:
-                    seen.add(id(given))
-                    if _holds(given, test):
-                        return True
-    return False
+                if (given := op.properties.get(name)) is not None:
+                    found[id(given)] = given
+    return any(_holds(attribute, test) for attribute in found.values())
 
 
 def _holds(attribute: Attribute, test: Callable[[TensorSharding], bool]) -> bool:

@@ -35,11 +35,10 @@ def transform_shardings(root: Operation, change: Change) -> None:
     changed = _Changed(change)
     known = changed.known
     for op in walk_pre_order(root):
-        attributes = op.attributes
-        if attributes and (given := attributes.get(SHARDING)) is not None:
+        if (given := op.attributes.get(SHARDING)) is not None:
             new = (known.get(id(given)) or changed.add(given))[1]
             if new is not given:
-                attributes[SHARDING] = new
+                op.attributes[SHARDING] = new
         if op.name in PROPERTIES:
             properties = op.properties
             for name in PROPERTIES[op.name]:

@@ -34,6 +34,8 @@ def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -
 
 def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
     """Each open dimension cut before its first sub-axis."""
+    if not any(axis.sub_axis for d in sharding.dimensions for axis in d.axes):
+        return sharding
     dimensions = tuple(
         d if d.is_closed else replace(d, axes=tuple(takewhile(lambda a: a.sub_axis is None, d.axes)))
         for d in sharding.dimensions

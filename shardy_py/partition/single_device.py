@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.compare import is_equivalent, is_replicated
-from shardy_py.partition.reshard_plan import ReshardPlan, ResultReshard, Shardings
+from shardy_py.partition.reshard_plan import NOTHING, ReshardPlan, ResultReshard, Shardings
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of
 
@@ -21,14 +21,14 @@ class SingleDeviceOp:
     """An op with a result on a single device.
 
     operand_ranks, result_ranks: None for what is no ranked tensor (tokens).
-    everyone: the name of the mesh of all devices.
+    everyone: the name of the mesh of all devices; None: there is none, and nothing to do.
     """
 
     operands: Shardings
     results: Shardings
     operand_ranks: tuple[int | None, ...]
     result_ranks: tuple[int | None, ...]
-    everyone: str
+    everyone: str | None
 
 
 def global_mesh(meshes: Meshes) -> str | None:
@@ -44,16 +44,19 @@ def is_single_device_op(results: Shardings, meshes: Meshes) -> bool:
 def single_device_plan(op: SingleDeviceOp, meshes: Meshes) -> ReshardPlan:
     """The reshards around `op`."""
     target = _device(op.results, meshes)
+    everyone = op.everyone
+    if everyone is None:
+        return NOTHING
     operands: list[tuple[int, tuple[TensorSharding, ...]]] = []
     for index, (sharding, rank) in enumerate(zip(op.operands, op.operand_ranks, strict=True)):
-        if rank is not None and (chain := _to_device(sharding, rank, target, op.everyone)):
+        if rank is not None and (chain := _to_device(sharding, rank, target, everyone)):
             operands.append((index, chain))
     results: list[tuple[int, ResultReshard]] = []
     for index, (sharding, rank) in enumerate(zip(op.results, op.result_ranks, strict=True)):
         if rank is None:
-            results.append((index, ResultReshard(TensorSharding(op.everyone, ()), ())))
+            results.append((index, ResultReshard(TensorSharding(everyone, ()), ())))
         else:
-            results.append((index, ResultReshard(target, _from_device(sharding, rank, op.everyone, meshes))))
+            results.append((index, ResultReshard(target, _from_device(sharding, rank, everyone, meshes))))
     return ReshardPlan(tuple(operands), tuple(results))
 
 

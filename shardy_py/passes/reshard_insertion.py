@@ -218,8 +218,6 @@ class ReshardInsertion:
 
     def _single_device_plan(self, op: Operation, operands: Shardings, results: Shardings) -> ReshardPlan:
         everyone = global_mesh(self._meshes)
-        if everyone is None:
-            return NOTHING
         ranks = [tuple(_rank(value._type) for value in values) for values in (op._operands, op.results)]
         try:
             return single_device_plan(

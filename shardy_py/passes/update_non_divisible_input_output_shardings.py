@@ -22,11 +22,12 @@ from shardy_py.graph.boundary_shardings import transform_function, transform_res
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.graph.walk import find_ops
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.meshes import Meshes, mesh_of
 
+CALL = "func.call"
 _DIVISIBLE = frozenset(name for name, row in DATA_FLOW.items() if row.keeps_divisible)
 
 
@@ -39,18 +40,26 @@ class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         meshes = meshes_of(op)
+        known: dict[tuple[int, int], tuple[TensorSharding, TensorSharding, Attribute]] = {}
 
         def divide(sharding: TensorSharding, type_: Attribute) -> TensorSharding:
-            tensor = tensor_type(type_)
-            if tensor is None or None in tensor.shape:
-                return sharding
-            shape = tuple(size or 0 for size in tensor.shape)
-            return evenly_divided(sharding, shape, mesh_of(sharding, meshes))
+            key = (id(sharding), id(type_))
+            if key not in known:
+                known[key] = (_divided(sharding, type_, meshes), sharding, type_)
+            return known[key][0]
 
         for function in functions_of(op):
             transform_function(function, divide)
-        for inner in walk_pre_order(op):
-            if inner.name == "func.call":
+        for inner in find_ops(op, CALL, *_DIVISIBLE):
+            if inner.name == CALL:
                 transform_results(inner, divide)
-            elif inner.name in _DIVISIBLE:
+            else:
                 transform_window(inner, divide)
+
+
+def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> TensorSharding:
+    tensor = tensor_type(type_)
+    if tensor is None or None in tensor.shape:
+        return sharding
+    shape = tuple(size or 0 for size in tensor.shape)
+    return evenly_divided(sharding, shape, mesh_of(sharding, meshes))

@@ -92,9 +92,7 @@ def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorShardi
 
 
 def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> SSAValue | None:
-    """The result of a reshard before `op` in its block that lays `root`, or a reshape of it, out as wanted."""
-    shape = _shape(op.results[0])
-    mesh = mesh_of(wanted, meshes_of(module_of(op)))
+    """The result of a reshard before `op` in its block that lays `root`, or a reshape of it, out alike."""
     pending = [root]
     seen: set[int] = set()
     while pending:
@@ -104,27 +102,25 @@ def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> S
         seen.add(id(value))
         for use in value.uses:
             user = use._operation
-            if user is op:
-                continue
-            if user.name == RESHARD:
-                other = cast(TensorSharding, plain(user.properties["sharding"]))
-                result = user.results[0]
-                same = other == wanted and result._type == op.results[0]._type
-                if (
-                    (
-                        same
-                        or (
-                            other.mesh == wanted.mesh
-                            and is_same_layout(other, _shape(result), wanted, shape, mesh)
-                        )
-                    )
-                    and user.parent is op.parent
-                    and _is_before(user, op)
-                ):
-                    return result
+            if user.name == RESHARD and user is not op:
+                is_earlier = user.parent is op.parent and _is_before(user, op)
+                if is_earlier and _is_alike(user, op, wanted):
+                    return user.results[0]
             elif user.name == RESHAPE:
                 pending.append(user.results[0])
     return None
+
+
+def _is_alike(other: Operation, op: Operation, wanted: TensorSharding) -> bool:
+    """Whether reshard `other` lays its tensor out as `wanted` does the tensor of `op`."""
+    found = cast(TensorSharding, plain(other.properties["sharding"]))
+    first, second = other.results[0], op.results[0]
+    if found == wanted and first._type == second._type:
+        return True
+    if found.mesh != wanted.mesh:
+        return False
+    mesh = mesh_of(wanted, meshes_of(module_of(op)))
+    return is_same_layout(found, _shape(first), wanted, _shape(second), mesh)
 
 
 def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
