@@ -11,6 +11,7 @@ dialects brings its own as a method `plain()`. Memo tables are keyed by identity
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects import builtin
@@ -79,9 +80,12 @@ def _dense_array(attribute: builtin.DenseArrayBase[Any]) -> tuple[Any, ...]:
 
 def _dense_elements(attribute: Any) -> Any:
     shape: tuple[int, ...] = attribute.type.get_shape()
-    if len(shape) not in (1, 2) or len(attribute) > MAX_DENSE_ELEMENTS:
+    count = prod(shape)
+    if len(shape) not in (1, 2) or count > MAX_DENSE_ELEMENTS:
         return None
     values = tuple(attribute.get_values())
+    if len(values) == 1:  # a splat is kept as one element
+        values *= count
     if _is_bool(attribute.type.element_type):
         values = tuple(map(bool, values))
     if len(shape) == 1:

@@ -111,5 +111,22 @@ def test_attributes_become_plain(attribute: Attribute, expected: object) -> None
     assert value == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>", ((1, 2), (3, 4))),
+        ("dense<5> : tensor<2x2xi64>", ((5, 5), (5, 5))),
+        ("dense<true> : tensor<3xi1>", (True, True, True)),
+        ("dense<[true, false]> : tensor<2xi1>", (True, False)),
+        ("dense<> : tensor<0x2xi64>", ()),
+        ("dense<5> : tensor<2x2x2xi64>", None),
+        ("dense<5> : tensor<5000xi64>", None),
+    ],
+)
+def test_dense_attributes_become_tuples(text: str, expected: object) -> None:
+    (op,) = ops(f"stablehlo.custom_call @f() {{mine = {text}}} : () -> ()", "stablehlo.custom_call")
+    assert plain(op.attributes["mine"]) == expected
+
+
 def test_types_that_are_no_tensors() -> None:
     assert tensor_type(i64) is None
