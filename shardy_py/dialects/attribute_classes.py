@@ -83,6 +83,15 @@ class EnumAttribute(ValueAttribute, SpacedOpaqueSyntaxAttribute):
         return AttributeSyntax(cls, cls.spelling.read, lambda attribute: f" {attribute.data}")
 
 
+def read_keyword_or_string(cursor: Cursor) -> str:
+    """`word` or `"word"`."""
+    if cursor.token[:1] == '"':
+        return cursor.string()
+    if not cursor.is_identifier():
+        cursor.form_error("expected valid keyword or string")
+    return cursor.advance()
+
+
 def enum_class(
     dialect: str, mnemonic: str, keywords: tuple[str, ...], cpp_name: str = ""
 ) -> type[EnumAttribute]:
@@ -97,11 +106,13 @@ def enum_class(
         if cursor.token[:1] == "#":
             found = cursor.attribute()
             if not isinstance(found, made):
-                cursor.error("invalid kind of attribute specified", start)
+                cursor.form_error("invalid kind of attribute specified", start)
             return found
-        keyword = cursor.keyword()
+        keyword = read_keyword_or_string(cursor)
         if keyword not in keywords:
-            cursor.error(f"expected ::mlir::{dialect}::{cpp_name} to be one of: {', '.join(keywords)}", start)
+            cursor.form_error(
+                f"expected ::mlir::{dialect}::{cpp_name} to be one of: {', '.join(keywords)}", start
+            )
         return make(keyword)
 
     contents = {
@@ -147,7 +158,7 @@ def sizes_text(sizes: Sequence[int]) -> str:
 
 def _read_boolean(cursor: Cursor) -> bool:
     if cursor.token not in ("true", "false"):
-        cursor.error("expected 'true' or 'false'")
+        cursor.form_error("expected 'true' or 'false'")
     return cursor.advance() == "true"
 
 
@@ -173,10 +184,10 @@ def read_fields(cursor: Cursor, struct: type) -> Any:
     while not cursor.accept(">"):
         name = cursor.token
         if name not in kinds:
-            cursor.error("expected one of: " + ", ".join(f"`{known}`" for known in kinds))
+            cursor.form_error("expected one of: " + ", ".join(f"`{known}`" for known in kinds))
         cursor.advance()
         if name in found:
-            cursor.error(f"duplicated `{name}` entry")
+            cursor.form_error(f"duplicated `{name}` entry")
         cursor.expect("=")
         found[name] = kinds[name].read(cursor)
         if not cursor.accept(","):
@@ -226,7 +237,7 @@ def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordere
         while True:
             name = cursor.token
             if name not in kinds or name in found:
-                cursor.error(f"duplicate or unknown struct parameter name: {name}")
+                cursor.form_error(f"duplicate or unknown struct parameter name: {name}")
             cursor.advance()
             cursor.expect("=")
             found[name] = kinds[name].read(cursor)
@@ -234,7 +245,7 @@ def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordere
                 break
         missing = [name for name in required if name not in found]
         if missing:
-            cursor.error(f"struct is missing required parameter: {missing[0]}")
+            cursor.form_error(f"struct is missing required parameter: {missing[0]}")
         cursor.expect(">")
         return make(struct(**found))
 

@@ -58,7 +58,7 @@ def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> 
         start = cursor.offset
         found = cursor.attribute(type_)
         if not isinstance(found, attribute_class):
-            cursor.error("invalid kind of attribute specified", start)
+            cursor.form_error("invalid kind of attribute specified", start)
         return found
 
     return Spelling(read, untyped_text)

@@ -14,6 +14,7 @@ Not here: forms with regions, which their dialects write out.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
     from shardy_py.text.writer import OpWriter
 
-_PART = re.compile(r"\$\w+(?:\*,)?|<[^<>]*>|[^$<]+")
-_OPTIONAL = re.compile(r"<(.*)\$(\w+)>\Z")
+_PART = re.compile(r"\$\w+(?:\*,)?|(?:<[^<>]*>)+|[^$<]+")
+_OPTIONAL = re.compile(r"<, (?:(\w+) = )?\$(\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,9 @@ def compile_template(row: OpRow, template: Template, words: Vocabulary) -> Assem
 
 def _element(part: str, row: OpRow, words: Vocabulary) -> Element:
     attributes = {slot.name: slot for slot in row.attribute_slots}
-    group = _OPTIONAL.match(part)
-    if group is not None:
-        slot = attributes[group[2]]
-        return _optional(slot, _spelling(slot, words), group[1], default_of(slot, words))
+    if part[0] == "<":
+        groups = [_Group(attributes[name], word, words) for word, name in _OPTIONAL.findall(part)]
+        return _optional(groups)
     if part[0] != "$":
         return literal(part)
     name = part.strip("$*,")
@@ -111,23 +111,47 @@ def _operands_with_commas(start: int) -> Element:
     return Element(read, write)
 
 
-def _optional(slot: Slot, spelling: Spelling, before: str, default: Attribute | None) -> Element:
-    """A group that is left out where the attribute is absent or the default."""
-    words = re.findall(r"[\w.]+|[^\s\w]", before)
+class _Group:
+    """`, word = value` that may be left out; word: empty if the value stands alone."""
+
+    def __init__(self, slot: Slot, word: str, words: Vocabulary) -> None:
+        self.name = slot.name
+        self.word = word
+        self.spelling = _spelling(slot, words)
+        self.default = default_of(slot, words)
+
+    def text(self, op: Operation) -> str:
+        """What stands in the form, nothing where the attribute is absent or what absence means."""
+        value = op.properties.get(self.name)
+        if value is None or value == self.default:
+            return ""
+        return (
+            f", {self.word} = {self.spelling.write(value)}"
+            if self.word
+            else f", {self.spelling.write(value)}"
+        )
+
+
+def _optional(groups: Sequence[_Group]) -> Element:
+    """Groups of which each may be left out, in their order."""
 
     def read(reader: OpReader, draft: Draft) -> None:
-        start = reader.offset
-        if all(reader.accept(word) for word in words):
-            draft.properties[slot.name] = spelling.read(reader)
-        else:
-            reader.move_to(start)
+        left = list(groups)
+        while left and reader.accept(","):
+            present = [index for index, group in enumerate(left) if group.word in ("", reader.token)]
+            if not present:
+                reader.form_error(f"expected '{left[0].word}'")
+            group = left[present[0]]
+            del left[: present[0] + 1]
+            if group.word:
+                reader.advance()
+                reader.expect("=")
+            draft.properties[group.name] = group.spelling.read(reader)
 
     def write(writer: OpWriter, op: Operation) -> None:
-        value = op.properties.get(slot.name)
-        if value is not None and value != default:
-            writer.write(before + spelling.write(value))
+        writer.write("".join(group.text(op) for group in groups))
 
-    return Element(read, write, (slot.name,))
+    return Element(read, write, tuple(group.name for group in groups))
 
 
 def dictionary(row: OpRow, hidden: tuple[str, ...], words: Vocabulary) -> Element:

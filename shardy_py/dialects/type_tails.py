@@ -57,9 +57,9 @@ def _short_or_function(infer: Infer, shorten: Shorten) -> Element:
 def _assign(reader: OpReader, draft: Draft, type_: FunctionType, start: int) -> None:
     inputs, outputs = type_.inputs.data, type_.outputs.data
     if len(inputs) != len(draft.names):
-        reader.error(f"{len(draft.names)} operands present, but expected {len(inputs)}", start)
+        reader.form_error(f"{len(draft.names)} operands present, but expected {len(inputs)}", start)
     if len(outputs) != 1:
-        reader.error("expected single output", start)
+        reader.form_error("expected single output", start)
     draft.operand_types, draft.result_types = inputs, outputs
 
 
@@ -83,7 +83,7 @@ def real_type(type_: Attribute) -> Attribute:
 def _infer_complex(reader: OpReader, type_: Attribute, start: int, count: int) -> Types:
     real = real_type(type_)
     if real is type_:
-        reader.error("expected tensor with complex element type", start)
+        reader.form_error("expected tensor with complex element type", start)
     return [real] * count, [type_]
 
 
@@ -98,7 +98,7 @@ COMPLEX = _short_or_function(_infer_complex, _short_complex)
 
 def _infer_tuple(reader: OpReader, type_: Attribute, start: int, count: int) -> Types:
     if not isinstance(type_, TupleType):
-        reader.error("expected tuple type", start)
+        reader.form_error("expected tuple type", start)
     return type_.types.data, [type_]
 
 
@@ -117,7 +117,7 @@ def _read_select(reader: OpReader, draft: Draft) -> None:
     elif len(types) == 2:
         draft.operand_types, draft.result_types = [types[0], types[1], types[1]], [types[1]]
     else:
-        reader.error("expected functional type or list of two types", start)
+        reader.form_error("expected functional type or list of two types", start)
 
 
 def _write_select(writer: OpWriter, op: Operation) -> None:
@@ -173,7 +173,7 @@ def _read_top_k(reader: OpReader, draft: Draft) -> None:
     reader.expect("->")
     draft.result_types = reader.items(lambda: read_type_or_function(reader), "(", ")")
     if len(draft.result_types) != 2:
-        reader.error("expected ','" if len(draft.result_types) < 2 else "expected ')'")
+        reader.form_error("expected ','" if len(draft.result_types) < 2 else "expected ')'")
 
 
 def _write_top_k(writer: OpWriter, op: Operation) -> None:

@@ -64,12 +64,14 @@ class Cursor:
 
     token: the text of the current token, empty at the end of the source.
     offset: where it starts; `end`: where it ends.
+    custom_op: the name of the op whose form is being read, which messages then say; empty elsewhere.
     allow_unregistered: whether attributes and types (and ops) of dialects that nobody knows are kept.
     """
 
     __slots__ = (
         "aliases",
         "allow_unregistered",
+        "custom_op",
         "depth",
         "end",
         "offset",
@@ -88,6 +90,7 @@ class Cursor:
         self.aliases: dict[str, Attribute] = {}
         self.type_aliases: dict[str, Attribute] = {}
         self.allow_unregistered = True
+        self.custom_op = ""
         self.depth = 0
         self.token = ""
         self.move_to(offset)
@@ -129,6 +132,10 @@ class Cursor:
         place = self.source.position(offset)
         raise ShardyError(Diagnostic(message, place, notes=tuple(Diagnostic(n, place, "note") for n in notes)))
 
+    def form_error(self, message: str, offset: int | None = None) -> NoReturn:
+        """Fails with `message` about the form that is being read: `custom op 'name' message`."""
+        self.error(f"custom op '{self.custom_op}' {message}" if self.custom_op else message, offset)
+
     def wrong_token(self, message: str) -> NoReturn:
         """Fails with `message` behind the token before the current one, which is another than expected."""
         before = self.text[: self.offset if self.token else max(self.offset - 1, 0)]
@@ -155,7 +162,7 @@ class Cursor:
         """Steps over `token`, or fails: `expected 'token'`."""
         if self.token != token:
             message = f"expected '{token}'{context}"
-            self.error(message) if token[0].isalpha() else self.wrong_token(message)
+            self.form_error(message) if token[0].isalpha() else self.wrong_token(message)
         self.advance()
 
     def is_identifier(self) -> bool:
@@ -166,7 +173,7 @@ class Cursor:
     def keyword(self) -> str:
         """A bare identifier."""
         if not self.is_identifier():
-            self.error("expected valid keyword")
+            self.form_error("expected valid keyword")
         return self.advance()
 
     def is_integer(self) -> bool:
@@ -179,21 +186,21 @@ class Cursor:
         start = self.offset
         sign = -1 if self.accept("-") else 1
         if not is_integer_token(self.token):
-            self.error("expected integer value", start)
+            self.form_error("expected integer value", start)
         if len(self.token) > MAX_DIGITS:
-            self.error("integer value too large", start)
+            self.form_error("integer value too large", start)
         return sign * integer_value(self.advance())
 
     def string(self) -> str:
         """A string literal, its escapes resolved; bytes that are not UTF-8 come as surrogates."""
         if self.token[:1] != '"':
-            self.error("expected string literal")
+            self.form_error("expected string literal")
         return unescape(self.advance()[1:-1])
 
     def symbol(self) -> str:
         """A symbol `@name` or `@"any name"`, without the `@`."""
         if self.token[:1] != "@":
-            self.error("expected valid '@'-identifier for symbol name")
+            self.form_error("expected valid '@'-identifier for symbol name")
         name = self.advance()[1:]
         return unescape(name[1:-1]) if name[:1] == '"' else name
 
@@ -230,13 +237,19 @@ class Cursor:
         """An attribute; a number without a type of its own takes `expected_type`."""
         from shardy_py.text.attribute_reader import read_attribute
 
-        return read_attribute(self, expected_type)
+        outer, self.custom_op = self.custom_op, ""
+        found = read_attribute(self, expected_type)
+        self.custom_op = outer
+        return found
 
     def attribute_dictionary(self) -> dict[str, Attribute]:
         """`{name = attribute, unit_attribute, ...}`, in the order of the text."""
         from shardy_py.text.attribute_reader import read_dictionary
 
-        return read_dictionary(self)
+        outer, self.custom_op = self.custom_op, ""
+        found = read_dictionary(self)
+        self.custom_op = outer
+        return found
 
 
 def is_integer_token(token: str) -> bool:

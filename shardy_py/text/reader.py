@@ -338,11 +338,15 @@ class OpReader(Cursor):
         if syntax is None:
             self.error(f"custom op '{self.token}' is unknown", name_offset)
         if syntax.form is None:
+            if syntax.op_class.parse.__func__ is Operation.parse.__func__:
+                self.error(f"custom op '{name}' has no custom assembly form", name_offset)
             from shardy_py.text.xdsl_fallback import read_custom
 
             return read_custom(self, syntax.op_class, name, start)
         self.advance()
+        outer, self.custom_op = self.custom_op, name
         parts = syntax.form.read(self)
+        self.custom_op = outer
         return self._make(syntax.op_class, name, parts, start, [])
 
     def _syntax_of(self, name: str, offset: int) -> OpSyntax | None:
@@ -370,10 +374,13 @@ class OpReader(Cursor):
         if op_class is None:
             op_class = unregistered_class(name)
             parts.attributes["op_name__"] = StringAttr(name)
-        elif parts.attributes:
-            inherent = inherent_names(op_class)
-            for key in [key for key in parts.attributes if key in inherent]:
-                parts.properties[key] = parts.attributes.pop(key)
+        else:
+            if parts.attributes:
+                inherent = inherent_names(op_class)
+                for key in [key for key in parts.attributes if key in inherent]:
+                    parts.properties[key] = parts.attributes.pop(key)
+            for key, value in default_properties(op_class).items():
+                parts.properties.setdefault(key, value)
         op = build_operation(
             op_class,
             list(parts.operands),
@@ -419,7 +426,7 @@ class OpReader(Cursor):
     def resolve(self, names: Sequence[tuple[str, int]], types: Sequence[Attribute]) -> list[SSAValue]:
         """The values that names stand for; fails where their types differ from `types`."""
         if len(names) != len(types):
-            self.error(
+            self.form_error(
                 f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
                 names[0][1] if names else None,
             )
@@ -476,7 +483,8 @@ class OpReader(Cursor):
         """`{ ... }`, with an entry block that has `arguments` if any are given."""
         self.expect("{")
         outer_block, outer_blocks, outer_defined = self.block, self.blocks, self.defined
-        outer_scope = (self.values, self.forward)
+        outer_scope = (self.values, self.forward, self.custom_op)
+        self.custom_op = ""
         if is_isolated:
             self.values, self.forward = {}, {}
         self.defined = []
@@ -492,7 +500,7 @@ class OpReader(Cursor):
         else:
             for name in self.defined:
                 del self.values[name]
-        self.values, self.forward = outer_scope
+        self.values, self.forward, self.custom_op = outer_scope
         self.block, self.blocks, self.defined = outer_block, outer_blocks, outer_defined
         return region
 
@@ -571,6 +579,20 @@ def inherent_names(op_class: Any) -> frozenset[str]:
         definition: Callable[[], Any] | None = getattr(op_class, "get_irdl_definition", None)
         found = frozenset(definition().properties) if definition else frozenset[str]()
         _inherent[op_class] = found
+    return found
+
+
+_defaults: dict[type[Operation], dict[str, Attribute]] = {}
+
+
+def default_properties(op_class: Any) -> dict[str, Attribute]:
+    """The properties that an op has also where its text leaves them out."""
+    found = _defaults.get(op_class)
+    if found is None:
+        definition: Callable[[], Any] | None = getattr(op_class, "get_irdl_definition", None)
+        properties: dict[str, Any] = definition().properties if definition else {}
+        found = {name: p.default_value for name, p in properties.items() if p.default_value is not None}
+        _defaults[op_class] = found
     return found
 
 

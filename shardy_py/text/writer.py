@@ -101,11 +101,18 @@ class OpWriter:
             self.pieces.append(f"{keyword} {{{dictionary_entries(shown)}}}")
 
     def region(
-        self, region: Region, *, default_dialect: str | None = None, hide_arguments: bool = False, labels: bool = True
+        self,
+        region: Region,
+        *,
+        default_dialect: str | None = None,
+        hide_arguments: bool = False,
+        labels: bool = True,
+        label_empty: bool = False,
     ) -> None:
         """Writes `{ ... }` over several lines.
 
         hide_arguments: the op has written the arguments of the entry block itself.
+        label_empty: an entry block without ops gets a label, so that it is read as a block.
         """
         holes, self._holes = self._holes, None
         self._default_dialect.append(default_dialect or "")
@@ -115,7 +122,7 @@ class OpWriter:
         self._label_blocks(region)
         for index, block in enumerate(region.blocks):
             show_label = index > 0 or (bool(block.args) and not hide_arguments) or block.first_use is not None
-            if show_label and labels:
+            if (show_label and labels) or (label_empty and block.first_op is None):
                 self._label(block, outer)
             op = block.first_op
             while op is not None:
@@ -257,7 +264,7 @@ class OpWriter:
             for index, region in enumerate(op.regions):
                 if index:
                     self.pieces.append(", ")
-                self.region(region)
+                self.region(region, label_empty=True)
             self.pieces.append(")")
         shown = {k: v for k, v in op.attributes.items() if k != "op_name__"}
         if shown:
@@ -268,7 +275,7 @@ class OpWriter:
     def _collect_generic(self, op: Operation) -> None:
         """Meets the attributes of an op in generic form: regions, types, attributes by name."""
         for region in op.regions:
-            self.region(region)
+            self.region(region, label_empty=True)
         for value in (*op.operands, *op.results):
             attribute_text(value.type)
         known = {} if isinstance(op, UnregisteredOp) else op.properties

@@ -24,7 +24,7 @@ def _read_constant(reader: OpReader) -> OpParts:
     start = reader.offset
     value: Any = reader.attribute()
     if not hasattr(value, "type"):
-        reader.error("invalid kind of attribute specified", start)
+        reader.form_error("invalid kind of attribute specified", start)
     return OpParts((), [value.type], {"value": value}, attributes)
 
 
@@ -55,9 +55,9 @@ def _read_scan(reader: OpReader) -> OpParts:
     type_ = read_function_type(reader)
     outputs = len(type_.outputs.data) - len(inits)
     if len(type_.inputs.data) != len(inputs) + len(inits):
-        reader.error("operand types must match the number of inputs and inits", start)
+        reader.form_error("operand types must match the number of inputs and inits", start)
     if outputs < 0:
-        reader.error("not enough result types to cover the required carries", start)
+        reader.form_error("not enough result types to cover the required carries", start)
     parts.operands = reader.resolve([*inputs, *inits], type_.inputs.data)
     parts.result_types = type_.outputs.data
     sizes = ((len(inputs), len(inits)), (outputs, len(inits)))

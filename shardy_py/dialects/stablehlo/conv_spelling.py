@@ -76,11 +76,13 @@ def _read_part(cursor: Cursor, letters: str) -> tuple[int, int, tuple[int, ...]]
         if not cursor.accept(","):
             break
     if missing:
-        cursor.error(f"Expected dimensions {', '.join(missing)} not specified")
+        cursor.form_error(f"Expected dimensions {', '.join(missing)} not specified")
     cursor.expect("]")
     absent = [number for number in range(max(spatial, default=-1) + 1) if number not in spatial]
     if absent:
-        cursor.error(f"Expected spatial dimensions {', '.join(map(str, absent[:_MOST_NAMED]))} not specified")
+        cursor.form_error(
+            f"Expected spatial dimensions {', '.join(map(str, absent[:_MOST_NAMED]))} not specified"
+        )
     return named[letters[0]], named[letters[1]], tuple(spatial[number] for number in range(len(spatial)))
 
 
@@ -88,9 +90,9 @@ def _read_spatial(cursor: Cursor, spatial: dict[int, int], index: int) -> None:
     start = cursor.offset
     number = cursor.integer()
     if number < 0:
-        cursor.error(f"Unexpected dimension {number}", start)
+        cursor.form_error(f"Unexpected dimension {number}", start)
     if number in spatial:
-        cursor.error(f"Duplicate entries for spatial dimension {number}", start)
+        cursor.form_error(f"Duplicate entries for spatial dimension {number}", start)
     spatial[number] = index
 
 
@@ -98,9 +100,9 @@ def _read_letter(cursor: Cursor, missing: list[str]) -> str:
     start = cursor.offset
     letter = cursor.keyword()
     if len(letter) != 1 or not missing:
-        cursor.error(f"Unexpected keyword {letter}", start)
+        cursor.form_error(f"Unexpected keyword {letter}", start)
     if letter not in missing:
-        cursor.error(f"Unexpected dimension {letter}, expecting {', '.join(missing)}", start)
+        cursor.form_error(f"Unexpected dimension {letter}, expecting {', '.join(missing)}", start)
     missing.remove(letter)
     return letter
 

@@ -131,7 +131,7 @@ def _read_padding(cursor: Cursor) -> Attribute:
     def pair() -> bytes:
         found = cursor.items(cursor.integer)
         if len(found) != 2:
-            cursor.error(f"Expected array with 2 elements, got {len(found)} elements instead")
+            cursor.form_error(f"Expected array with 2 elements, got {len(found)} elements instead")
         return b"".join(value.to_bytes(8, "little", signed=True) for value in found)
 
     pairs = cursor.items(pair)
@@ -164,7 +164,7 @@ def _read_window(reader: OpReader, draft: Draft) -> None:
         word = reader.advance()
         name, spelling = _WINDOW.get(word, ("", None))
         if spelling is None or name in draft.properties:
-            reader.error(f"Unexpected keyword {word}")
+            reader.form_error(f"Unexpected keyword {word}")
         reader.expect("=")
         draft.properties[name] = spelling.read(reader)
         if not reader.accept(","):
@@ -191,13 +191,13 @@ def _read_format(reader: OpReader, draft: Draft) -> None:
     word = reader.keyword()
     match = _EXPONENT_MANTISSA.match(word)
     if match is None:
-        reader.error(f"expected exponent mantissa in format e#m#, saw {word}", start)
+        reader.form_error(f"expected exponent mantissa in format e#m#, saw {word}", start)
     for what, name, digits in (
         ("exponent", "exponent_bits", match[1]),
         ("mantissa", "mantissa_bits", match[2]),
     ):
         if len(digits) > 10 or int(digits) > _MAX_BITS:
-            reader.error(f"unable to parse {what} '{digits}'", start)
+            reader.form_error(f"unable to parse {what} '{digits}'", start)
         draft.properties[name] = IntegerAttr(int(digits), i32)
 
 

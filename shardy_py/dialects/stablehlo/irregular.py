@@ -33,7 +33,7 @@ def _read_constant(reader: OpReader) -> OpParts:
     start = reader.offset
     value: Any = reader.attribute()
     if not hasattr(value, "type"):
-        reader.error("invalid kind of attribute specified", start)
+        reader.form_error("invalid kind of attribute specified", start)
     return OpParts((), [value.type], {"value": value}, attributes)
 
 
@@ -89,7 +89,7 @@ def _read_while(reader: OpReader) -> OpParts:
     names = reader.items(pair, "(", ")")
     types = _read_types(reader) if names else []
     if len(types) != len(names):
-        reader.error(f"{len(names)} operands present, but expected {len(types)}", start)
+        reader.form_error(f"{len(names)} operands present, but expected {len(types)}", start)
     parts = OpParts(reader.resolve(names, types), types)
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()

@@ -52,14 +52,15 @@ def _read(reader: OpReader) -> OpParts:
     reader.expect(":")
     type_ = read_function_type(reader)
     if applied is not None and not type_.inputs.data:
-        reader.error("input types missing in reduce-op function type", start)
+        reader.form_error("input types missing in reduce-op function type", start)
     parts.operands = reader.resolve([*names, *initial], type_.inputs.data)
     parts.result_types = type_.outputs.data
     if applied is None:
         parts.regions = [_read_reducer(reader)]
     else:
-        location = source_location(reader.source, start)
-        parts.regions = [_short_region(applied, type_.inputs.data[0], location)]
+        input_type = type_.inputs.data[0]
+        parts.remake = lambda location: [_short_region(applied, input_type, location)]
+        parts.regions = parts.remake(source_location(reader.source, start))
     return parts
 
 
@@ -83,7 +84,7 @@ def _read_applied(reader: OpReader, start: int) -> type[Operation]:
     name = reader.keyword()
     row = _table().rows.get(name.partition(".")[2]) if name.startswith("stablehlo.") else None
     if row is None or not row.is_commutative_binary:
-        reader.error(
+        reader.form_error(
             "expected the inner-op to be a commutative binary-op from the stablehlo dialect, with zero "
             "region, producing single result",
             start,
@@ -184,5 +185,10 @@ def applied_op(op: Operation) -> Operation | None:
     return inner if forwards else None
 
 
-REDUCE_FORM = AssemblyForm(_read, _write)
+def _summary(op: Operation) -> str | None:
+    applied = applied_op(op)
+    return None if applied is None else applied.name
+
+
+REDUCE_FORM = AssemblyForm(_read, _write, _summary)
 """A short or a long form, whichever says it all."""
