@@ -19,7 +19,8 @@ from shardy_py.ops import TABLE
 class Kind(Enum):
     """What an op makes of constants.
 
-    SOURCE: it is a constant. PRESERVING: its result is constant if its operands are. CALL, COMPUTATION: that
+    SOURCE: it is a constant. PRESERVING: its result is constant if its operands are, and `is_preserving` says
+    so of types with dynamic sizes. BITCAST: `is_preserving` says so of all types. CALL, COMPUTATION: that
     depends on what it calls or holds. IGNORED: it says nothing. TERMINATOR: it passes on what it takes.
     OTHER: its result is never constant.
     """
@@ -31,6 +32,7 @@ class Kind(Enum):
     IGNORED = 4
     TERMINATOR = 5
     OTHER = 6
+    BITCAST = 7
 
 
 _KINDS = {
@@ -39,7 +41,7 @@ _KINDS = {
     "stablehlo.broadcast_in_dim": Kind.PRESERVING,
     "stablehlo.reshape": Kind.PRESERVING,
     "stablehlo.slice": Kind.PRESERVING,
-    "stablehlo.bitcast_convert": Kind.PRESERVING,
+    "stablehlo.bitcast_convert": Kind.BITCAST,
     "func.call": Kind.CALL,
     "sdy.named_computation": Kind.COMPUTATION,
     "func.func": Kind.IGNORED,
@@ -65,7 +67,10 @@ def kind_of(op_class: type[Operation]) -> Kind:
 
 
 def is_preserving(op: Operation) -> bool:
-    """Whether an op of kind PRESERVING is so with the types it has: valid whatever its dynamic sizes are."""
+    """Whether an op of kind PRESERVING or BITCAST makes constants of constants, with the types it has.
+
+    It does if it is valid whatever the sizes of its dynamic dimensions are.
+    """
     operands = [tensor_type(value._type) for value in op._operands]
     result = tensor_type(op.results[0]._type)
     shapes = [operand.shape if operand else () for operand in operands]

@@ -20,43 +20,52 @@ BROADCAST = "stablehlo.broadcast_in_dim"
 
 def merge_constants(root: Operation) -> None:
     """Erase each constant, and each broadcast scalar, that equals an earlier one of its region."""
-    first: dict[Hashable, Operation] = {}
-    classes = _Classes()
+    by_identity: dict[Hashable, Operation] = {}
+    by_value: dict[Hashable, Operation] = {}
+    numbers = _Numbers()
     for op in find_ops(root, BROADCAST, *CONSTANTS):
-        operands = op._operands
-        block = op.parent
-        assert block is not None
-        if operands and not is_scalar(operands[0]):
-            continue
+        block, operands, properties, attributes = op.parent, op._operands, op.properties, op.attributes
+        (result,) = op.results
         key = (
-            op.name == BROADCAST,
-            id(block.parent),
-            classes.of(op.properties),
-            classes.of(op.attributes),
-            *[id(value) for value in operands],
-            *[classes.of_one(result._type) for result in op.results],
+            op.__class__,
+            id(block and block.parent),
+            *properties,
+            *map(id, properties.values()),
+            *attributes,
+            *map(id, attributes.values()),
+            *map(id, operands),
+            id(result._type),
         )
-        earlier = first.setdefault(key, op)
-        if earlier is not op:
-            replace_uses(op.results[0], earlier.results[0])
-            erase(op)
+        earlier = by_identity.get(key)
+        if earlier is None:
+            if operands and not is_scalar(operands[0]):
+                continue
+            value = (
+                op.name == BROADCAST,
+                id(block and block.parent),
+                numbers.of_dictionary({**properties, **attributes}),
+                *map(id, operands),
+                numbers.of(result._type),
+            )
+            earlier = by_identity[key] = by_value.setdefault(value, op)
+            if earlier is op:
+                continue
+        replace_uses(result, earlier.results[0])
+        erase(op)
 
 
-class _Classes:
+class _Numbers:
     """Numbers for attributes, equal ones the same; each object is hashed once."""
 
     def __init__(self) -> None:
         self._by_identity: dict[int, tuple[int, Attribute]] = {}
         self._by_value: dict[Attribute, int] = {}
 
-    def of(self, attributes: dict[str, Attribute]) -> Hashable:
+    def of_dictionary(self, attributes: dict[str, Attribute]) -> Hashable:
         """A key for a dictionary of attributes."""
-        if len(attributes) == 1:
-            [(name, value)] = attributes.items()
-            return name, self.of_one(value)
-        return tuple(sorted((name, self.of_one(value)) for name, value in attributes.items()))
+        return tuple(sorted((name, self.of(value)) for name, value in attributes.items()))
 
-    def of_one(self, attribute: Attribute) -> int:
+    def of(self, attribute: Attribute) -> int:
         """The number of an attribute."""
         known = self._by_identity.get(id(attribute))
         if known is None:

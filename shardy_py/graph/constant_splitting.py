@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up, original_name
@@ -26,6 +26,7 @@ from shardy_py.text.construct import build_operation
 
 COMPUTATION = "sdy.named_computation"
 GROUP = "sdy.sharding_group"
+BROADCAST = "stablehlo.broadcast_in_dim"
 
 
 def convert_constants(module: ModuleOp) -> None:
@@ -38,9 +39,10 @@ def convert_constants(module: ModuleOp) -> None:
 def split_constants(module: ModuleOp) -> None:
     """Give each use of a constant or broadcast scalar its own copy, in functions bottom up."""
     splitter = _Splitter(Symbols(module))
+    has_computations = bool(find_ops(module, COMPUTATION))
     for function in functions_bottom_up(module):
         name = original_name(function).data
-        for computation in _innermost_first(function):
+        for computation in _innermost_first(function) if has_computations else ():
             splitter.split(computation.regions[0], name)
         splitter.split(function.regions[0], name)
 
@@ -52,46 +54,60 @@ class _Splitter:
         self._symbols = symbols
         self._varying_computations: set[str] = set()
         self._varying_functions: set[str] = set()
-        self._preserving: dict[tuple[Any, ...], tuple[bool, Operation]] = {}
+        self._static: dict[int, Attribute] = {}
 
     def split(self, region: Region, function_name: str) -> None:
         """Split the constants of a region; regions of named computations in it are left out."""
-        constants: dict[int, Operation] = {}
-        expansions: dict[int, Operation] = {}
+        constants: list[Operation] = []
+        expansions: list[Operation] = []
+        of_constants: set[int] = set()
+        to_split: set[int] = set()
+        static = self._static
         for op in _ops_outside_computations(region):
             kind = kind_of(op.__class__)
             if kind is Kind.IGNORED:
                 continue
             operands = op._operands
-            preserves = kind is Kind.SOURCE or self._preserves(op, kind)
-            if kind is Kind.SOURCE or (
-                preserves and all(isinstance(v, OpResult) and id(v.op) in constants for v in operands)
-            ):
-                constants[id(op)] = op
-                continue
-            if not preserves and kind is not Kind.TERMINATOR:
+            if kind is Kind.PRESERVING:
+                preserves = True
+                for value in operands:
+                    if id(value._type) not in static:
+                        preserves = self._preserves(op, kind)
+                        break
+            else:
+                preserves = kind is not Kind.OTHER and self._preserves(op, kind)
+            if preserves:
+                for value in operands:
+                    if id(value) not in of_constants:
+                        break
+                else:
+                    constants.append(op)
+                    of_constants.update(map(id, op.results))
+                    continue
+            elif kind is not Kind.TERMINATOR:
                 self._note_varying(op, function_name)
-            if op.name == "stablehlo.broadcast_in_dim" and is_scalar(operands[0]):
-                expansions[id(op)] = op
+            if op.name == BROADCAST and is_scalar(operands[0]):
+                expansions.append(op)
+                to_split.update(map(id, op.results))
                 continue
             for index, value in enumerate(operands):
-                if isinstance(value, OpResult) and (id(value.op) in constants or id(value.op) in expansions):
-                    self._give_own_copy(op, index, value)
-        for op in (*expansions.values(), *reversed(constants.values())):
+                if id(value) in of_constants or id(value) in to_split:
+                    self._give_own_copy(op, index, cast("OpResult[Attribute]", value))
+        for op in (*expansions, *reversed(constants)):
             _erase_if_unused(op)
 
     def _preserves(self, op: Operation, kind: Kind) -> bool:
-        if kind is Kind.PRESERVING:
-            key = (op.__class__, *[id(v._type) for v in op._operands], id(op.results[0]._type))
-            known = self._preserving.get(key)
-            if known is None:
-                known = self._preserving[key] = (is_preserving(op), op)
-            return known[0]
+        if kind is Kind.PRESERVING or kind is Kind.BITCAST:
+            for value in op._operands:
+                tensor = tensor_type(value._type)
+                if tensor is not None and None not in tensor.shape:
+                    self._static[id(value._type)] = value._type
+            return is_preserving(op)
         if kind is Kind.CALL:
             return original_name(self._symbols.callee(op)).data not in self._varying_functions
         if kind is Kind.COMPUTATION:
             return _computation_name(op) not in self._varying_computations
-        return False
+        return kind is Kind.SOURCE
 
     def _note_varying(self, op: Operation, function_name: str) -> None:
         parent = op.parent_op()
@@ -156,7 +172,13 @@ def _has_one_use(op: Operation) -> bool:
 
 def _erase_if_unused(op: Operation) -> None:
     """Erase `op` if nobody but sharding groups uses it, and those with it."""
-    users = [use._operation for result in op.results for use in result.uses]
+    users: list[Operation] = []
+    for result in op.results:
+        use = result.first_use
+        if use is not None:
+            if use._operation.name != GROUP:
+                return
+            users += [use._operation for use in result.uses]
     if all(user.name == GROUP for user in users):
         for user in users:
             erase(user)

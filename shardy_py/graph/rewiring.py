@@ -18,11 +18,12 @@ from xdsl.ir.core import SSAValues
 
 def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
     """Make `value` operand `index` of `op`; the use becomes the newest of `value`."""
-    operands = op._operands
     use = op._operand_uses[index]
+    operands = list(op._operands)
     operands[index].remove_use(use)
+    operands[index] = value
     value.add_use(use)
-    op._operands = SSAValues((*operands[:index], value, *operands[index + 1 :]))
+    op._operands = SSAValues(operands)
 
 
 def replace_uses(

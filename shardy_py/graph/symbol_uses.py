@@ -85,7 +85,14 @@ class _Scan:
         return found
 
 
-_WITHOUT_SYMBOLS = (TypeAttribute, StringAttr, IntegerAttr, FloatAttr, DenseArrayBase, DenseIntOrFPElementsAttr)
+_WITHOUT_SYMBOLS = (
+    TypeAttribute,
+    StringAttr,
+    IntegerAttr,
+    FloatAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+)
 
 
 def _names(value: Any) -> Iterator[str]:

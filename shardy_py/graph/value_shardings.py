@@ -61,7 +61,7 @@ def own_holder(value: SSAValue) -> Holder | None:
     parent = block.parent_op()
     if parent is None:
         return None
-    index = cast(Any, value).index
+    index: int = cast(Any, value).index
     if parent.name == FUNCTION:
         return Holder(Place.ARGUMENT, parent, index)
     if parent.name == "stablehlo.async_start":

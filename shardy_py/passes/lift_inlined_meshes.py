@@ -57,9 +57,9 @@ class LiftInlinedMeshesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = MeshNames(op)
         transform_shardings(op, names.lift)
-        for name in _WITH_REPLICA_GROUPS:
-            for collective in find_ops(op, name):
-                names.lift_replica_groups(collective)
+        collectives = find_ops(op, *_WITH_REPLICA_GROUPS)
+        for collective in sorted(collectives, key=lambda inner: _WITH_REPLICA_GROUPS.index(inner.name)):
+            names.lift_replica_groups(collective)
         for mesh in _meshes(op):
             if STABLEHLO_MESH not in mesh.attributes:
                 mesh.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh.mesh.data)
