@@ -79,15 +79,12 @@ def test_the_installed_wheel_works_elsewhere(built: Path, tmp_path: Path) -> Non
     variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
     def run(*command: str | Path) -> str:
-        return subprocess.run(
-            [str(part) for part in command],
-            check=True,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=variables,
-            timeout=60,
-        ).stdout
+        parts = [str(part) for part in command]
+        finished = subprocess.run(
+            parts, capture_output=True, text=True, cwd=tmp_path, env=variables, timeout=60, check=False
+        )
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
 
     # An editable install of the checkout is among the dependencies: the wheel must come first.
     where = run(python, "-c", "import shardy_py; print(shardy_py.__file__)")
