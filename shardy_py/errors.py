@@ -7,6 +7,9 @@ Positions are attached where they are known: `text/` adds file, line and column,
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -53,3 +56,30 @@ class ShardyError(Exception):
 
 class InternalError(Exception):
     """A broken promise of this package: please report it with the input that shows it."""
+
+
+_COLLECTED: ContextVar[list[Diagnostic] | None] = ContextVar("collected", default=None)
+
+
+def warn(message: str, position: Position | None = None) -> None:
+    """Hand a warning to whoever collects them; without a collector it is lost."""
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected.append(Diagnostic(message, position, "warning"))
+
+
+@contextmanager
+def collected_warnings() -> Generator[list[Diagnostic]]:
+    """The list to which all warnings given within are added.
+
+    >>> with collected_warnings() as warnings:
+    ...     warn("odd")
+    >>> str(warnings[0])
+    'warning: odd'
+    """
+    collected: list[Diagnostic] = []
+    token = _COLLECTED.set(collected)
+    try:
+        yield collected
+    finally:
+        _COLLECTED.reset(token)

@@ -64,6 +64,7 @@ class Program:
     values: by slot, the value; None for function results.
     holders: by slot, where the sharding is kept.
     doomed: dead ops, in the order in which they can be erased.
+    without_rule: for each kind of op that has no rule, the first such op with its record.
     """
 
     module: ModuleOp
@@ -73,6 +74,7 @@ class Program:
     values: Sequence[SSAValue | None]
     holders: Sequence[Holder | None]
     doomed: Sequence[Operation]
+    without_rule: Sequence[tuple[Operation, OpRecord]]
 
     def write(self, shardings: Sequence[TensorSharding | None]) -> None:
         """Write the shardings, by slot, that differ from those at first; and erase the dead ops."""
@@ -109,6 +111,7 @@ class _Builder:
         self._function_edges: list[Operation] = []
         self._maybe_dead: list[Operation] = []
         self._shapely: set[int] = set()
+        self._without_rule: list[tuple[Operation, OpRecord]] = []
 
     def build(self, module: ModuleOp) -> Program:
         for op in walk_pre_order(module, include_root=False):
@@ -120,7 +123,14 @@ class _Builder:
         self._add_wakes()
         self._add_returned()
         return Program(
-            module, flat, self.meshes, self.step_ops, slots.values, slots.holders, tuple(doomed.values())
+            module,
+            flat,
+            self.meshes,
+            self.step_ops,
+            slots.values,
+            slots.holders,
+            tuple(doomed.values()),
+            self._without_rule,
         )
 
     def _visit(self, op: Operation) -> None:
@@ -163,6 +173,8 @@ class _Builder:
         else:
             rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
             info = self._infos[key] = op_info(record, rule)
+            if info is None:
+                self._without_rule.append((op, record))
         self._note_unused(op)
         if info is None:
             return

@@ -13,11 +13,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.dialects.sdy.ops import ShardingConstraintOp
+from shardy_py.errors import warn
 from shardy_py.graph.holders import write_all
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.graph.walk import owning_op, walk_pre_order
 from shardy_py.sharding import TensorSharding
+from shardy_py.text.source import position_of
 
 Groups = dict[int, list[SSAValue]]
 """The members of each group, by its id, in program order."""
@@ -32,22 +34,22 @@ def groups_of(root: Operation) -> Groups:
     return dict(sorted(groups.items()))
 
 
-def synchronize_groups(root: Operation) -> list[str]:
-    """Give the members of each group one sharding; a warning for each group whose members contradict."""
+def synchronize_groups(root: Operation) -> None:
+    """Give the members of each group one sharding; warn of groups whose members contradict."""
     groups = groups_of(root)
     if not groups:
-        return []
+        return
     slots = Slots()
     for op in walk_pre_order(root, include_root=False):
         slots.add(op)
-    warnings: list[str] = []
     for group, members in groups.items():
         shardings = [slots.shardings[slots.get(member)] for member in members]
         common, is_contradicted = _common(shardings)
         if common is None:
             continue
         if is_contradicted:
-            warnings.append(_WARNING.format(group))
+            maker = owning_op(members[0])
+            warn(_WARNING.format(group), position_of(maker.location) if maker is not None else None)
             for member in members:
                 _constrain_openly(member, common)
             continue
@@ -56,7 +58,6 @@ def synchronize_groups(root: Operation) -> list[str]:
             if holder is not None:
                 slots.shardings[slots.get(member)] = common
                 write_all([(holder, common)])
-    return warnings
 
 
 _WARNING = (

@@ -17,10 +17,10 @@ from shardy_py.text.source import position_of
 def shape_message(type_: Attribute) -> str | None:
     """What keeps a result of this type from being propagated; None if nothing does."""
     if isinstance(type_, TupleType):
-        return f"Shardy propagation doesn't support tuples: {type_}"
+        return f"Shardy propagation doesn't support tuples: '{type_}'"
     tensor = tensor_type(type_)
     if type_.name == "unranked_tensor" or (tensor is not None and None in tensor.shape):
-        return f"Shardy propagation only supports ranked tensors with a static shape. type: {type_}"
+        return f"Shardy propagation only supports ranked tensors with a static shape. type: '{type_}'"
     return None
 
 

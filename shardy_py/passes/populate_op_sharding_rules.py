@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.graph.walk import walk_pre_order
-from shardy_py.passes.propagating import rule_attribute, rule_deriver
+from shardy_py.ops import OpRecord
+from shardy_py.passes.propagating import rule_attribute, rule_deriver, warn_of_unknown_ops
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,13 @@ class PopulateOpShardingRulesPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rule_of = rule_deriver(conservative=self.conservative_propagation)
+        without_rule: list[tuple[Operation, OpRecord]] = []
         for inner in walk_pre_order(op, include_root=False):
             if RULE not in inner.attributes:
-                rule = rule_of(record_of(inner))
+                record = record_of(inner)
+                rule = rule_of(record)
                 if rule is not None:
                     inner.attributes[RULE] = rule_attribute(rule)
+                else:
+                    without_rule.append((inner, record))
+        warn_of_unknown_ops(without_rule)

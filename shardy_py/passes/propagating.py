@@ -6,12 +6,15 @@ Not here: the passes themselves, one file each; propagation on plain data (`prop
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
+from shardy_py.errors import warn
 from shardy_py.graph.build import Program, build_program
+from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.walk import walk_pre_order
@@ -19,7 +22,9 @@ from shardy_py.ops import OpRecord
 from shardy_py.propagation.fixpoint import Event
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.rules import derive_rule
+from shardy_py.rules.derive import unknown_warning
 from shardy_py.sharding import ShardingRule
+from shardy_py.text.source import position_of
 
 _RULES: dict[tuple[int, bool], ShardingRule | None] = {}
 _RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = {}
@@ -55,6 +60,7 @@ def propagate_module(
     """Propagate through `module` in place; the flat form, with the shardings as they were, is for reports."""
     synchronize_groups(module)
     program = build_program(module, rule_deriver(conservative=options.is_conservative))
+    warn_of_unknown_ops(program.without_rule)
     propagator = propagate(program.flat, program.meshes, options, log=log)
     values = propagator.interner.values
     program.write([values[number] for number in propagator.shardings])
@@ -63,6 +69,17 @@ def propagate_module(
     else:
         remove_rules(module)
     return program
+
+
+def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> None:
+    """Warn of the first custom call, and of the first other op, that no rule is known for."""
+    seen: set[bool] = set()
+    for op, record in without_rule:
+        message = unknown_warning(record)
+        is_call = record.name == "stablehlo.custom_call"
+        if message is not None and is_call not in seen and op.name not in TERMINATORS:
+            seen.add(is_call)
+            warn(message, position_of(op.location))
 
 
 def write_rules(program: Program) -> None:

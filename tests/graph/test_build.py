@@ -154,8 +154,8 @@ def test_calls_connect_functions_when_they_have_edges() -> None:
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        ("tensor<?xf32>", "only supports ranked tensors with a static shape. type: tensor<?xf32>"),
-        ("tuple<tensor<8xf32>>", "doesn't support tuples: tuple<tensor<8xf32>>"),
+        ("tensor<?xf32>", "only supports ranked tensors with a static shape. type: 'tensor<?xf32>'"),
+        ("tuple<tensor<8xf32>>", "doesn't support tuples: 'tuple<tensor<8xf32>>'"),
     ],
 )
 def test_shapes_must_be_static(type_: str, message: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from shardy_py.dialects import parse_module
+from shardy_py.errors import collected_warnings
 from shardy_py.graph import walk_pre_order
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.slots import Slots
@@ -20,12 +21,13 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}
 
 def synchronized(attribute: str) -> tuple[list[str], list[str], list[str]]:
     module = parse_module(TEXT.replace("ATTR", attribute))
-    warnings = synchronize_groups(module)
+    with collected_warnings() as warnings:
+        synchronize_groups(module)
     slots = Slots()
     for op in walk_pre_order(module, include_root=False):
         slots.add(op)
     names = [op.name.split(".")[-1] for op in walk_pre_order(module)][3:]
-    return warnings, names, [str(s) for s in slots.shardings if s]
+    return [w.message for w in warnings], names, [str(s) for s in slots.shardings if s]
 
 
 def test_members_get_the_sharding_of_the_one_that_has_one() -> None:

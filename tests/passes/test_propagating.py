@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.dialects import parse_module
+from shardy_py.errors import collected_warnings
+from shardy_py.graph import walk_pre_order
+from shardy_py.passes import PassCall, pass_by_name
+
+PROGRAM = """
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {?}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.custom_call @unknown(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.custom_call @mine(%a) {sdy.sharding_rule =
+      #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=8}, custom>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.custom_call @unknown_too(%0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = stablehlo.tanh %1 {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}>}
+      : tensor<8x8xf32>
+  %4 = stablehlo.add %2, %3 : tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
+}
+"""
+
+
+def apply(name: str, **options: Any) -> ModuleOp:
+    row = pass_by_name(name)
+    assert row is not None
+    module = parse_module(PROGRAM, "program.mlir")
+    PassCall.of(row, options).build().apply(Context(), module)
+    return module
+
+
+def rules(module: ModuleOp) -> dict[str, str]:
+    return {
+        op.name.partition(".")[2]: str(op.attributes["sdy.sharding_rule"].data)  # type: ignore[attr-defined]
+        for op in walk_pre_order(module)
+        if "sdy.sharding_rule" in op.attributes
+    }
+
+
+PROPAGATION = [f"sdy-{kind}-propagate" for kind in ("basic", "aggressive", "op-priority", "user-priority")]
+CUSTOM = {"custom_call": "<([i, j])->([j, i]) {i=8, j=8}, custom>"}
+ALL = CUSTOM | {
+    "tanh": "<([i, j])->([i, j]) {i=8, j=8}>",
+    "add": "<([i, j], [i, j])->([i, j]) {i=8, j=8}>",
+}
+
+
+@pytest.mark.parametrize("name", PROPAGATION)
+def test_only_rules_of_the_user_stay_unless_asked(name: str) -> None:
+    assert rules(apply(name)) == CUSTOM
+    assert rules(apply(name, keep_sharding_rules=True)) == ALL
+
+
+def test_all_rules_at_once() -> None:
+    assert rules(apply("sdy-populate-op-sharding-rules")) == ALL
+
+
+@pytest.mark.parametrize("name", [*PROPAGATION, "sdy-populate-op-sharding-rules"])
+def test_the_first_unknown_op_is_warned_of(name: str) -> None:
+    with collected_warnings() as warnings:
+        apply(name)
+    (warning,) = warnings
+    assert warning.severity == "warning"
+    assert warning.message == "custom call @unknown is unknown to SDY sharding rule registry"
+    assert warning.position is not None
+    assert (warning.position.file, warning.position.line) == ("program.mlir", 4)
+
+
+def test_the_rule_of_the_user_decides() -> None:
+    module = apply("sdy-user-priority-propagate")
+    shardings = {
+        op.name.partition(".")[2]: str(op.attributes["sdy.sharding"].data[0])  # type: ignore[attr-defined]
+        for op in walk_pre_order(module)
+        if "sdy.sharding" in op.attributes
+    }
+    assert shardings["tanh"] == '<@mesh, [{?}, {"a", ?}]>'
