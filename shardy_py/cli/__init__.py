@@ -19,7 +19,7 @@ from shardy_py import __version__
 from shardy_py.cli.flags import Command, UsageError, parse_command
 from shardy_py.cli.help import help_text
 
-SUCCESS, FAILURE, BUG = 0, 1, 2
+SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except Exception as error:
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
