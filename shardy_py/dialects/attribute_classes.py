@@ -10,7 +10,7 @@ Not here: the tables (each dialect's `attributes.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -157,9 +157,9 @@ def sizes_text(sizes: Sequence[int]) -> str:
 
 
 def _read_boolean(cursor: Cursor) -> bool:
-    if cursor.token not in ("true", "false"):
-        cursor.form_error("expected 'true' or 'false'")
-    return cursor.advance() == "true"
+    if cursor.token in ("true", "false"):
+        return cursor.advance() == "true"
+    return bool(cursor.integer())
 
 
 FIELD_KINDS = {
@@ -168,6 +168,7 @@ FIELD_KINDS = {
     "str": FieldKind(lambda cursor: cursor.string(), string_literal),
     "tuple[int, ...]": FieldKind(read_sizes, sizes_text),
     "Attribute": FieldKind(lambda cursor: cursor.attribute(), attribute_text),
+    "TypeAttribute": FieldKind(lambda cursor: cursor.type(), attribute_text),
 }
 """How fields read and print, by their annotation."""
 
@@ -198,10 +199,8 @@ def read_fields(cursor: Cursor, struct: type) -> Any:
 
 def fields_text(value: Any) -> str:
     """`a = 1, b = [2]`, without zeros and empty lists."""
-    kinds = field_kinds(type(value))
-    return ", ".join(
-        f"{name} = {kind.write(found)}" for name, kind in kinds.items() if (found := getattr(value, name))
-    )
+    given = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return ", ".join(f"{name} = {list(v) if isinstance(v, tuple) else v}" for name, v in given if v)
 
 
 def loose_spelling(struct: type, make: Callable[[Any], Attribute]) -> Spelling:
@@ -215,9 +214,8 @@ def loose_spelling(struct: type, make: Callable[[Any], Attribute]) -> Spelling:
 
 
 def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordered: bool) -> Spelling:
-    """`<a = 1, b = [2]>` with every field that has no default, in order or in any order."""
+    """`<a = 1, b = [2]>` with every field, in order or in any order."""
     kinds = field_kinds(struct)
-    required = [field.name for field in fields(struct) if field.default is MISSING]
 
     def read_ordered(cursor: Cursor) -> Attribute:
         cursor.expect("<")
@@ -234,18 +232,15 @@ def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordere
     def read_any_order(cursor: Cursor) -> Attribute:
         cursor.expect("<")
         found: dict[str, Any] = {}
-        while True:
+        while len(found) < len(kinds):
+            if found:
+                cursor.expect(",")
             name = cursor.token
             if name not in kinds or name in found:
                 cursor.form_error(f"duplicate or unknown struct parameter name: {name}")
             cursor.advance()
             cursor.expect("=")
             found[name] = kinds[name].read(cursor)
-            if not cursor.accept(","):
-                break
-        missing = [name for name in required if name not in found]
-        if missing:
-            cursor.form_error(f"struct is missing required parameter: {missing[0]}")
         cursor.expect(">")
         return make(struct(**found))
 
@@ -262,16 +257,16 @@ SpellingOf = Callable[[Callable[[Any], Attribute]], Spelling]
 """Given what makes the attribute of a value, its spelling."""
 
 
-def value_class(dialect: str, mnemonic: str, spelling: SpellingOf) -> type[ValueAttribute]:
+def value_class(
+    dialect: str, mnemonic: str, spelling: SpellingOf, base: type[ValueAttribute] = ValueAttribute
+) -> type[ValueAttribute]:
     """The class of an attribute around a value, `#dialect.mnemonic` and its spelling."""
     contents = {
         "name": f"{dialect}.{mnemonic}",
         "__doc__": f"`#{dialect}.{mnemonic}<...>`.",
         "spelling": spelling(lambda value: made(value)),
     }
-    made: type[ValueAttribute] = irdl_attr_definition(
-        type(_class_name(mnemonic), (ValueAttribute,), contents)
-    )
+    made: type[ValueAttribute] = irdl_attr_definition(type(_class_name(mnemonic), (base,), contents))
     return made
 
 

@@ -57,11 +57,11 @@ def _registered(cursor: Cursor, kind: Kind) -> Attribute | None:
     if dialect is None:
         return None
     table = dialect.types if kind == "types" else dialect.attributes
-    what = "type" if kind == "types" else "attribute"
+    unknown = dialect.unknown_type if kind == "types" else dialect.unknown_attribute
     if mnemonic:
-        syntax = table.get(mnemonic)
+        syntax = table.get(mnemonic) or dialect.enclosed.get(mnemonic)
         if syntax is None:
-            cursor.error(f"unknown {what} `{mnemonic}` in dialect `{dialect_name}`", start)
+            cursor.error(unknown.format(mnemonic, dialect_name), start + len(dialect_name) + 2)
         cursor.advance()
         return syntax.read(cursor)
     cursor.advance()
@@ -69,7 +69,7 @@ def _registered(cursor: Cursor, kind: Kind) -> Attribute | None:
     name = cursor.token
     syntax = dialect.enclosed.get(name) or table.get(name)
     if syntax is None:
-        cursor.error(f"unknown {what} `{name}` in dialect `{dialect_name}`")
+        cursor.error(unknown.format(name, dialect_name))
     cursor.advance()
     made = syntax.read(cursor)
     cursor.expect(">")

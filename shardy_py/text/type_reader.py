@@ -205,6 +205,9 @@ def _tensor(cursor: Cursor) -> Attribute:
     start = cursor.offset
     element = read_type_or_function(cursor)
     encoding = cursor.attribute() if cursor.accept(",") and not cursor.at(">") else None
+    check = getattr(encoding, "check_encoding", None)
+    if check is not None and not is_unranked and (message := check(ranked_tensor(shape, element))):
+        cursor.error(message)
     cursor.expect(">", " in tensor type")
     if isinstance(element, _NO_TENSOR_ELEMENTS):
         cursor.error("invalid tensor element type", start)

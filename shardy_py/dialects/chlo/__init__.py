@@ -10,7 +10,14 @@ from shardy_py.dialects.chlo.attributes import ATTRIBUTES, ENCLOSED
 from shardy_py.dialects.chlo.ops import OPS
 from shardy_py.text import DialectSyntax
 
-CHLO = DialectSyntax("chlo", OPS.syntax, ATTRIBUTES, enclosed=ENCLOSED)
+CHLO = DialectSyntax(
+    "chlo",
+    OPS.syntax,
+    ATTRIBUTES,
+    enclosed=ENCLOSED,
+    unknown_attribute="unknown chlo attribute",
+    unknown_type="dialect 'chlo' provides no type parsing hook",
+)
 """The dialect as text knows it."""
 
 

@@ -23,7 +23,15 @@ OPS = OpTable(
 )
 """Every op of the dialect."""
 
-STABLEHLO = DialectSyntax("stablehlo", OPS.syntax, ATTRIBUTES, TYPES, ENCLOSED)
+STABLEHLO = DialectSyntax(
+    "stablehlo",
+    OPS.syntax,
+    ATTRIBUTES,
+    TYPES,
+    ENCLOSED,
+    unknown_attribute="unknown StableHLO attribute",
+    unknown_type="unknown stablehlo type: {0}",
+)
 """The dialect as text knows it."""
 
 

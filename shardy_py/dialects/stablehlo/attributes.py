@@ -47,7 +47,7 @@ from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_writer import type_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
-from shardy_py.text.type_reader import read_type_or_function
+from shardy_py.text.type_reader import DYNAMIC
 
 _enum = partial(enum_class, "stablehlo")
 
@@ -149,6 +149,26 @@ def _bounds_spelling(make: Any) -> Spelling:
     )
 
 
+class _Bounds(ValueAttribute):
+    """Bounds by dimension, as the encoding of a tensor type."""
+
+    def check_encoding(self, tensor: Any) -> str | None:
+        """What is wrong with these bounds on a tensor type, None if nothing is."""
+        sizes = tensor.get_shape()
+        if len(self.data) != len(sizes):
+            return (
+                f"Bounds length is {len(self.data)}, expected to be equal to rank({len(sizes)}) of the "
+                f"tensor '{type_text(tensor)}'"
+            )
+        for index, (bound, size) in enumerate(zip(self.data, sizes, strict=True)):
+            if DYNAMIC not in (bound, size):
+                return (
+                    f"Static dimension {index} cannot have a bound, use ShapedType::kDynamic to indicate a "
+                    f"missing bound in tensor '{type_text(tensor)}'"
+                )
+        return None
+
+
 def _read_type_extensions(cursor: Cursor) -> Attribute:
     """`<bounds = [4, ?]>`: the long form of `#stablehlo.bounds<4, ?>`."""
     cursor.expect("<")
@@ -171,7 +191,7 @@ DotAlgorithmAttr = _class("dot_algorithm", _strict(DotAlgorithm, is_ordered=True
 ChannelHandleAttr = _class("channel_handle", _strict(ChannelHandle))
 OutputOperandAliasAttr = _class("output_operand_alias", _strict(OutputOperandAlias, is_ordered=True))
 ResultAccuracyAttr = _class("result_accuracy", _accuracy_spelling)
-TypeExtensionsAttr = _class("bounds", _bounds_spelling)
+TypeExtensionsAttr = _class("bounds", _bounds_spelling, _Bounds)
 SubAxisInfoAttr = _class("sub_axis_info", sub_axis_spelling)
 AxisRefAttr = _class("axis_ref", axis_ref_spelling)
 MeshAxisAttr = _class("mesh_axis", _strict(MeshAxis))
@@ -244,7 +264,11 @@ _TOKEN = TokenType()
 
 def _read_future(cursor: Cursor) -> Attribute:
     start = cursor.offset
-    types = cursor.items(lambda: read_type_or_function(cursor), "<", ">")
+    cursor.expect("<")
+    types = [cursor.type()]
+    while cursor.accept(","):
+        types.append(cursor.type())
+    cursor.expect(">")
     for type_ in types:
         if not isinstance(type_, TensorType):
             cursor.error(f"future element type must be a ranked tensor, but got '{type_text(type_)}'", start)

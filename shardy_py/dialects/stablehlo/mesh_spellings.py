@@ -74,6 +74,9 @@ def axis_ref_spelling(make: Make) -> Spelling:
 
 
 def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
+    if cursor.token[:1] == "#":
+        found: Any = cursor.attribute()
+        return found.data
     return MeshAxis(**_read_named(cursor, ("name", Cursor.string), ("size", Cursor.integer)))
 
 
@@ -84,7 +87,11 @@ def mesh_spelling(make: Make) -> Spelling:
         cursor.expect("<")
         cursor.expect("axes")
         cursor.expect("=")
-        axes = cursor.items(lambda: _read_mesh_axis(cursor))
+        cursor.expect("[")
+        axes = [_read_mesh_axis(cursor)]
+        while cursor.accept(","):
+            axes.append(_read_mesh_axis(cursor))
+        cursor.expect("]")
         device_ids = None
         if cursor.accept(","):
             cursor.expect("device_ids")

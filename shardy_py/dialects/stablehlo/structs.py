@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class ScatterDimensionNumbers:
 class DotAlgorithm:
     """How a dot_general computes: precisions of operands and accumulator, and how often."""
 
-    lhs_precision_type: Attribute
-    rhs_precision_type: Attribute
-    accumulation_type: Attribute
+    lhs_precision_type: TypeAttribute
+    rhs_precision_type: TypeAttribute
+    accumulation_type: TypeAttribute
     lhs_component_count: int
     rhs_component_count: int
     num_primitive_operations: int
