@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from shardy_py.indexing import (
     range_var,
     reads,
     simplify,
+    simplify_expr,
 )
 
 NINES = "d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
@@ -94,3 +96,32 @@ def test_bounds_hold_every_value(index_map: IndexMap) -> None:
     for result in index_map.results:
         interval = bounds_of(result, index_map.bounds)
         assert all(interval.contains(result.evaluate(point)) for point in points(index_map))
+
+
+@pytest.mark.parametrize("divisor", [2, 4, 6, 8])
+@pytest.mark.parametrize(
+    "intervals", [((0, 2), (0, 1)), ((-1, 1), (0, 3)), ((1, 2), (0, 2)), ((0, 0), (0, 4))]
+)
+def test_divisions_of_small_sums(divisor: int, intervals: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    index_map = IndexMap((), tuple(Interval(*ends) for ends in intervals))
+    all_points = list(points(index_map))
+    for major, minor, shift in product((-4, -1, 1, 2, 4, 6), (-1, 1, 2, 3), (-3, 0, 1)):
+        dividend = dim(0) * major + dim(1) * minor + shift
+        for division in (dividend // divisor, dividend % divisor, dividend.ceildiv(divisor)):
+            simple = simplify_expr(division, index_map.bounds)
+            assert all(simple.evaluate(p) == division.evaluate(p) for p in all_points), division
+
+
+def test_nested_divisions() -> None:
+    index_map = IndexMap((), (Interval(-9, 30),))
+    all_points = list(points(index_map))
+    d0 = dim(0)
+    for inner, outer, factor in product((2, 3, 4, 6), (2, 3, 4), (1, 2, 3, 4)):
+        for expression in (
+            (d0 % (inner * outer)) // inner,
+            (d0 % inner * factor + 1) % outer,
+            (d0 // inner) * inner * factor + d0 % inner * factor,
+            (d0 // inner) % outer,
+        ):
+            simple = simplify_expr(expression, index_map.bounds)
+            assert all(simple.evaluate(p) == expression.evaluate(p) for p in all_points), expression

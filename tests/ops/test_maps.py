@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shardy_py.indexing import parse_map, reads, simplify
 from shardy_py.ops import OpRecord, indexing_maps
 from shardy_py.ops.reads import shape_of
-from tests.ops.examples import SCALAR, op, t
+from tests.ops.examples import CONVOLUTION, SCALAR, op, t
 from tests.rules import instances
 
 I32 = t(element="i32")
@@ -145,6 +145,25 @@ CASES: dict[str, tuple[OpRecord, list[str]]] = {
             "(d0, d1) -> ((d0 - 1) floordiv 2, d1 - 4), domain: d0 in [1, 7], d1 in [4, 7],"
             "(d0 - 1) mod 2 in [0, 0]",
             "(d0, d1) -> (), domain: d0 in [0, 11], d1 in [0, 15]",
+        ],
+    ),
+    "convolution": (
+        op(
+            "stablehlo.convolution",
+            [t(2, 9, 4), t(3, 2, 6)],
+            [t(2, 3, 6)],
+            dimension_numbers=CONVOLUTION,
+            window_strides=(2,),
+            padding=((1, 0),),
+            rhs_dilation=(2,),
+            window_reversal=(True,),
+            feature_group_count=2,
+        ),
+        [
+            "(d0, d1, d2)[s0, s1] -> (d0, d1 * 2 - s0 * 2 + 3, s1 + (d2 floordiv 3) * 2), domain:"
+            "d0 in [0, 1], d1 in [0, 2], d2 in [0, 5], s0 in [0, 2], s1 in [0, 1], d1 * 2 - s0 * 2 + 3 in [0, 8]",
+            "(d0, d1, d2)[s0, s1] -> (s0, s1, d2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 5],"
+            "s0 in [0, 2], s1 in [0, 1]",
         ],
     ),
     "reduce_window": (

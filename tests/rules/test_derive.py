@@ -198,6 +198,23 @@ def test_the_relations_of_maps_to_factors() -> None:
     )
 
 
+def test_digits_that_are_read_whole_need_replication() -> None:
+    text = "(d0)[s0] -> (d0 * 5 + s0), domain: d0 in [0, 7], s0 in [0, 4]"
+    assert derived([t(40)], [t(8)], text, whole=frozenset({0})) == (
+        "<([ij])->([i]) {i=8, j=5} need_replication={j}>"
+    )
+
+
+def test_digits_cut_at_places_that_do_not_divide_each_other_are_opaque() -> None:
+    texts = ("(d0) -> (d0 floordiv 4), domain: d0 in [0, 11]", "(d0) -> (d0 mod 6), domain: d0 in [0, 11]")
+    assert derived([t(3), t(6)], [t(12)], *texts) == (
+        "<([j], [k])->([i]) {i=12, j=3, k=6} need_replication={j, k}>"
+    )
+    assert derived([t(3), t(4)], [t(12)], texts[0], texts[1].replace("6", "4")) == (
+        "<([i], [j])->([ij]) {i=3, j=4}>"
+    )
+
+
 def test_linalg_generic_with_a_window() -> None:
     maps = (IndexMap((dim(0) + dim(1),)), IndexMap((dim(1),)), IndexMap((dim(0),)))
     record = op("linalg.generic", [t(10), t(3), t(8)], [t(8)], indexing_maps=maps)
