@@ -16,6 +16,7 @@ from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
 
 CHECKS = verify_ops.CHECKS
+RESULTS = verify_ops.RESULTS
 STRUCTURE = {**verify_ops.STRUCTURE, **verify_collectives.STRUCTURE}
 USES = {**verify_ops.USES, **verify_collectives.USES}
 

@@ -176,7 +176,7 @@ def _quoted(types: Iterable[str]) -> str:
     return ", ".join(f"'{type_}'" for type_ in types)
 
 
-def _check_named_results(op: ops.NamedComputationOp, scope: Scope) -> Faults:
+def _check_named_results(op: ops.NamedComputationOp) -> Faults:
     """The body of a named computation returns its results."""
     last = op.body.block.last_op
     if isinstance(last, ops.ReturnOp):
@@ -218,10 +218,12 @@ def _check_named_computation(op: ops.NamedComputationOp, scope: Scope) -> Faults
 CHECKS = {"sdy.propagation_barrier": _check_barrier, "sdy.constant": _check_constant}
 """Checks of an op by itself."""
 
+RESULTS = {"sdy.named_computation": _check_named_results}
+"""Checks of an op's results, when its regions are known to be sound."""
+
 STRUCTURE = {
     "sdy.mesh": _check_mesh,
     "sdy.manual_computation": check_manual_axes,
-    "sdy.named_computation": _check_named_results,
 }
 """Checks of an op where it stands."""
 

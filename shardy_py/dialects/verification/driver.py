@@ -35,11 +35,13 @@ class Rules:
     """All verifiers, by name of op; `attributes` by name of dialect.
 
     checks: what class, types, properties and attributes say; remembered by signature.
+    results: the results that follow from them; looked at when the op's regions are known to be sound.
     structure: regions and parents; run where the walk meets the op.
     uses: symbols and defining ops; run at the end of the module, when its ops are known to be sound.
     """
 
     checks: Mapping[str, Check]
+    results: Mapping[str, Check]
     structure: Mapping[str, PlacedCheck]
     uses: Mapping[str, PlacedCheck]
     attributes: Mapping[str, AttributeCheck]
@@ -82,6 +84,8 @@ class Verifier:
                 return False
         for child, place in walk.isolated:
             self.isolated(child, place)
+        if self.every or len(self.found) == before:
+            self.results(op)
         if (self.every or len(self.found) == before) and isinstance(op, ModuleOp):
             self.report(self.rules.module(op, inner), op)
             if self.every or len(self.found) == before:
@@ -107,11 +111,9 @@ class Verifier:
         if found is None:
             name = name_of(op)
             found = self._kinds[op_class] = Kind(
-                is_terminator=op_class.has_trait(IsTerminator),
-                is_isolated=op_class.has_trait(IsolatedFromAbove),
-                needs_terminator=not (
-                    issubclass(op_class, UnregisteredOp) or op_class.has_trait(NoTerminator)
-                ),
+                is_terminator=op_class.has_trait(IsTerminator, value_if_unregistered=False),
+                is_isolated=op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False),
+                needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
                 has_structure=name in self.rules.structure,
                 has_uses=name in self.rules.uses,
             )
@@ -120,6 +122,10 @@ class Verifier:
     def signature(self, op: Operation, scope: Scope) -> bool:
         """Checks what the signature of `op` says, in its scope."""
         return self.report(self._attribute_faults(op, scope), op) and self.report(self._op_faults(op), op)
+
+    def results(self, op: Operation) -> bool:
+        """Checks the results of an op whose regions are sound."""
+        return self.report(self._result_faults(op), op)
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
         """Checks what depends on the place of `op` and on its regions."""
@@ -163,7 +169,16 @@ class Verifier:
             yield fault
         check = self.rules.checks.get(op.name)
         if is_declared and check is not None:
-            yield from check(op)
+            is_sound = True
+            for fault in check(op):
+                is_sound = False
+                yield fault
+            if is_sound and not op.regions:
+                yield from self._result_faults(op)
+
+    def _result_faults(self, op: Operation) -> Faults:
+        check = self.rules.results.get(op.name)
+        return check(op) if check is not None else iter(())
 
     def _use_faults(self, module: ModuleOp) -> Faults:
         """The faults of the module's users of symbols, in the order in which MLIR looks at them."""

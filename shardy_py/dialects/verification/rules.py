@@ -22,6 +22,7 @@ def rules() -> Rules:
 
     return Rules(
         checks={**sdy.CHECKS, **stablehlo.CHECKS},
+        results={**sdy.RESULTS, **stablehlo.RESULTS},
         structure={
             "builtin.module": check_module,
             "func.func": check_func,

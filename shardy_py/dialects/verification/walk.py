@@ -141,18 +141,19 @@ class Walk:
                 key += map(body_signature, fields["regions"])
             signature = tuple(key)
             kind = known.get(signature)
-            if kind is None:
+            is_new = kind is None
+            if is_new:
                 kind = self.verifier.kind_of(op)
                 if not (kind.is_isolated and op.regions):
                     if not self.verifier.signature(op, scope):
                         return False
                     known[signature] = kind
-            if (fields["regions"] or not kind.is_plain) and not self._special(op, kind, scope):
+            if (fields["regions"] or not kind.is_plain) and not self._special(op, kind, scope, is_new=is_new):
                 return False
             op = op._next_op
         return True
 
-    def _special(self, op: Operation, kind: Kind, scope: Scope) -> bool:
+    def _special(self, op: Operation, kind: Kind, scope: Scope, *, is_new: bool) -> bool:
         """What an op with regions, or with a verifier that looks at every such op, asks for."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))
@@ -160,4 +161,6 @@ class Walk:
         if not self.verifier.placed(op, kind, scope):
             return False
         inner = scope.inside(op) if op.regions else scope
-        return all(self.region(region, inner, kind) for region in op.regions)
+        if not all(self.region(region, inner, kind) for region in op.regions):
+            return False
+        return not (is_new and op.regions) or self.verifier.results(op)

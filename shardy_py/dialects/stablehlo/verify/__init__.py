@@ -6,24 +6,29 @@ them. Messages are C++'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import Operation
 
 from shardy_py.dialects.stablehlo.verify.host import check_composite
-from shardy_py.dialects.stablehlo.verify.steps import has_blocks, operand_kinds, result_kinds
+from shardy_py.dialects.stablehlo.verify.mesh_groups import MESH_USERS, check_mesh_groups
+from shardy_py.dialects.stablehlo.verify.steps import (
+    Step,
+    has_blocks,
+    operand_kinds,
+    result_kinds,
+    results_are,
+)
 from shardy_py.dialects.stablehlo.verify.table import TABLE, Row
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.faults import Check, Faults
 from shardy_py.dialects.verification.scope import Scope
 
-__all__ = ["CHECKS", "STRUCTURE", "TABLE", "USES"]
+__all__ = ["CHECKS", "RESULTS", "STRUCTURE", "TABLE", "USES"]
 
 
-def _check_of(row: Row) -> Check:
-    steps = (operand_kinds(row.operands), result_kinds(row.results), has_blocks, *row.steps)
-
+def _run(steps: Sequence[Step]) -> Check:
     def check(op: Operation) -> Faults:
         view = View(op)
         for step in steps:
@@ -35,10 +40,12 @@ def _check_of(row: Row) -> Check:
     return check
 
 
-_ALL = {f"stablehlo.{name}": (row, _check_of(row)) for name, row in TABLE.items()}
+def _rules_of(row: Row) -> tuple[Step, ...]:
+    return (operand_kinds(row.operands), result_kinds(row.results), has_blocks, *row.steps)
 
-CHECKS = {name: check for name, (row, check) in _ALL.items() if not row.needs_constants}
-"""Checks of an op by its signature."""
+
+def _results_of(row: Row) -> tuple[Step, ...]:
+    return (results_are(row.infer),) if row.infer is not None else ()
 
 
 def _placed(check: Check) -> Callable[[Any, Scope], Faults]:
@@ -48,8 +55,19 @@ def _placed(check: Check) -> Callable[[Any, Scope], Faults]:
     return check_placed
 
 
-STRUCTURE = {name: _placed(check) for name, (row, check) in _ALL.items() if row.needs_constants}
+_BY_SIGNATURE = {f"stablehlo.{name}": row for name, row in TABLE.items() if not row.needs_constants}
+_BY_CONSTANTS = {f"stablehlo.{name}": row for name, row in TABLE.items() if row.needs_constants}
+
+CHECKS = {name: _run(_rules_of(row)) for name, row in _BY_SIGNATURE.items()}
+"""Checks of an op by its signature."""
+
+RESULTS = {name: _run(_results_of(row)) for name, row in _BY_SIGNATURE.items() if row.infer is not None}
+"""Checks of an op's results, when its regions are known to be sound."""
+
+STRUCTURE = {
+    name: _placed(_run((*_rules_of(row), *_results_of(row)))) for name, row in _BY_CONSTANTS.items()
+}
 """Checks of an op that look at the constants it takes."""
 
-USES = {"stablehlo.composite": check_composite}
-"""Checks of an op that names a function."""
+USES = {"stablehlo.composite": check_composite, **dict.fromkeys(MESH_USERS, check_mesh_groups)}
+"""Checks of an op that names a function or a mesh."""

@@ -25,6 +25,12 @@ def most_specific_type(view: View) -> Sequence[Tensor]:
     return (merged(view.operands, most_specific),)
 
 
+def infer_add(view: View) -> Sequence[Tensor]:
+    """The shape that both operands have; elements are `check_add`'s matter."""
+    merged_type = merged(view.operands, most_specific)
+    return (merged_type.of(None) if is_quantized(merged_type.element) else merged_type,)
+
+
 def real_part(view: View) -> Sequence[Tensor]:
     """The operand's type with real elements: of abs, real and imag."""
     element = view.operands[0].element

@@ -216,7 +216,7 @@ KINDS: dict[str, Kind] = {
         _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
         _TOKEN,
     ),
-    "static": _tensor(_ALL, "statically shaped tensor", _is_static),
+    "static": _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
     "token": _TOKEN,
     "future": _FUTURE,
     "tuple": _TUPLE,

@@ -84,6 +84,12 @@ def _require(holds: Callable[[View], bool], message: str) -> Step:
     return step
 
 
+def AT_LEAST_ONE(view: View) -> Faults:  # noqa: N802
+    """There is an operand."""
+    if not view.operand_types:
+        yield Fault("expected 1 or more operands, but found 0")
+
+
 def _all_types(view: View) -> tuple[Tensor, ...]:
     return (*view.operands, *view.results)
 
@@ -212,7 +218,7 @@ def check_op(rule: Check) -> Step:
     return step
 
 
-def infer(rule: Infer) -> Step:
+def results_are(rule: Infer) -> Step:
     """The results are those that `rule` gives."""
 
     def step(view: View) -> Faults:

@@ -1,0 +1,35 @@
+"""Replica groups given as axes of a mesh: the mesh is there, and has the axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Operation
+
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
+from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.dialects.verification.scope import Scope
+
+MESH_USERS = tuple(
+    f"stablehlo.{name}"
+    for name in (
+        "all_gather",
+        "all_reduce",
+        "all_to_all",
+        "collective_broadcast",
+        "collective_reduce",
+        "reduce_scatter",
+    )
+)
+"""Ops that have replica groups."""
+
+
+def check_mesh_groups(op: Operation, scope: Scope) -> Faults:
+    """The mesh that replica groups name is a symbol of the module."""
+    attribute: Any = op.properties.get("replica_groups")
+    groups = getattr(attribute, "data", None)
+    if isinstance(groups, ReplicaGroupMeshAxes) and isinstance(groups.mesh, SymbolRefAttr):
+        name = groups.mesh.string_value()
+        if name not in scope.symbols:
+            yield Fault(f"replica_groups: mesh symbol '{name}' not found")
