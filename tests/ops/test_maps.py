@@ -161,7 +161,8 @@ CASES: dict[str, tuple[OpRecord, list[str]]] = {
         ),
         [
             "(d0, d1, d2)[s0, s1] -> (d0, d1 * 2 - s0 * 2 + 3, s1 + (d2 floordiv 3) * 2), domain:"
-            "d0 in [0, 1], d1 in [0, 2], d2 in [0, 5], s0 in [0, 2], s1 in [0, 1], d1 * 2 - s0 * 2 + 3 in [0, 8]",
+            "d0 in [0, 1], d1 in [0, 2], d2 in [0, 5], s0 in [0, 2], s1 in [0, 1],"
+            "d1 * 2 - s0 * 2 + 3 in [0, 8]",
             "(d0, d1, d2)[s0, s1] -> (s0, s1, d2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 5],"
             "s0 in [0, 2], s1 in [0, 1]",
         ],
