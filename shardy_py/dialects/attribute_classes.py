@@ -41,9 +41,9 @@ class ValueAttribute(Data[Any]):
     def parse_parameter(cls, parser: AttrParser) -> Any:
         state: Any = parser
         cursor = Cursor(Source(state.lexer.input.content, state.lexer.input.name), offset=state.pos)
-        value = cls.spelling.read(cursor)
+        value: Any = cls.spelling.read(cursor)
         state._resume_from(cursor.previous_end)
-        return value.data  # pyright: ignore[reportAttributeAccessIssue]
+        return value.data
 
     @override
     def print_parameter(self, printer: Printer) -> None:
@@ -199,8 +199,12 @@ def read_fields(cursor: Cursor, struct: type) -> Any:
 
 def fields_text(value: Any) -> str:
     """`a = 1, b = [2]`, without zeros and empty lists."""
-    given = [(field.name, getattr(value, field.name)) for field in fields(value)]
-    return ", ".join(f"{name} = {list(v) if isinstance(v, tuple) else v}" for name, v in given if v)
+    given: list[tuple[str, Any]] = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return ", ".join(f"{name} = {_number_or_list(found)}" for name, found in given if found)
+
+
+def _number_or_list(value: Any) -> str:
+    return str(value) if isinstance(value, int) else f"[{', '.join(map(str, value))}]"
 
 
 def loose_spelling(struct: type, make: Callable[[Any], Attribute]) -> Spelling:

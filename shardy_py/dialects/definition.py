@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrConstraint,
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
-    ConstraintContext,
     IntConstraint,
     IRDLOperation,
     SameVariadicOperandSize,
+    VerificationContext,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -45,6 +45,7 @@ from xdsl.irdl import (
 from xdsl.traits import (
     Commutative,
     ConstantLike,
+    HasFolder,
     IsolatedFromAbove,
     IsTerminator,
     NoMemoryEffect,
@@ -59,16 +60,6 @@ if TYPE_CHECKING:
     from shardy_py.text.syntax import AssemblyForm
 
 _SLOT = re.compile(r"(\w+)([*?]?)(?::(\w+))?(?:=(.*))?\Z")
-
-TRAITS: dict[str, Callable[[], OpTrait]] = {
-    "pure": Pure,
-    "no_effect": NoMemoryEffect,
-    "recursive": RecursiveMemoryEffect,
-    "commutative": Commutative,
-    "terminator": IsTerminator,
-    "isolated": IsolatedFromAbove,
-}
-"""Traits by the words that rows use."""
 
 OPTIONS: dict[str, tuple[Callable[[], Any], ...]] = {
     "pairs": (SameVariadicOperandSize,),
@@ -178,11 +169,13 @@ class Described(AttrConstraint):
     description: str
     accepts: Callable[[Any], bool]
 
-    def verify(self, attr: Attribute, constraint_context: ConstraintContext) -> None:
+    @override
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         """Fails with the description."""
         if not self.accepts(attr):
             raise VerifyException(self.description)
 
+    @override
     def mapping_type_vars(
         self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
     ) -> AttrConstraint:
@@ -194,13 +187,25 @@ Constraints = Callable[[str], AttrConstraint | None]
 """From the name of a kind to its constraint, None where anything goes."""
 
 
-class _MakesConstants(ConstantLike):
+class _FoldsToValue(HasFolder):
     """The trait of ops that are their attribute `value`."""
 
+    @override
     @classmethod
-    def get_constant_value(cls, op: Operation) -> Attribute | None:
-        """The value."""
-        return op.properties.get("value")
+    def fold(cls, op: Operation) -> tuple[Attribute]:
+        return (op.properties["value"],)
+
+
+TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
+    "pure": (Pure,),
+    "no_effect": (NoMemoryEffect,),
+    "recursive": (RecursiveMemoryEffect,),
+    "commutative": (Commutative,),
+    "terminator": (IsTerminator,),
+    "isolated": (IsolatedFromAbove,),
+    "constant": (ConstantLike, _FoldsToValue),
+}
+"""Traits by the words that rows use."""
 
 
 def make_class(
@@ -221,9 +226,7 @@ def make_class(
     for slot in slots(row.regions):
         fields[slot.accessor] = var_region_def() if slot.many else region_def("single_block")
     words = row.traits.split()
-    traits = [
-        _MakesConstants() if word == "constant" else TRAITS[word]() for word in words if word not in OPTIONS
-    ]
+    traits = [make() for word in words for make in TRAITS.get(word, ())]
     if traits:
         fields["traits"] = traits_def(*traits)
     options = [make() for word in words for make in OPTIONS.get(word, ())]

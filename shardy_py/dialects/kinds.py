@@ -87,17 +87,25 @@ def integers_text(attribute: DenseArrayBase[Any]) -> str:
     return f"[{', '.join(map(str, attribute.get_values()))}]"
 
 
+def is_of(attribute: Any, attribute_class: Any, **expected: Attribute) -> bool:
+    """Whether an attribute is of a class and its fields are as expected: `type=i64`."""
+    if not isinstance(attribute, attribute_class):
+        return False
+    return all(getattr(attribute, name) == value for name, value in expected.items())
+
+
 def is_dense_array(element: Attribute) -> Callable[[Any], bool]:
     """Whether an attribute is `array<element: ...>`."""
-    return lambda attribute: isinstance(attribute, DenseArrayBase) and attribute.elt_type == element
+    return lambda attribute: is_of(attribute, DenseArrayBase, elt_type=element)
 
 
 def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Kind:
     bound = {None: "", 0: " whose value is non-negative", 1: " whose value is positive"}[minimum]
 
     def accepts(attribute: Any) -> bool:
-        is_integer = isinstance(attribute, IntegerAttr) and attribute.type == type_
-        return is_integer and (minimum is None or attribute.value.data >= minimum)
+        if not is_of(attribute, IntegerAttr, type=type_):
+            return False
+        return minimum is None or attribute.value.data >= minimum
 
     return Kind(f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_))
 
@@ -107,7 +115,7 @@ def _is_a(*classes: type) -> Callable[[Any], bool]:
 
 
 def _is_dense(element: Attribute) -> Callable[[Any], bool]:
-    return lambda a: isinstance(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
+    return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
 
 
 def is_a(attribute_class: type[Attribute]) -> Kind:
@@ -117,7 +125,7 @@ def is_a(attribute_class: type[Attribute]) -> Kind:
 
 def array_of(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
     """An array whose elements are all of one kind."""
-    return Kind(description, lambda a: isinstance(a, ArrayAttr) and all(map(accepts, a.data)), spelling)
+    return Kind(description, lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)), spelling)
 
 
 def _is_flat_symbol(attribute: Any) -> bool:
@@ -134,10 +142,8 @@ KINDS: dict[str, Kind] = {
     "i32": _integer("32-bit", i32),
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
-    "f32": Kind("32-bit float attribute", lambda a: isinstance(a, FloatAttr) and a.type == f32),
-    "bool": Kind(
-        "bool attribute", lambda a: isinstance(a, IntegerAttr) and a.type == i1, _typed(IntegerAttr, i1)
-    ),
+    "f32": Kind("32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32)),
+    "bool": Kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
     "string": Kind("string attribute", _is_a(StringAttr), _typed(StringAttr)),
     "unit": Kind("unit attribute", _is_a(UnitAttr)),
     "integers": Kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),

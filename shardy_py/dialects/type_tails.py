@@ -8,9 +8,9 @@ Not here: the function type itself (`text/assembly.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ComplexType, FunctionType, NoneAttr, TensorType, TupleType
+from xdsl.dialects.builtin import ComplexType, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.text.assembly import Draft, Element
@@ -72,12 +72,13 @@ SAME = _short_or_function(lambda reader, type_, start, count: ([type_] * count, 
 """`: type` where operands and result are all of it, a function type elsewhere."""
 
 
-def real_type(type_: Attribute) -> Attribute:
-    """The tensor type whose elements are the parts of a complex one's."""
-    if not isinstance(type_, TensorType) or not isinstance(type_.element_type, ComplexType):
+def real_type(type_: Any) -> Attribute:
+    """The tensor type whose elements are the parts of a complex one's; the type itself if it is no such."""
+    element: Any = getattr(type_, "element_type", None)
+    if getattr(element, "name", "") != ComplexType.name:
         return type_
-    encoding = type_.encoding if not isinstance(type_.encoding, NoneAttr) else None
-    return TensorType(type_.element_type.element_type, type_.get_shape(), encoding or NoneAttr())
+    made: Any = TensorType(element.element_type, type_.get_shape(), type_.encoding)
+    return made
 
 
 def _infer_complex(reader: OpReader, type_: Attribute, start: int, count: int) -> Types:

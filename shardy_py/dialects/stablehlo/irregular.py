@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.definition import OpRow
@@ -67,8 +67,8 @@ def _write_constant(writer: OpWriter, op: Any) -> None:
 
 def constant_names(op: Operation) -> tuple[str]:
     """`c` for integers, `cst` for the rest."""
-    type_ = op.results[0].type
-    return ("c" if isinstance(type_, TensorType) and isinstance(type_.element_type, IntegerType) else "cst",)
+    element: Any = getattr(op.results[0].type, "element_type", None)
+    return ("c" if isinstance(element, IntegerType) else "cst",)
 
 
 # ---------------------------------------------------------------------- while(%iterArg = %0) : type

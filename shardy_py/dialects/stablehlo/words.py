@@ -5,11 +5,13 @@ Not here: words that any dialect may use (`dialects/kinds.py`).
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType, StringAttr
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
-from shardy_py.dialects.kinds import DEFAULTS, KINDS, Kind, Vocabulary, array_of, is_a
+from shardy_py.dialects.kinds import DEFAULTS, KINDS, Kind, Vocabulary, array_of, is_a, is_of
 from shardy_py.dialects.stablehlo import attributes as a
 from shardy_py.dialects.stablehlo.elements import CONV_DIMENSIONS, ELEMENTS
 from shardy_py.dialects.stablehlo.structs import ResultAccuracy
@@ -27,14 +29,14 @@ def precisions_spelling(enum: type[EnumAttribute]) -> Spelling:
     )
 
 
-def _is_layout(attribute: Attribute) -> bool:
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+def _is_layout(attribute: Any) -> bool:
+    if not is_of(attribute, DenseIntOrFPElementsAttr):
         return False
     return isinstance(attribute.type.element_type, IndexType) and len(attribute.type.get_shape()) == 1
 
 
-def _is_layouts(attribute: Attribute) -> bool:
-    return isinstance(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
+def _is_layouts(attribute: Any) -> bool:
+    return is_of(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
 
 
 def _read_target(cursor: Cursor) -> Attribute:
