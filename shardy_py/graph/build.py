@@ -49,10 +49,6 @@ BARRIER = "sdy.propagation_barrier"
 _HELD_BY_SHARING = frozenset({Role.PASS_THROUGH, Role.SLICE})
 """The roles for which it matters whether an operand has other uses."""
 
-_WITHOUT_STEP = frozenset(
-    {"func.func", "func.return", "func.call", "builtin.module", "sdy.mesh", "sdy.return", "stablehlo.return"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -134,28 +130,32 @@ class _Builder:
         )
 
     def _visit(self, op: Operation) -> None:
-        name = op.name
         for result in op.results:
             if id(result._type) not in self._shapely:
                 self._check_type(result._type, op)
         self.slots.add(op)
-        if name == EDGE_NAME:
-            self._add_edge(op)
-        elif name == BARRIER:
-            self._add_barrier(op)
-        elif name == FUNCTION_EDGE:
-            self._function_edges.append(op)
-            self._new_step(op, 0, ())
-        elif name in _WITHOUT_STEP:
-            if name in ("func.func", "func.call"):
-                self.calls.add(op)
-            elif name == "sdy.mesh":
-                self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
-        elif name == "sdy.sharding_group":
-            group = plain(op.properties["group_id"])
-            self._groups.setdefault(group, []).append(op._operands[0])
-        else:
+        handler = _HANDLERS.get(op.name)
+        if handler is None:
             self._add_op(op)
+        else:
+            handler(self, op)
+
+    def _skip(self, op: Operation) -> None:
+        """Nothing to be done: a terminator."""
+
+    def _add_mesh(self, op: Operation) -> None:
+        self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
+
+    def _add_function_or_call(self, op: Operation) -> None:
+        self.calls.add(op)
+
+    def _add_group_member(self, op: Operation) -> None:
+        self._groups.setdefault(plain(op.properties["group_id"]), []).append(op._operands[0])
+
+    def _add_function_edge(self, op: Operation) -> None:
+        """Its sources may stand behind it, so the rest comes later."""
+        self._function_edges.append(op)
+        self._new_step(op, self.flat.kind_number(StepKind(None)), ())
 
     def _check_type(self, type_: Attribute, op: Operation) -> None:
         if shape_message(type_) is not None:
@@ -181,7 +181,8 @@ class _Builder:
         shared = False
         if info.role in _HELD_BY_SHARING:
             for operand in op._operands:
-                if _is_shared(operand) and not self._is_scalar(operand):
+                use = operand.first_use  # `_is_shared`, written out
+                if use is not None and use._next_use is not None and not self._is_scalar(operand):
                     shared = True
                     break
         number = self._kinds.get((id(info), shared))
@@ -261,7 +262,7 @@ class _Builder:
     def _add_wakes(self) -> None:
         wakes = Wakes(self.step_of, self.calls)
         flat, slots = self.flat, self.slots
-        flat.notified = [() if value is None else wakes.of(value) for value in slots.values]
+        flat.notified = wakes.of_all(slots.values)
         unnotified: dict[int, list[int]] = {}
         for op in self._edges:
             step = self.step_of[id(op)]
@@ -315,6 +316,23 @@ class _Builder:
                     self._new_step(op, nothing, ())
                 else:
                     self._new_step(op, kinds[step], slots[step])
+
+
+_HANDLERS: dict[str, Callable[[_Builder, Operation], None]] = {
+    "func.func": _Builder._add_function_or_call,
+    "func.call": _Builder._add_function_or_call,
+    "func.return": _Builder._skip,
+    "sdy.return": _Builder._skip,
+    "stablehlo.return": _Builder._skip,
+    "stablehlo.constant": _Builder._note_unused,
+    "sdy.constant": _Builder._note_unused,
+    "sdy.mesh": _Builder._add_mesh,
+    "sdy.sharding_group": _Builder._add_group_member,
+    EDGE_NAME: _Builder._add_edge,
+    FUNCTION_EDGE: _Builder._add_function_edge,
+    BARRIER: _Builder._add_barrier,
+}
+"""The ops that are more, or less, than an op with a rule."""
 
 
 def _main_function(calls: Calls) -> Operation | None:

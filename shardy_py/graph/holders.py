@@ -12,9 +12,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
@@ -53,18 +52,17 @@ class Place(Enum):
     OUTER_RESULT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """A place on `op` that holds one sharding: of which kind, and which of them."""
 
     place: Place
     op: Operation
-    index: int = 0
+    position: int = 0
 
 
 def read(holder: Holder) -> TensorSharding | None:
     """The sharding at `holder`."""
-    op, index = holder.op, holder.index
+    op, index = holder.op, holder.position
     match holder.place:
         case Place.RESULT:
             return _at(result_shardings(op), index)
@@ -95,7 +93,7 @@ def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
         elif place is Place.PROPERTY:
             op.properties[PROPERTY_OF[op.name]] = TensorShardingAttr(sharding)
         else:
-            by_op.setdefault((place, id(op)), (op, {}))[1][holder.index] = sharding
+            by_op.setdefault((place, id(op)), (op, {}))[1][holder.position] = sharding
     for (place, _), (op, shardings) in by_op.items():
         _write_many(place, op, shardings)
 

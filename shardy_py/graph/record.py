@@ -33,16 +33,17 @@ _RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = {}
 
 def record_of(op: Operation) -> OpRecord:
     """The record of `op`; the same object for ops of equal name, types, attributes and context."""
+    properties, attributes = op.properties, op.attributes
     key: tuple[Hashable, ...] = (
         op.__class__,
+        *properties,
+        *[id(value) for value in properties.values()],
         *[id(value._type) for value in op._operands],
         None,
         *[id(value._type) for value in op.results],
     )
-    if op.properties:
-        key += (*op.properties, *[id(value) for value in op.properties.values()])
-    if op.attributes:
-        key += tuple(part for n, v in op.attributes.items() if n not in NOT_OF_THE_OP for part in (n, id(v)))
+    if attributes:
+        key += tuple(part for n, v in attributes.items() if n not in NOT_OF_THE_OP for part in (n, id(v)))
     context = _CONTEXT.get(op.name)
     surroundings: dict[str, Hashable] = {}
     if context is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_owner, edge_targets
+from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets
 from shardy_py.graph.flat import UNSHARDABLE
 from shardy_py.graph.holders import (
     PROPERTY_OF,
@@ -59,32 +59,36 @@ class Slots:
     def add(self, op: Operation) -> None:
         """Make slots for what `op` defines: results, and the arguments of its regions."""
         results = op.results
-        if op.regions:
-            if op.name == "func.func":
-                self._add_function(op)
-                return
-            if op.name == "stablehlo.async_start":
-                for argument, operand in zip(op.regions[0].blocks[0].args, op._operands, strict=True):
-                    self.of[id(argument)] = self.get(operand)
-        if op.name in DATA_FLOW:
-            self._add_owners(op)
+        if op.name in _SPECIAL:
+            self._add_special(op)
         elif len(results) == 1:
-            # By far the most frequent case.
+            # By far the most frequent case, hence written out.
             result = results[0]
-            if op.name in PROPERTY_OF:
-                if op.name != EDGE_NAME or id(result) not in self.of:
-                    self._new(result, Holder(Place.PROPERTY, op))
-                return
+            type_ = result._type
+            given = op.attributes.get(SHARDING)
             self.of[id(result)] = len(self.values)
             self.values.append(result)
             self.holders.append(Holder(Place.RESULT, op))
-            given = op.attributes.get(SHARDING)
-            shardings = result_shardings(op) if given is not None else ()
-            self.shardings.append(shardings[0] if shardings else None)
-            self.ranks.append(self.rank(result._type))
+            self.shardings.append(None if given is None else (*result_shardings(op), None)[0])
+            rank = self._ranks.get(id(type_))
+            self.ranks.append(self.rank(type_) if rank is None else rank)
         elif results:
             slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
             self._relate(slots)
+
+    def _add_special(self, op: Operation) -> None:
+        if op.name == "func.func":
+            self._add_function(op)
+        elif op.name in DATA_FLOW:
+            self._add_owners(op)
+        elif op.name in PROPERTY_OF:
+            if id(op.results[0]) not in self.of:  # an edge's result got its slot with the owner
+                self._new(op.results[0], Holder(Place.PROPERTY, op))
+        else:
+            for argument, operand in zip(op.regions[0].blocks[0].args, op._operands, strict=True):
+                self.of[id(argument)] = self.get(operand)
+            for index, result in enumerate(op.results):
+                self._new(result, Holder(Place.RESULT, op, index))
 
     def rank(self, type_: Attribute) -> int:
         """The rank of a type, 0 for what is no ranked tensor."""
@@ -148,6 +152,9 @@ class Slots:
             for slot in slots:
                 self.siblings[slot] = tuple(other for other in slots if other != slot)
 
+
+_SPECIAL = frozenset({"func.func", "stablehlo.async_start", *DATA_FLOW, *PROPERTY_OF})
+"""The ops whose results do not each get a slot of their own, kept in `sdy.sharding`, and no more."""
 
 _OWNER_PLACES = {
     "sdy.manual_computation": (Place.INNER_ARGUMENT, Place.OUTER_RESULT),

@@ -10,7 +10,7 @@ Not here: slots (`slots.py`), the loop that uses this (`propagation/fixpoint.py`
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -44,18 +44,37 @@ class Wakes:
         self.add_users(value, steps)
         return tuple(steps)
 
-    def add_users(self, value: SSAValue, steps: list[int]) -> None:
-        """Add the steps to wake for each use of `value`."""
-        step_of = self._step_of
-        use = value.first_use
-        while use is not None:
-            user = use._operation
-            if user.name in _PASSED_ON:
-                self._add_passed_on(user, use._index, steps)
-            else:
+    def of_all(self, values: Sequence[SSAValue | None]) -> list[tuple[int, ...]]:
+        """`of` for each value; () for None."""
+        step_of, result = self._step_of, list[tuple[int, ...]]()
+        for value in values:
+            if not isinstance(value, OpResult) or (maker := value.op).name == EDGE_NAME:
+                result.append(() if value is None else self.of(value))
+                continue
+            # By far the most frequent case, hence written out.
+            step = step_of.get(id(maker))
+            steps = [] if step is None else [step]
+            use = value.first_use
+            while use is not None:
+                user = use._operation
                 step = step_of.get(id(user))
                 if step is not None:
                     steps.append(step)
+                elif user.name in _PASSED_ON:
+                    self._add_passed_on(user, use._index, steps)
+                use = use._next_use
+            result.append(tuple(steps))
+        return result
+
+    def add_users(self, value: SSAValue, steps: list[int]) -> None:
+        """Add the steps to wake for each use of `value`."""
+        use = value.first_use
+        while use is not None:
+            step = self._step_of.get(id(use._operation))
+            if step is not None:
+                steps.append(step)
+            elif use._operation.name in _PASSED_ON:
+                self._add_passed_on(use._operation, use._index, steps)
             use = use._next_use
 
     def _add_passed_on(self, user: Operation, index: int, steps: list[int]) -> None:
