@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -46,6 +47,7 @@ RuleOf = Callable[[OpRecord], ShardingRule | None]
 FUNCTION_EDGE = "sdy.func_data_flow_edge"
 BARRIER = "sdy.propagation_barrier"
 
+_UNSHARDABLES = repeat(UNSHARDABLE)
 _HELD_BY_SHARING = frozenset({Role.PASS_THROUGH, Role.SLICE})
 """The roles for which it matters whether an operand has other uses."""
 
@@ -190,9 +192,8 @@ class _Builder:
             kind = StepKind(info.rule, info.role, info.is_elementwise, shared)
             number = self._kinds[id(info), shared] = self.flat.kind_number(kind)
         of = self.slots.of
-        slots = [of.get(id(value), UNSHARDABLE) for value in op._operands]
-        slots += [of[id(value)] for value in op.results]
-        self._new_step(op, number, tuple(slots))
+        reads = map(of.get, map(id, op._operands), _UNSHARDABLES)
+        self._new_step(op, number, (*reads, *map(of.__getitem__, map(id, op.results))))
 
     def _is_scalar(self, value: SSAValue) -> bool:
         return not self.slots.rank(value._type) and tensor_type(value._type) is not None

@@ -17,6 +17,7 @@ Not here: rules (`rules/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from operator import attrgetter
 from typing import Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation
@@ -28,6 +29,7 @@ from shardy_py.ops import OpRecord
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes that say how an op is sharded, not what it does."""
 
+_type_of = attrgetter("_type")
 _RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = {}
 
 
@@ -37,10 +39,10 @@ def record_of(op: Operation) -> OpRecord:
     key: tuple[Hashable, ...] = (
         op.__class__,
         *properties,
-        *[id(value) for value in properties.values()],
-        *[id(value._type) for value in op._operands],
+        *map(id, properties.values()),
+        *map(id, map(_type_of, op._operands)),
         None,
-        *[id(value._type) for value in op.results],
+        *map(id, map(_type_of, op.results)),
     )
     if attributes:
         key += tuple(part for n, v in attributes.items() if n not in NOT_OF_THE_OP for part in (n, id(v)))

@@ -63,7 +63,7 @@ class Slots:
             self._add_special(op)
         elif len(results) == 1:
             # By far the most frequent case, hence written out.
-            result = results[0]
+            (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
             type_ = result._type
             given = op.attributes.get(SHARDING)
             self.of[id(result)] = len(self.values)
