@@ -6,7 +6,7 @@ Not here: looking symbols up (`symbols.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
@@ -115,8 +115,8 @@ def _parts(value: Any) -> Iterable[Any]:
         return value.parameters
     if isinstance(value, Data):
         return (cast("Data[Any]", value).data,)
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).values()
     if is_dataclass(value):
         return (getattr(value, field.name) for field in fields(value))
     if isinstance(value, tuple | list):

@@ -1,0 +1,84 @@
+"""Passes one by one beside the C++ Shardy: the same text after each, on real, random and small programs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+
+from shardy_py.cli.pass_text import build_step
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.passes import PassCall, pass_by_name
+from shardy_py.passes.pipelines import import_passes, inline_passes, outline_passes
+from tests.passes.programs import ProgramWriter
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"
+MIRRORS = (
+    "sdy-add-func-data-flow-edges",
+    "sdy-constant-or-scalar-merger",
+    "sdy-sink-data-flow-edges",
+    "sdy-sink-func-data-flow-edges",
+    "sdy-remove-sharding-groups",
+    "sdy-sharding-constraint-to-reshard",
+)
+NAMES = {call.row.name for call in import_passes() + inline_passes() + outline_passes()} | {*MIRRORS}
+
+
+def example_runs() -> list[tuple[str, str]]:
+    """File and flag of each lit test of the passes in `NAMES`."""
+    runs: list[tuple[str, str]] = []
+    for path in sorted(EXAMPLES.glob("*.mlir")):
+        line = re.search(r"RUN: sdy-opt %s (.*) \| filecheck", path.read_text())
+        flag = shlex.split(line[1])[-1].lstrip("-") if line else ""
+        if flag.partition("=")[0] in NAMES:
+            runs.append((path.name, flag))
+    return runs
+
+
+def test_every_pass_has_an_example() -> None:
+    assert {flag.partition("=")[0] for _, flag in example_runs()} == NAMES
+
+
+@pytest.mark.parametrize(("file", "flag"), example_runs())
+def test_example(file: str, flag: str, reference: Any) -> None:
+    name, _, options = flag.partition("=")
+    for chunk in re.split(r"^// -----\n", (EXAMPLES / file).read_text(), flags=re.M):
+        run_beside(reference, chunk, build_step(name, options).calls)
+
+
+def test_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Any) -> None:
+    if corpus_program.startswith("transformer_train_"):
+        pytest.skip("the layers of transformer_train over again")
+    run_beside(reference, corpus(corpus_program), import_passes() + inline_passes())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_program(seed: int, reference: Any) -> None:
+    """Without propagation: the shardings that the export passes meet are those that the program came with."""
+    exported = tuple(PassCall.of(row, {}) for row in map(pass_by_name, MIRRORS) if row is not None)
+    calls = (*import_passes(), *inline_passes(), *outline_passes(), *exported)
+    run_beside(reference, ProgramWriter(seed).program(), calls)
+
+
+def run_beside(reference: Any, text: str, calls: Iterable[PassCall]) -> None:
+    """Runs passes on both sides and compares what each leaves."""
+    ours = parse_module(text)
+    with reference.context():
+        theirs = reference.ir.Module.parse(text)
+        for call in calls:
+            call.build().apply(Context(), ours)
+            reference.passmanager.PassManager.parse(spelling(call)).run(theirs.operation)
+            assert print_module(ours) == str(theirs).rstrip("\n") + "\n", f"after {call.row.name}"
+
+
+def spelling(call: PassCall) -> str:
+    """The call as MLIR's pass manager reads it."""
+    options = " ".join(f"{name.replace('_', '-')}={str(value).lower()}" for name, value in call.options)
+    text = f"{call.row.name}{{{options}}}" if options else call.row.name
+    anchored = f"func.func({text})" if call.row.anchor == "func.func" else text
+    return f"builtin.module({anchored})"
