@@ -63,8 +63,16 @@ def _read_func(reader: OpReader) -> OpParts:
     parts.properties["sym_name"] = string_attribute(reader.symbol())
     arguments = _read_arguments(reader)
     results, result_attributes = _read_results(reader) if reader.accept("->") else ([], [])
+    start = reader.offset
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()
+        for name in ("sym_name", "sym_visibility", "function_type"):
+            if name in parts.attributes:
+                reader.form_error(
+                    f"'{name}' is an inferred attribute and should not be specified in the explicit attribute "
+                    "dictionary",
+                    start,
+                )
     parts.properties["function_type"] = FunctionType.from_lists([a.type for a in arguments], results)
     for name, dictionaries in (("arg_attrs", [a.attributes for a in arguments]), ("res_attrs", result_attributes)):
         if any(dictionaries):
@@ -73,7 +81,7 @@ def _read_func(reader: OpReader) -> OpParts:
         start = reader.offset
         region = reader.region(arguments, is_isolated=True, default_dialect="func")
         if not region.blocks:
-            reader.error("expected non-empty function body", start)
+            reader.form_error("expected non-empty function body", start)
         parts.regions = [region]
     else:
         parts.regions = [Region()]
@@ -81,21 +89,24 @@ def _read_func(reader: OpReader) -> OpParts:
 
 
 def _read_arguments(reader: OpReader) -> list[Argument]:
-    def read() -> Argument:
+    """`(%a: type {attributes}, ...)`, with names all or none."""
+    found: list[Argument] = []
+
+    def read() -> None:
         name, offset = "", reader.offset
-        if reader.token[:1] == "%":
+        is_named = reader.token[:1] == "%"
+        if found and is_named != bool(found[0].name):
+            reader.form_error("expected SSA identifier" if found[0].name else "expected type instead of SSA identifier")
+        if is_named:
             name = reader.advance()
             reader.expect(":")
         type_ = read_type_or_function(reader)
         attributes = reader.attribute_dictionary() if reader.at("{") else {}
         location = read_location(reader) if reader.at("loc") else None
-        return Argument(name, type_, offset, attributes, location)
+        found.append(Argument(name, type_, offset, attributes, location))
 
-    start = reader.offset
-    arguments = reader.items(read, "(", ")")
-    if len({bool(argument.name) for argument in arguments}) > 1:
-        reader.error("expected type instead of SSA identifier", start)
-    return arguments
+    reader.items(read, "(", ")")
+    return found
 
 
 def _read_results(reader: OpReader) -> tuple[list[Attribute], list[dict[str, Attribute]]]:

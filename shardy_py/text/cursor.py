@@ -46,7 +46,7 @@ _INVALID_STARTS = {
     "!": (0, "invalid type identifier"),
     "^": (0, "invalid block name"),
     "%": (0, "invalid SSA name"),
-    ".": (0, "expected three consecutive dots for an ellipsis"),
+    ".": (1, "expected three consecutive dots for an ellipsis"),
 }
 """What is wrong with a token that starts so: where it is seen, and MLIR's message."""
 
@@ -125,12 +125,13 @@ class Cursor:
         shift, message = _INVALID_STARTS.get(first, (0, "unexpected character"))
         self.error(message, offset + shift)
 
-    def error(self, message: str, offset: int | None = None, *notes: str) -> NoReturn:
-        """Fails with `message` at `offset` (the current token if None; before the end of the source if there)."""
+    def error(self, message: str, offset: int | None = None, *notes: tuple[str, int]) -> NoReturn:
+        """Fails with `message` at `offset`, or at the current token; notes have their own text and offset."""
         if offset is None:
             offset = self.offset if self.token else max(self.offset - 1, 0)
-        place = self.source.position(offset)
-        raise ShardyError(Diagnostic(message, place, notes=tuple(Diagnostic(n, place, "note") for n in notes)))
+        position = self.source.position
+        shown = tuple([Diagnostic(text, position(place), "note") for text, place in notes])
+        raise ShardyError(Diagnostic(message, position(offset), notes=shown))
 
     def form_error(self, message: str, offset: int | None = None) -> NoReturn:
         """Fails with `message` about the form that is being read: `custom op 'name' message`."""

@@ -174,7 +174,7 @@ class _Typed:
         text, negated, offset = token
         found = _scalar(text, negated, scalar)
         if isinstance(found, str):
-            notes = (NO_FLOAT_NOTE,) if found == NO_FLOAT else ()
+            notes = ((NO_FLOAT_NOTE, offset),) if found == NO_FLOAT else ()
             self.cursor.error(found, offset, *notes)
         return found
 

@@ -96,5 +96,5 @@ def float_value(cursor: Cursor, token: str, negated: bool, form: FloatFormat, st
             cursor.error(HEX_RANGE, literal)
         return integer_value(token)
     if is_integer_token(token):
-        cursor.error(NO_FLOAT, start, NO_FLOAT_NOTE)
+        cursor.error(NO_FLOAT, start, (NO_FLOAT_NOTE, start))
     return form.encode(-float(token) if negated else float(token))

@@ -2,51 +2,37 @@
 
 An op's line with the names of its values cut out is its signature. The first op of a signature is read token by
 token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
-creation of the op. That is sound because what a line means depends on its text and on the types of its
-operands, which are compared, and on nothing else.
+creation of the op (see `recipes.py` for why that is sound).
 
-Not here: single tokens (`cursor.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
+Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), assembly forms (`assembly.py`,
+`builtin_forms.py`, dialects).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.construct import append_argument, build_operation
-from shardy_py.text.cursor import Cursor
-from shardy_py.text.location_syntax import PendingLocation, read_location
-from shardy_py.text.pending import ForwardValue, settle_location
+from shardy_py.text.deep_stack import deep_stack
+from shardy_py.text.location_syntax import LOCATIONS, PendingLocation, read_location
+from shardy_py.text.op_classes import default_properties, has_own_syntax, inherent_names, unregistered_class
+from shardy_py.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, is_plain, repeated_signature, signature
+from shardy_py.text.resources import keep_resources, read_file_metadata
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import OpParts, OpSyntax, SyntaxTable
 from shardy_py.text.type_reader import read_function_type, read_type_or_function
+from shardy_py.text.value_reader import ValueReader
 
-_VALUE = re.compile(r"(%[\w$.-]+(?:#[0-9]+)?)", re.ASCII)
-_RESULT_COUNT = re.compile(r":[ \t]*([0-9]+)")
-_TRAILING_LOCATION = re.compile(r" loc\((#[\w$.-]+)\)$")
-
-
-@dataclass(slots=True)
-class Recipe:
-    """How to make another op of a signature: all but operands, results' names and place.
-
-    name_count: how many names stand before the `=`; the others are the operands, in order.
-    remake: makes the regions, None if there are none.
-    """
-
-    op_class: type[Operation]
-    name_count: int
-    operand_types: tuple[Attribute, ...]
-    result_types: tuple[Attribute, ...]
-    properties: dict[str, Attribute]
-    attributes: dict[str, Attribute]
-    remake: Callable[[Attribute], Sequence[Region]] | None
+_ALIAS_LOCATION = " loc(#"
+_REGISTRATION = "https://mlir.llvm.org/getting_started/Faq/#registered-loaded-dependent-whats-up-with-dialects-management"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,127 +46,107 @@ class Argument:
     location: Attribute | PendingLocation | None = None
 
 
-class OpReader(Cursor):
+class OpReader(ValueReader):
     """Reads operations, regions and blocks.
 
-    values: what the names in scope stand for; `%a` and `%a#0` are both there.
+    blocks: the blocks of the innermost region by label, with the offset of the first mention.
+    recipes: signatures of lines, by the dialect whose name may be left out.
+    remake: makes the regions of the op read last, where its line says all of them.
     """
 
-    __slots__ = (
-        "block",
-        "blocks",
-        "default_dialects",
-        "defined",
-        "forward",
-        "operand_names",
-        "pending_locations",
-        "recipes",
-        "remake",
-        "values",
-    )
+    __slots__ = ("blocks", "default_dialects", "pending_locations", "recipes", "remake", "resources", "use_recipes")
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
-        self.values: dict[str, SSAValue] = {}
-        self.defined: list[str] = []
-        self.forward: dict[str, list[ForwardValue]] = {}
-        self.block: Block = Block()
-        self.blocks: dict[str, Block] | None = None
+        self.blocks: dict[str, tuple[Block, int]] | None = None
         self.recipes: dict[str, dict[str, Recipe]] = {}
-        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
         self.default_dialects: list[str] = ["builtin"]
-        self.operand_names: list[tuple[str, int]] = []
         self.pending_locations: list[tuple[Any, PendingLocation]] = []
+        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
+        self.resources: dict[str, dict[str, str]] = {}
+        self.use_recipes = True
 
-    # ------------------------------------------------------------------ whole sources
+    # Whole sources
 
     def module(self) -> ModuleOp:
         """The whole source: one module, or ops that get a module around them."""
         top = self.block
-        while self.token:
-            if self.token[0] in "#!" or self.token == "{-#":
-                self._top_level_definition()
+        while token := self.token:
+            if token == "{-#":
+                read_file_metadata(self, self.resources)
+            elif token[0] in "#!":
+                self._alias_definition()
             else:
                 self.operation()
-        self._end_isolated_scope()
+        self.check_all_defined()
         for holder, location in self.pending_locations:
-            holder.location = settle_location(location, self.aliases, self)
+            holder.location = self._settled(location)
         first = top.first_op
         if isinstance(first, ModuleOp) and first is top.last_op:
             first.detach()
-            return first
-        module = ModuleOp(Region(top))
-        module.location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
+            module = first
+        else:
+            module = ModuleOp(Region(top))
+            module.location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
+        keep_resources(module, self.resources)
         return module
 
-    def _top_level_definition(self) -> None:
-        start = self.offset
-        if self.accept("{-#"):
-            while self.token != "#-}":
-                if not self.token:
-                    self.error("expected '#-}'", start)
-                self.advance()
-            self.advance()
-            return
-        name, is_type = self.token[1:], self.token[0] == "!"
+    def _alias_definition(self) -> None:
+        is_type = self.token[0] == "!"
+        what = "type" if is_type else "attribute"
+        name = self.token[1:]
         if "." in name:
-            self.error("attribute names with a '.' are reserved for dialect-defined names")
+            self.error(f"{what} names with a '.' are reserved for dialect-defined names")
         table = self.type_aliases if is_type else self.aliases
         if name in table:
-            self.error(f"redefinition of {'type' if is_type else 'attribute'} alias id '{name}'")
+            self.error(f"redefinition of {what} alias id '{name}'")
         self.advance()
-        self.expect("=", f" in {'type' if is_type else 'attribute'} alias definition")
+        self.expect("=", f" in {what} alias definition")
         table[name] = read_type_or_function(self) if is_type else self.attribute()
 
-    # ------------------------------------------------------------------ operations
+    def _settled(self, location: PendingLocation) -> Attribute:
+        """The location that an alias stands for, now that the whole text is read."""
+        found = self.aliases.get(location.alias)
+        if found is None:
+            self.error("operation location alias was never defined", location.offset)
+        if not isinstance(found, LOCATIONS):
+            self.error(f"expected location, but found '{attribute_text(found)}'", location.offset)
+        return found
+
+    # Operations
 
     def operation(self) -> None:
         """The operation at the cursor, put at the end of the current block."""
         text = self.text
         start = self.offset
-        end = text.find("\n", start)
-        if end < 0:
-            end = len(text)
+        end = text.find("\n", start, start + LONGEST_LINE)
+        if end < 0 or not self.use_recipes:
+            self._read_operation()
+            return
         line = text[start:end]
         location: Any = None
-        if line[-1:] == ")" and (match := _TRAILING_LOCATION.search(line)):
-            location = self.aliases.get(match[1][1:]) or PendingLocation(match[1][1:], start + match.start(1))
-            line = line[: match.start()]
-        parts = _VALUE.split(line)
-        key = "%".join(parts[::2])
-        dialect = self.default_dialects[-1]
-        recipes = self.recipes.get(dialect)
+        if line[-1] == ")" and (at := line.rfind(_ALIAS_LOCATION)) >= 0 and line.find(")", at) == len(line) - 1:
+            alias = line[at + len(_ALIAS_LOCATION) : -1]
+            location = self.aliases.get(alias) or PendingLocation(alias, start + at + len(_ALIAS_LOCATION) - 1)
+            line = line[:at]
+        parts = VALUE.split(line)
+        recipes = self.recipes.get(self.default_dialects[-1])
         if recipes is None:
-            recipes = self.recipes[dialect] = {}
-        recipe = recipes.get(key)
-        if recipe is not None and self._repeat(recipe, parts, start, location):
+            recipes = self.recipes[self.default_dialects[-1]] = {}
+        recipe = recipes.get("%".join(parts[::2]))
+        if recipe is None and len(set(parts[1::2])) < len(parts) // 2:
+            recipe = recipes.get(repeated_signature(parts))
+        if recipe is not None:
             self.end = end
             self.advance()
-            return
-        self.operand_names = []
-        op, names = self._read_operation()
-        if location is None and self.previous_end > end:
-            return
-        whole_line = text[self.previous_end : end].strip() in ("",) if location is None else self.previous_end == end
-        if whole_line and (not op.regions or self.remake) and not op.successors:
-            used = [name for name, _ in self.operand_names]
-            if (
-                len(parts) // 2 == len(names) + len(used)
-                and len(set(used)) == len(used)
-                and all(self.values.get(n) is v for n, v in zip(used, op.operands, strict=False))
-                and len(used) == len(op.operands)
-                and "//" not in line
+            token = self.token
+            if (token[:1] in recipe.followers or token in recipe.followers) and self._repeat(
+                recipe, parts, start, location
             ):
-                recipes[key] = Recipe(
-                    type(op),
-                    len(names),
-                    tuple(v.type for v in op.operands),
-                    tuple(r.type for r in op.results),
-                    dict(op.properties),
-                    dict(op.attributes),
-                    self.remake,
-                )
+                return
+            self.move_to(start)
+        self._read_line(recipes, parts, end, has_alias_location=location is not None)
 
     def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
         """Makes the op of a known signature; False where a name or type calls for a closer look."""
@@ -190,69 +156,114 @@ class OpReader(Cursor):
             operands = [values[name] for name in parts[1 + 2 * count :: 2]]
         except KeyError:
             return False
-        for value, type_ in zip(operands, recipe.operand_types, strict=True):
-            if value._type is not type_ and value._type != type_:  # pyright: ignore[reportPrivateUsage]
+        index = 0
+        for type_ in recipe.operand_types:
+            found = operands[index]._type  # pyright: ignore[reportPrivateUsage]
+            if found is not type_ and found != type_:
                 return False
+            index += 1
         names = parts[1 : 2 * count : 2]
         for name in names:
-            if name in values or name in self.forward:
+            if name in values:
                 return False
-        place = location if location is not None else source_location(self.source, start)
+        if self.forward and not self.forward.keys().isdisjoint(names):
+            return False
+        if location is None:
+            location = recipe.location
+            if location is None:
+                lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
+                location = source_location(self.source, start + lead + recipe.name_shift)
         op = build_operation(
             recipe.op_class,
             operands,
             recipe.result_types,
             recipe.properties.copy(),
             recipe.attributes.copy(),
-            place,
+            location,
             self.block,
-            recipe.remake(place) if recipe.remake is not None else (),
+            recipe.remake(location) if recipe.remake is not None else (),
         )
         if type(location) is PendingLocation:
             self.pending_locations.append((op, location))
         if count == 1 and len(op.results) == 1:
             name = names[0]
             values[name] = op.results[0]
-            self.defined.append(name)
+            self.defined.append((name, start))
         elif count:
-            self._define_results(op, [(n, 0, start) for n in names])
+            self._define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
         return True
 
-    def _read_operation(self) -> tuple[Operation, list[tuple[str, int, int]]]:
+    def _read_line(self, recipes: dict[str, Recipe], parts: list[str], end: int, *, has_alias_location: bool) -> None:
+        """Reads the operation at the cursor; keeps a recipe of it if it fills its line."""
+        start = self.offset
+        self.operand_names = []
+        op, names, name_offset = self._read_operation()
+        if self.previous_end > end or self.text[self.previous_end : end].strip():
+            return
+        if (op.regions and self.remake is None) or op.successors:
+            return
+        used = [name for name, _ in self.operand_names]
+        cut = parts[1::2]
+        if cut != [name for name, _, _ in names] + used or not is_plain(used, op.operands, self.values):
+            return
+        has_own_location = not has_alias_location and self.text[self.previous_end - 1] == ")" and (
+            type(op.location) is not FileLineColLoc or op.location.filename is not self.source.file_attribute
+        )
+        key = signature(parts) if len(set(cut)) == len(cut) else repeated_signature(parts)
+        recipe = recipes.get(key)
+        if recipe is None:
+            recipe = recipes[key] = Recipe(
+                type(op),
+                len(names),
+                tuple([count for _, count, _ in names]),
+                name_offset - start - sum(map(len, parts[: 2 * len(names)])),
+                tuple([value.type for value in op.operands]),
+                tuple([result.type for result in op.results]),
+                dict(op.properties),
+                dict(op.attributes),
+                op.location if has_own_location else None,
+                self.remake,
+            )
+        recipe.followers.add(follower(self.token))
+
+    def _read_operation(self) -> tuple[Operation, list[tuple[str, int, int]], int]:
+        """Reads an operation; returns it, the names of its results and the offset of its own name."""
         start = self.offset
         names = self._result_names() if self.token[:1] == "%" else []
-        place = self.offset
-        token = self.token
-        if token[:1] == '"':
-            op = self.nested(lambda: self._generic(start))
+        name_offset = self.offset
+        if self.token[:1] == '"':
+            op = self.nested(self._generic)
         elif self.is_identifier():
-            op = self.nested(lambda: self._custom(start))
+            op = self.nested(self._custom)
         else:
-            self.error("expected operation name in quotes")
+            self.wrong_token("expected operation name in quotes")
         if self.at("loc"):
-            self._location_of(op)
+            location: Any = read_location(self)
+            op.location = location
+            if isinstance(location, PendingLocation):
+                self.pending_locations.append((op, location))
         if names:
             if not op.results:
                 self.error("cannot name an operation with no results", start)
-            total = sum(max(count, 1) for _, count, _ in names)
+            total = sum([max(count, 1) for _, count, _ in names])
             if total != len(op.results):
-                self.error(
-                    f"operation defines {len(op.results)} results but was provided {total} to bind", start
-                )
+                self.error(f"operation defines {len(op.results)} results but was provided {total} to bind", start)
             self._define_results(op, names)
-        del place
-        return op, names
+        return op, names, name_offset
 
     def _result_names(self) -> list[tuple[str, int, int]]:
         """`%a, %b:2 =`: names with counts (0: none written) and offsets."""
         names: list[tuple[str, int, int]] = []
         while True:
-            if self.token[:1] != "%" or "#" in self.token:
-                self.error("expected valid ssa identifier")
             name, offset, count = self.token, self.offset, 0
+            if name[:1] != "%":
+                self.wrong_token("expected valid ssa identifier")
+            if "#" in name:
+                self.error("expected '=' after SSA name", offset + name.index("#"))
             self.advance()
-            if self.at(":"):
-                self.advance()
+            if self.accept(":"):
+                if not self.is_integer():
+                    self.wrong_token("expected integer number of results")
                 at = self.offset
                 count = self.integer()
                 if count < 1:
@@ -266,111 +277,105 @@ class OpReader(Cursor):
     def _define_results(self, op: Operation, names: list[tuple[str, int, int]]) -> None:
         results = iter(op.results)
         for name, count, offset in names:
-            self.define(name, next(results), offset)
-            if count > 1 or len(names) == 1:
-                first = self.values[name]
-                self._bind(f"{name}#0", first, offset)
-                for index in range(1, max(count, len(op.results) if len(names) == 1 else 1)):
-                    self._bind(f"{name}#{index}", next(results), offset)
+            value = next(results)
+            self.define(name, value, offset)
+            if count > 1:
+                self.define(f"{name}#0", value, offset)
+                for index in range(1, count):
+                    self.define(f"{name}#{index}", next(results), offset)
 
-    def define(self, name: str, value: SSAValue, offset: int) -> None:
-        """Makes `name` stand for `value` from here on; fails if it stands for another already."""
-        if name in self.values:
-            self.error(f"redefinition of SSA value '{name}'", offset)
-        self._bind(name, value, offset)
-
-    def _bind(self, name: str, value: SSAValue, offset: int) -> None:
-        self.values[name] = value
-        self.defined.append(name)
-        waiting = self.forward.pop(name, None)
-        if waiting:
-            for forward in waiting:
-                forward.settle(value, self)
-
-    def _generic(self, start: int) -> Operation:
-        name_offset = self.offset
+    def _generic(self) -> Operation:
+        """An operation in generic form, the cursor on its quoted name."""
+        start = self.offset
         name = self.string()
         if not name:
-            self.error("empty operation name is invalid", name_offset)
-        operands = self.items(self.operand_name, "(", ")")
+            self.error("empty operation name is invalid", start)
+        syntax = self._syntax_of(name, start)
+        self.expect("(", " to start operand list")
+        operands = self.operand_list()
+        self.expect(")", " to end operand list")
         successors = self.items(self._successor) if self.at("[") else []
         properties: dict[str, Attribute] = {}
-        if self.at("<"):
-            self.advance()
+        if self.accept("<"):
             properties = self.attribute_dictionary()
-            self.expect(">")
-        syntax = self._syntax_of(name, name_offset)
+            self.expect(">", " after properties")
         regions: list[Region] = []
-        if self.at("("):
-            regions = self.items(lambda: self._generic_region(syntax), "(", ")")
+        if self.accept("("):
+            regions.append(self.region())
+            while self.accept(","):
+                regions.append(self.region())
+            self.expect(")", " to end region list")
         attributes = self.attribute_dictionary() if self.at("{") else {}
         self.expect(":", " followed by operation type")
         at = self.offset
-        if not self.at("("):
+        type_ = read_type_or_function(self)
+        if not hasattr(type_, "inputs"):
             self.error("expected function type", at)
-        type_ = read_function_type(self)
-        if len(type_.inputs) != len(operands):
-            self.error(
-                f"expected {len(operands)} operand type{'' if len(operands) == 1 else 's'} but had {len(type_.inputs)}",
-                at,
-            )
-        parts = OpParts(
-            self.resolve(operands, type_.inputs.data),
-            type_.outputs.data,
-            properties,
-            attributes,
-            regions,
-        )
-        return self._make(syntax.op_class if syntax else None, name, parts, start, successors)
+        inputs, outputs = type_.inputs.data, type_.outputs.data  # pyright: ignore
+        if len(inputs) != len(operands):
+            ending = "" if len(operands) == 1 else "s"
+            self.error(f"expected {len(operands)} operand type{ending} but had {len(inputs)}", at)
+        parts = OpParts(self.resolve(operands, inputs), outputs, properties, attributes, regions)
+        op = self._make(syntax.op_class if syntax else None, name, parts, start)
+        if successors:
+            op.successors = successors
+        return op
 
-    def _generic_region(self, syntax: OpSyntax | None) -> Region:
-        return self.region(
-            is_isolated=syntax.is_isolated if syntax else False,
-            default_dialect=None,
-        )
-
-    def _custom(self, start: int) -> Operation:
-        name = self.token
-        name_offset = self.offset
-        if "." not in name:
-            name = f"{self.default_dialects[-1]}.{name}"
-        syntax = self.syntax.op(name) if self.syntax else None
-        if syntax is None:
-            self.error(f"custom op '{self.token}' is unknown", name_offset)
+    def _custom(self) -> Operation:
+        """An operation in its own form, the cursor on its name."""
+        start = self.offset
+        syntax, name = self._custom_syntax()
         if syntax.form is None:
-            if syntax.op_class.parse.__func__ is Operation.parse.__func__:
-                self.error(f"custom op '{name}' has no custom assembly form", name_offset)
+            if not has_own_syntax(syntax.op_class):
+                self.error(f"custom op '{name}' has no custom assembly form", start)
             from shardy_py.text.xdsl_fallback import read_custom
 
-            return read_custom(self, syntax.op_class, name, start)
+            return read_custom(self, start)
         self.advance()
         outer, self.custom_op = self.custom_op, name
         parts = syntax.form.read(self)
         self.custom_op = outer
-        return self._make(syntax.op_class, name, parts, start, [])
+        return self._make(syntax.op_class, name, parts, start)
+
+    def _custom_syntax(self) -> tuple[OpSyntax, str]:
+        """What is known of the op at the cursor, and its full name."""
+        table, token = self.syntax, self.token
+        assert table is not None
+        dialect = self.default_dialects[-1]
+        full = [token] if "." in token else [f"{dialect}.{token}", f"builtin.{token}", f"func.{token}"]
+        for name in full:
+            syntax = table.op(name)
+            if syntax is not None:
+                return syntax, name
+        if "." not in token:
+            self.error(f"custom op '{token}' is unknown (tried '{full[0]}' as well)")
+        dialect = token.partition(".")[0]
+        if dialect in table.dialects:
+            self.error(f"custom op '{token}' is unknown")
+        known = ", ".join(sorted(table.dialects))
+        note = f"Available dialects: {known}; for more info on dialect registration see {_REGISTRATION}"
+        return self.error(f"Dialect `{dialect}' not found for custom op '{token}' ", None, (note, self.offset))
 
     def _syntax_of(self, name: str, offset: int) -> OpSyntax | None:
-        syntax = self.syntax.op(name) if self.syntax else None
-        if syntax is None and not self.allow_unregistered:
-            dialect = name.partition(".")[0]
-            known = self.syntax is not None and (dialect in self.syntax.dialects or "." not in name)
-            if known:
-                self.error(
-                    f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
-                    "operations",
-                    offset,
-                )
+        """What is known of an op in generic form; fails on one that is not known but ought to be."""
+        table = self.syntax
+        syntax = table.op(name) if table else None
+        if syntax is not None or table is None:
+            return syntax
+        dialect = name.partition(".")[0]
+        if dialect in table.dialects:
             self.error(
-                "operation being parsed with an unregistered dialect. If this is intended, please use "
-                "-allow-unregistered-dialect with the MLIR tool used",
+                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations",
                 offset,
             )
-        return syntax
+        if not self.allow_unregistered:
+            self.error(
+                "operation being parsed with an unregistered dialect. If this is intended, please use "
+                "-allow-unregistered-dialect with the MLIR tool used"
+            )
+        return None
 
-    def _make(
-        self, op_class: type[Operation] | None, name: str, parts: OpParts, start: int, successors: list[Block]
-    ) -> Operation:
-        location = source_location(self.source, start)
+    def _make(self, op_class: type[Operation] | None, name: str, parts: OpParts, start: int) -> Operation:
         if op_class is None:
             op_class = unregistered_class(name)
             parts.attributes["op_name__"] = StringAttr(name)
@@ -378,92 +383,32 @@ class OpReader(Cursor):
             if parts.attributes:
                 inherent = inherent_names(op_class)
                 for key in [key for key in parts.attributes if key in inherent]:
-                    parts.properties[key] = parts.attributes.pop(key)
+                    parts.properties.setdefault(key, parts.attributes.pop(key))
             for key, value in default_properties(op_class).items():
                 parts.properties.setdefault(key, value)
-        op = build_operation(
+        self.remake = parts.remake
+        return build_operation(
             op_class,
             list(parts.operands),
             tuple(parts.result_types),
             parts.properties,
             parts.attributes,
-            location,
+            source_location(self.source, start),
             self.block,
             parts.regions,
         )
-        self.remake = parts.remake
-        if successors:
-            op.successors = successors
-        return op
 
-    def _location_of(self, holder: Any) -> None:
-        location = read_location(self)
-        holder.location = location
-        if isinstance(location, PendingLocation):
-            self.pending_locations.append((holder, location))
+    # Regions
 
-    # ------------------------------------------------------------------ operands
-
-    def operand_name(self) -> tuple[str, int]:
-        """The name of an operand, with its offset, to `resolve` when its type is known."""
-        token = self.token
-        if token[:1] != "%":
-            self.error("expected SSA operand")
-        found = (token, self.offset)
-        self.operand_names.append(found)
-        self.advance()
-        return found
-
-    def operand_list(self) -> list[tuple[str, int]]:
-        """Names of operands separated by commas; none if no name stands here."""
-        names: list[tuple[str, int]] = []
-        if self.token[:1] == "%":
-            names.append(self.operand_name())
-            while self.accept(","):
-                names.append(self.operand_name())
-        return names
-
-    def resolve(self, names: Sequence[tuple[str, int]], types: Sequence[Attribute]) -> list[SSAValue]:
-        """The values that names stand for; fails where their types differ from `types`."""
-        if len(names) != len(types):
-            self.form_error(
-                f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
-                names[0][1] if names else None,
-            )
-        return [self._resolve(name, offset, type_) for (name, offset), type_ in zip(names, types, strict=True)]
-
-    def _resolve(self, name: str, offset: int, type_: Attribute) -> SSAValue:
-        value = self.values.get(name)
-        if value is None:
-            if "#" in name and (base := self.values.get(name.partition("#")[0])) is not None:
-                if name.endswith("#0"):
-                    return self._typed(base, name, offset, type_)
-                self.error("reference to invalid result number", offset)
-            made = ForwardValue(type_, name, offset, self.block)
-            self.forward.setdefault(name, []).append(made)
-            return made
-        return self._typed(value, name, offset, type_)
-
-    def _typed(self, value: SSAValue, name: str, offset: int, type_: Attribute) -> SSAValue:
-        if value.type is not type_ and value.type != type_:
-            from shardy_py.text.attribute_writer import type_text
-
-            self.error(
-                f"use of value '{name}' expects different type than prior uses: '{type_text(type_)}' vs "
-                f"'{type_text(value.type)}'",
-                offset,
-            )
-        return value
-
-    # ------------------------------------------------------------------ regions
-
-    def arguments(self, opening: str = "(", closing: str = ")", *, allow_attributes: bool = False) -> list[Argument]:
+    def arguments(
+        self, opening: str = "(", closing: str = ")", *, allow_attributes: bool = False
+    ) -> list[Argument]:
         """`(%a: type {attributes}, ...)`: the arguments of a region."""
 
         def read() -> Argument:
             name, offset = self.token, self.offset
             if name[:1] != "%":
-                self.error("expected SSA identifier")
+                self.form_error("expected SSA identifier")
             self.advance()
             self.expect(":")
             type_ = read_type_or_function(self)
@@ -474,131 +419,95 @@ class OpReader(Cursor):
         return self.items(read, opening, closing)
 
     def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        is_isolated: bool = False,
-        default_dialect: str | None = None,
+        self, arguments: Sequence[Argument] = (), *, is_isolated: bool = False, default_dialect: str | None = None
     ) -> Region:
-        """`{ ... }`, with an entry block that has `arguments` if any are given."""
-        self.expect("{")
-        outer_block, outer_blocks, outer_defined = self.block, self.blocks, self.defined
-        outer_scope = (self.values, self.forward, self.custom_op)
-        self.custom_op = ""
-        if is_isolated:
-            self.values, self.forward = {}, {}
-        self.defined = []
+        """`{ ... }`, with an entry block that has `arguments` if any are given.
+
+        is_isolated: whether values from outside may be used is for the verifier to say; names are never hidden.
+        """
+        self.expect("{", " to begin a region")
+        outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names
+        self.enter_scope()
         self.default_dialects.append(default_dialect or "builtin")
         self.blocks = {}
         region = Region()
-        try:
-            self.nested(lambda: self._blocks(region, arguments))
-        finally:
-            self.default_dialects.pop()
-        if is_isolated:
-            self._end_isolated_scope()
-        else:
-            for name in self.defined:
-                del self.values[name]
-        self.values, self.forward, self.custom_op = outer_scope
-        self.block, self.blocks, self.defined = outer_block, outer_blocks, outer_defined
+        self.nested(lambda: self._blocks(region, arguments))
+        self.default_dialects.pop()
+        self.leave_scope()
+        self.block, self.blocks, self.operand_names = outer_block, outer_blocks, outer_names
         return region
-
-    def _end_isolated_scope(self) -> None:
-        unsettled = [forward for waiting in self.forward.values() for forward in waiting]
-        if unsettled:
-            first = min(unsettled, key=lambda forward: forward.offset)
-            self.error("use of undeclared SSA value name", first.offset)
 
     def _blocks(self, region: Region, arguments: Sequence[Argument]) -> None:
         assert self.blocks is not None
         if not arguments and self.accept("}"):
             return
-        unlabelled = self.token[:1] != "^"
-        if unlabelled or arguments:
+        if arguments and self.token[:1] == "^":
+            self.error("invalid block name in region with named arguments")
+        if self.token[:1] != "^":
             self._enter(Block(), region)
             for argument in arguments:
-                self._add_argument(argument)
+                self._add_entry_argument(argument)
             self._block_body()
         while self.token[:1] == "^":
             self._labelled_block(region)
-        missing = [label for label, block in self.blocks.items() if block.parent is None]
+        missing = [offset for block, offset in self.blocks.values() if block.parent is None]
         if missing:
-            self.error(f"reference to an undefined block '{missing[0]}'")
-        self.expect("}")
+            position = self.source.position
+            raise ShardyError(*[Diagnostic("reference to an undefined block", position(at)) for at in sorted(missing)])
+        self.advance()
 
     def _enter(self, block: Block, region: Region) -> None:
         region.add_block(block)
         self.block = block
 
     def _labelled_block(self, region: Region) -> None:
-        assert self.blocks is not None
         label, offset = self.token, self.offset
-        self.advance()
-        block = self.blocks.setdefault(label, Block())
+        block = self._successor()
         if block.parent is not None:
             self.error(f"redefinition of block '{label}'", offset)
         self._enter(block, region)
         if self.at("("):
-            for argument in self.arguments():
+            for argument in self.items(self._block_argument, "(", ")"):
                 self._add_argument(argument)
         self.expect(":", " after block name")
         self._block_body()
 
+    def _block_argument(self) -> Argument:
+        name, offset = self.token, self.offset
+        if name[:1] != "%":
+            self.wrong_token("expected SSA operand")
+        self.advance()
+        self.expect(":", " and type for SSA operand")
+        type_ = read_type_or_function(self)
+        return Argument(name, type_, offset, {}, read_location(self) if self.at("loc") else None)
+
+    def _add_entry_argument(self, argument: Argument) -> None:
+        name = argument.name
+        if name in self.values:
+            note = ("previously referenced here", self.place_of(name))
+            self.error(f"region entry argument '{name}' is already in use", argument.offset, note)
+        self._add_argument(argument)
+
     def _add_argument(self, argument: Argument) -> None:
-        place = source_location(self.source, argument.offset)
-        made = append_argument(self.block, argument.type, argument.location or place)
-        if isinstance(argument.location, PendingLocation):
-            self.pending_locations.append((made, argument.location))
-        self.define(argument.name, made, argument.offset)
+        place = argument.location or source_location(self.source, argument.offset)
+        made = append_argument(self.block, argument.type, place)
+        if isinstance(place, PendingLocation):
+            self.pending_locations.append((made, place))
+        if argument.name:
+            self.define(argument.name, made, argument.offset)
 
     def _block_body(self) -> None:
         token = self.token
-        while token and token != "}" and token[0] != "^":
+        while token != "}" and token[:1] != "^":
             self.operation()
             token = self.token
-        if not token:
-            self.error("expected '}'")
 
     def _successor(self) -> Block:
-        label = self.token
+        label, offset = self.token, self.offset
         if label[:1] != "^" or self.blocks is None:
-            self.error("expected block name")
+            self.wrong_token("expected block name")
         self.advance()
-        return self.blocks.setdefault(label, Block())
-
-
-_inherent: dict[type[Operation], frozenset[str]] = {}
-_unregistered_classes: dict[str, type[Operation]] = {}
-
-
-def inherent_names(op_class: Any) -> frozenset[str]:
-    """The names of an op's properties: what its attribute dictionary may hold but must not keep."""
-    found = _inherent.get(op_class)
-    if found is None:
-        definition: Callable[[], Any] | None = getattr(op_class, "get_irdl_definition", None)
-        found = frozenset(definition().properties) if definition else frozenset[str]()
-        _inherent[op_class] = found
-    return found
-
-
-_defaults: dict[type[Operation], dict[str, Attribute]] = {}
-
-
-def default_properties(op_class: Any) -> dict[str, Attribute]:
-    """The properties that an op has also where its text leaves them out."""
-    found = _defaults.get(op_class)
-    if found is None:
-        definition: Callable[[], Any] | None = getattr(op_class, "get_irdl_definition", None)
-        properties: dict[str, Any] = definition().properties if definition else {}
-        found = {name: p.default_value for name, p in properties.items() if p.default_value is not None}
-        _defaults[op_class] = found
-    return found
-
-
-def unregistered_class(name: str) -> type[Operation]:
-    """The class of an op that no dialect knows."""
-    return _unregistered_classes.get(name) or _unregistered_classes.setdefault(name, UnregisteredOp.with_name(name))
+        return self.blocks.setdefault(label, (Block(), offset))[0]
 
 
 def parse_module(
@@ -606,7 +515,9 @@ def parse_module(
 ) -> ModuleOp:
     """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
     reader = OpReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
-    try:
-        return reader.module()
-    except RecursionError:
-        raise ShardyError(Diagnostic("nesting too deep", reader.source.position(reader.offset))) from None
+    with deep_stack():
+        try:
+            return reader.module()
+        except VerifyException as error:
+            message = str(error).strip().splitlines() or ["invalid attribute"]
+            raise ShardyError(Diagnostic(message[0], reader.source.position(reader.offset))) from None

@@ -8,11 +8,12 @@ Not here: attributes and types (`attribute_writer.py`), names of values (`naming
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import (
@@ -23,11 +24,13 @@ from shardy_py.text.attribute_writer import (
     use_aliases,
 )
 from shardy_py.text.naming import ValueNames
+from shardy_py.text.resources import resources_text
 from shardy_py.text.strings import string_literal
 from shardy_py.text.syntax import SyntaxTable, operation_name
 
 _HOLE = "\0"
 _INDENT = "  "
+_NO_NAME = "<<UNKNOWN SSA VALUE>>"
 
 
 class OpWriter:
@@ -52,7 +55,7 @@ class OpWriter:
         self._holes: list[SSAValue] | None = None
         self._templates: dict[Any, tuple[str, Operation]] = {}
         self._default_dialect: list[str] = [""]
-        self._block_labels: dict[int, str] = {}
+        self._block_labels: dict[int, tuple[int, str]] = {}
 
     # ------------------------------------------------------------------ what assembly forms use
 
@@ -62,11 +65,23 @@ class OpWriter:
 
     def operand(self, value: SSAValue) -> None:
         """Writes the name of a value."""
+        self.pieces.append(self.operand_text(value))
+
+    def operand_text(self, value: SSAValue) -> str:
+        """The name of a value, to be written next."""
         if self._holes is None:
-            self.pieces.append(self.names.of.get(id(value), "<<UNKNOWN SSA VALUE>>"))
-        else:
-            self._holes.append(value)
-            self.pieces.append(_HOLE)
+            return self.names.of.get(id(value), _NO_NAME)
+        self._holes.append(value)
+        return _HOLE
+
+    def nested_text(self, op: Operation, indent: str) -> str:
+        """The text of an operation with everything below it, without the end of its line."""
+        outer = (self.pieces, self._holes, self.indent)
+        self.pieces, self._holes, self.indent = [], None, indent
+        self.operation(op)
+        text = "".join(self.pieces)
+        self.pieces, self._holes, self.indent = outer
+        return text[len(indent) : -1]
 
     def operands(self, values: Iterable[SSAValue]) -> None:
         """Writes names of values, separated by commas."""
@@ -106,24 +121,26 @@ class OpWriter:
         *,
         default_dialect: str | None = None,
         hide_arguments: bool = False,
-        labels: bool = True,
         label_empty: bool = False,
     ) -> None:
         """Writes `{ ... }` over several lines.
 
         hide_arguments: the op has written the arguments of the entry block itself.
-        label_empty: an entry block without ops gets a label, so that it is read as a block.
+        label_empty: an entry block without ops gets its label.
         """
         holes, self._holes = self._holes, None
         self._default_dialect.append(default_dialect or "")
         outer = self.indent
         self.pieces.append("{\n")
         self.indent = outer + _INDENT
-        self._label_blocks(region)
         for index, block in enumerate(region.blocks):
-            show_label = index > 0 or (bool(block.args) and not hide_arguments) or block.first_use is not None
-            if (show_label and labels) or (label_empty and block.first_op is None):
+            self._block_labels[id(block)] = (index, f"^bb{index}")
+        is_entry = True
+        for block in region.blocks:
+            is_shown = bool(block.args) and not hide_arguments
+            if not is_entry or is_shown or (label_empty and block.first_op is None):
                 self._label(block, outer)
+            is_entry = False
             op = block.first_op
             while op is not None:
                 self.operation(op)
@@ -183,7 +200,7 @@ class OpWriter:
             try:
                 body = template[0] % tuple([of[id(v)] for v in operands])
             except KeyError:
-                body = template[0] % tuple([of.get(id(v), "<<UNKNOWN SSA VALUE>>") for v in operands])
+                body = template[0] % tuple([of.get(id(v), _NO_NAME) for v in operands])
         else:
             body = template[0] % ()
         if op.results:
@@ -241,8 +258,15 @@ class OpWriter:
             name = name[len(dialect) + 1 :]
         elif name.startswith("builtin."):
             name = name[8:]
+        written = len(self.pieces)
         self.pieces.append(name)
-        syntax.form.write(self, op)
+        try:
+            syntax.form.write(self, op)
+        except (KeyError, IndexError, AttributeError):
+            if _is_complete(op):
+                raise
+            del self.pieces[written:]
+            self.generic_form(op)
 
     def generic_form(self, op: Operation) -> None:
         """Writes `"name"(operands) <{properties}> ({regions}) {attributes} : type`."""
@@ -255,7 +279,7 @@ class OpWriter:
         self.operands(op.operands)
         self.pieces.append(")")
         if op.successors:
-            labels = ", ".join(self._block_labels[id(block)] for block in op.successors)
+            labels = ", ".join([self._block_labels[id(block)][1] for block in op.successors])
             self.pieces.append(f"[{labels}]")
         if op.properties:
             self.pieces.append(f" <{{{dictionary_entries(op.properties)}}}>")
@@ -283,12 +307,8 @@ class OpWriter:
 
     # ------------------------------------------------------------------ blocks
 
-    def _label_blocks(self, region: Region) -> None:
-        for index, block in enumerate(region.blocks):
-            self._block_labels[id(block)] = f"^bb{index}"
-
     def _label(self, block: Block, indent: str) -> None:
-        self.pieces.append(f"{indent}{self._block_labels[id(block)]}")
+        self.pieces.append(f"{indent}{self._block_labels[id(block)][1]}")
         if block.args:
             self.pieces.append("(")
             for index, argument in enumerate(block.args):
@@ -296,16 +316,25 @@ class OpWriter:
                     self.pieces.append(", ")
                 self.argument(argument)
             self.pieces.append(")")
-        self.pieces.append(":" + self._predecessors(block) + "\n")
+        self.pieces.append(f":{self._predecessors(block)}\n")
 
     def _predecessors(self, block: Block) -> str:
-        if block.first_use is None:
-            is_entry = block.parent is not None and block.parent.blocks[0] is block
-            return "" if is_entry else "  // no predecessors"
-        labels: Sequence[str] = [self._block_labels[id(p)] for p in block.predecessors()]
-        if len(labels) == 1:
-            return f"  // pred: {labels[0]}"
-        return f"  // {len(labels)} preds: {', '.join(labels)}"
+        """The comment behind a label that says where its block is entered from."""
+        blocks = [use.operation.parent for use in block.uses]
+        labels = [label for _, label in sorted([self._block_labels[id(found)] for found in blocks])]
+        if labels:
+            return f"  // pred: {labels[0]}" if len(labels) == 1 else f"  // {len(labels)} preds: {', '.join(labels)}"
+        is_entry = block.parent is not None and block.parent.blocks[0] is block
+        return "" if is_entry else "  // no predecessors"
+
+
+def _is_complete(op: Operation) -> bool:
+    """Whether an op has what its definition asks for, and so must print in its own form."""
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException:
+        return False
+    return True
 
 
 def print_module(
@@ -325,9 +354,10 @@ def print_module(
     if not debuginfo:
         text = write()
         if not aliases.entries:
-            return text
+            return text + resources_text(module, text)
         aliases = AliasTable()
     write(is_collecting=True)
     with use_aliases(aliases):
         aliases.give_names(spelled_out)
-    return aliases.definitions(behind=False) + write() + aliases.definitions(behind=True)
+    text = aliases.definitions(behind=False) + write() + aliases.definitions(behind=True)
+    return text + resources_text(module, text)

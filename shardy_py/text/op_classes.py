@@ -1,0 +1,43 @@
+"""What the reader asks of an op's class: its properties, their defaults, whether xDSL knows a syntax for it.
+
+Not here: what dialects tell of their ops (`syntax.py`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.ir import Attribute, Operation
+
+
+@cache
+def _property_definitions(op_class: Any) -> dict[str, Any]:
+    definition: Any = getattr(op_class, "get_irdl_definition", None)
+    return definition().properties if definition else {}
+
+
+@cache
+def inherent_names(op_class: Any) -> frozenset[str]:
+    """The names of an op's properties: what its attribute dictionary may hold but must not keep."""
+    return frozenset(_property_definitions(op_class))
+
+
+@cache
+def default_properties(op_class: Any) -> dict[str, Attribute]:
+    """The properties that an op has also where its text leaves them out."""
+    definitions = _property_definitions(op_class)
+    return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
+
+
+def has_own_syntax(op_class: Any) -> bool:
+    """Whether xDSL can read the op in a form of its own."""
+    base: Any = Operation
+    return op_class.parse.__func__ is not base.parse.__func__
+
+
+@cache
+def unregistered_class(name: str) -> type[Operation]:
+    """The class of an op that no dialect knows."""
+    return UnregisteredOp.with_name(name)

@@ -1,0 +1,76 @@
+"""Lines seen before: how to make another op of the same signature.
+
+The signature of an op's line is its text with the names of values cut out. What a line means depends on that, on
+the types of its operands, on the dialect whose name may be left out, and on the token behind it, which may go on
+with the op; all four are compared.
+
+Not here: reading a line for the first time (`reader.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+VALUE = re.compile(r"(%[\w$.-]+(?:#[0-9]+)?)", re.ASCII)
+"""The name of a value, in a line to be split into names and signature."""
+
+LONGEST_LINE = 4096
+"""Longer lines are read token by token: cutting them up again for each op on them would cost too much."""
+
+
+@dataclass(slots=True)
+class Recipe:
+    """How to make another op of a signature: all but operands, results' names and place.
+
+    name_count: how many names stand before the `=`; the others are the operands, in order.
+    result_counts: the counts `:2` behind those names, 0 where none is written.
+    name_shift: where the op's name stands behind the last of the results' names (or in the line).
+    location: the location, where the line spells it.
+    remake: makes the regions, None if there are none.
+    followers: the tokens, or their first characters, that may follow without belonging to the op.
+    """
+
+    op_class: type[Operation]
+    name_count: int
+    result_counts: tuple[int, ...]
+    name_shift: int
+    operand_types: tuple[Attribute, ...]
+    result_types: tuple[Attribute, ...]
+    properties: dict[str, Attribute]
+    attributes: dict[str, Attribute]
+    location: Any
+    remake: Callable[[Attribute], Sequence[Region]] | None
+    followers: set[str] = field(default_factory=set[str])
+
+
+def follower(token: str) -> str:
+    """What a recipe remembers of the token behind an op: a whole word, or what kind of token it is."""
+    first = token[:1]
+    return token if first.isalpha() or first == "_" else first
+
+
+def signature(parts: list[str]) -> str:
+    """The signature of a line split by `VALUE`."""
+    return "%".join(parts[::2])
+
+
+def repeated_signature(parts: list[str]) -> str:
+    """A signature that says also which names are the same.
+
+    >>> repeated_signature(VALUE.split("%0 = add %1, %1"))
+    '% = add %, %|0,1,1'
+    """
+    names = parts[1::2]
+    return f"{signature(parts)}|{','.join([str(names.index(name)) for name in names])}"
+
+
+def is_plain(names: Sequence[str], operands: Sequence[SSAValue], values: dict[str, SSAValue]) -> bool:
+    """Whether an op's operands are the values of the names in its line, in that order."""
+    return len(names) == len(operands) and all(
+        values.get(name) is value for name, value in zip(names, operands, strict=True)
+    )
