@@ -3,7 +3,22 @@
 Imports `indexing` only. What follows for sharding is in `rules/`.
 """
 
-from shardy_py.ops.reads import Domain, OpSpec, Reads, everything
+from shardy_py.ops import custom_calls
+from shardy_py.ops.movement import linear_index
+from shardy_py.ops.reads import (
+    Domain,
+    OpSpec,
+    Reads,
+    coordinates,
+    domain_of,
+    everything,
+    extents,
+    integer,
+    integers,
+    names,
+    shape_of,
+    structure,
+)
 from shardy_py.ops.record import OpRecord, TensorType
 from shardy_py.ops.table import TABLE, indexing_maps, is_elementwise, reads_of, register, row_name, row_of
 
@@ -14,11 +29,21 @@ __all__ = [
     "OpSpec",
     "Reads",
     "TensorType",
+    "coordinates",
+    "custom_calls",
+    "domain_of",
     "everything",
+    "extents",
     "indexing_maps",
+    "integer",
+    "integers",
     "is_elementwise",
+    "linear_index",
+    "names",
     "reads_of",
     "register",
     "row_name",
     "row_of",
+    "shape_of",
+    "structure",
 ]

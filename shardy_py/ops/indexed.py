@@ -17,8 +17,7 @@ rt1 in [0, 226]
 
 from __future__ import annotations
 
-from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, range_var, runtime
-from shardy_py.indexing.index_map import Constraint
+from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.ops.reads import (
     Domain,
     OpSpec,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, range_var
-from shardy_py.indexing.index_map import Constraint
+from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var
 from shardy_py.ops.reads import Domain, OpSpec, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardy_py.indexing import Expr, IndexMap, Interval, dim, range_var
-from shardy_py.indexing.index_map import Constraint, extent
+from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
 from shardy_py.ops.record import OpRecord, TensorType
 
 

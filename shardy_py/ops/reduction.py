@@ -98,23 +98,25 @@ def batch_norm_inference(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (element, *[feature] * (len(record.operands) - 1))),)
 
 
-def _batch_norm_statistics(record: OpRecord) -> tuple[Reads, ...]:
-    """The first result is of the operand's shape, the others hold a value a feature; all fold the batch."""
+def batch_norm_with_statistics(record: OpRecord) -> tuple[Reads, ...]:
+    """A tensor of the operand's shape, then a value a feature: both read the whole batch of the feature."""
     shape = shape_of(record.operands[0])
     feature: int = record.attributes["feature_index"]
-    folded = [d for d in range(len(shape)) if d != feature]
+    batch = [d for d in range(len(shape)) if d != feature]
     groups: list[Reads] = []
-    for results, place in (((0,), feature), (tuple(range(1, len(record.results))), 0)):
-        domain = domain_of(record, results[0], tuple(shape[d] for d in folded))
-        point: list[Expr] = [dim(place)] * len(shape)
-        for number, position in enumerate(folded):
+    for results, own in (((0,), feature), (all_results(record)[1:], 0)):
+        domain = domain_of(record, results[0], tuple(shape[d] for d in batch))
+        point: list[Expr] = [dim(own)] * len(shape)
+        for number, position in enumerate(batch):
             point[position] = range_var(number)
-        full, one = domain.reading(tuple(point)), domain.reading((dim(place),))
-        maps = tuple(full if operand and operand.rank > 1 else one for operand in record.operands)
-        beside = (
-            {(o, d): d for o, m in enumerate(maps) if m is full for d in folded} if place == feature else {}
-        )
-        groups.append(Reads(results, maps, frozenset(range(len(folded))) if beside else frozenset(), beside))
+        element, value = domain.reading(tuple(point)), domain.reading((dim(own),))
+        is_full = [shape_of(operand) == shape for operand in record.operands]
+        maps = tuple(element if full else value for full in is_full)
+        if results != (0,):
+            groups.append(Reads(results, maps))
+            continue
+        beside = {(operand, d): d for operand, full in enumerate(is_full) if full for d in batch}
+        groups.append(Reads(results, maps, frozenset(range(len(batch))), beside))
     return tuple(groups)
 
 
@@ -126,6 +128,6 @@ ROWS = (
     OpSpec("stablehlo.triangular_solve", triangular_solve),
     OpSpec("stablehlo.fft", fft),
     OpSpec("stablehlo.batch_norm_inference", batch_norm_inference),
-    OpSpec("stablehlo.batch_norm_training", _batch_norm_statistics),
-    OpSpec("stablehlo.batch_norm_grad", _batch_norm_statistics),
+    OpSpec("stablehlo.batch_norm_training", batch_norm_with_statistics),
+    OpSpec("stablehlo.batch_norm_grad", batch_norm_with_statistics),
 )

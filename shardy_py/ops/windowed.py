@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.indexing import Expr, Interval, dim, range_var
-from shardy_py.indexing.index_map import Constraint, extent
+from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
 from shardy_py.ops.reads import (
     Domain,
     OpSpec,

@@ -23,8 +23,7 @@ from enum import Enum, auto
 from math import gcd
 from typing import NamedTuple
 
-from shardy_py.indexing import Division, Expr, IndexMap, Interval, Variable, simplify_expr
-from shardy_py.indexing.index_map import extent
+from shardy_py.indexing import Division, Expr, IndexMap, Interval, Variable, extent, simplify_expr
 from shardy_py.ops import Reads
 
 

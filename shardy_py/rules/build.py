@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shardy_py.ops.reads import shape_of
+from shardy_py.ops import shape_of
 from shardy_py.rules.sketch import Atom, Sketch, Slot
 from shardy_py.sharding import DimMapping, Factor, ShardingRule, TensorMapping
 

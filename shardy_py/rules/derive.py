@@ -17,8 +17,7 @@ split into factors of mixed radix. What is policy and not semantics stands in `p
 from __future__ import annotations
 
 from shardy_py.errors import ShardyError
-from shardy_py.ops import OpRecord, Reads, TensorType, row_name, row_of
-from shardy_py.ops.reads import shape_of
+from shardy_py.ops import OpRecord, Reads, TensorType, row_name, row_of, shape_of
 from shardy_py.rules.build import build
 from shardy_py.rules.factors import sketch
 from shardy_py.rules.policy import (

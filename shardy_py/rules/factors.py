@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from shardy_py.indexing import Variable, dim
-from shardy_py.ops import OpRecord, Reads
-from shardy_py.ops.reads import shape_of
+from shardy_py.ops import OpRecord, Reads, shape_of
 from shardy_py.rules.access import Access, Digit, Relation, classify
 from shardy_py.rules.sketch import Atom, Sketch, Slot
 from shardy_py.rules.treatment import Read, Treat, Treatment

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardy_py.ops.reads import integer, integers, shape_of, structure
+from shardy_py.ops import integer, integers, shape_of, structure
 from shardy_py.rules.sketch import Atom, Sketch, Slot
 from shardy_py.sharding import FactorType
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.ops import TABLE, OpRecord
-from shardy_py.ops.custom_calls import MATRIX, MOVED, POINTWISE
-from shardy_py.ops.reads import names
+from shardy_py.ops import TABLE, OpRecord, custom_calls, names
 from shardy_py.rules import finish
 from shardy_py.rules.access import Relation
 from shardy_py.rules.finish import Finish
@@ -158,6 +156,7 @@ def seeded(read: Read) -> Treatment:
 
 
 _CALL = "stablehlo.custom_call@"
+_AS_POINTWISE = (*custom_calls.POINTWISE, *custom_calls.MATRIX, *custom_calls.MOVED)
 POLICIES: dict[str, Policy] = {
     "stablehlo.all_gather": Policy(set_apart, moved_last("all_gather_dim")),
     "stablehlo.all_to_all": Policy(set_apart, moved_last("split_dimension", "concat_dimension")),
@@ -179,7 +178,7 @@ POLICIES: dict[str, Policy] = {
     "stablehlo.slice": Policy(resized),
     "stablehlo.sort": Policy(sorted_),
     "stablehlo.triangular_solve": Policy(walk=operand_first(1), finish=finish.solved),
-    **{_CALL + target: Policy(pass_through) for target in (*POINTWISE, *MATRIX, *MOVED)},
+    **{_CALL + target: Policy(pass_through) for target in _AS_POINTWISE},
     _CALL + "X64Combine": Policy(pass_through, finish=finish.combined),
     _CALL + "Eigh": Policy(pass_through, finish=finish.all_through),
     _CALL + "mhlo.topk": Policy(best),

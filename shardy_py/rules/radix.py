@@ -15,9 +15,7 @@ from __future__ import annotations
 from math import gcd
 
 from shardy_py.indexing import constant, simplify_expr
-from shardy_py.ops import OpRecord, Reads
-from shardy_py.ops.movement import linear_index
-from shardy_py.ops.reads import coordinates, shape_of
+from shardy_py.ops import OpRecord, Reads, coordinates, linear_index, shape_of
 
 RadixFactor = tuple[int | None, int | None, int]
 """The dimension of the operand, of the result (None: not in it), and the size."""

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.indexing import (
@@ -82,7 +82,7 @@ def maps(draw: Any) -> IndexMap:
     return IndexMap(results, (interval(), interval()), (interval(),), (), tuple(constraints))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     simple = simplify(index_map)
@@ -90,7 +90,7 @@ def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     assert parse_map(str(simple)) == simple
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_bounds_hold_every_value(index_map: IndexMap) -> None:
     for result in index_map.results:

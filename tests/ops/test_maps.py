@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.indexing import parse_map, reads, simplify
@@ -226,7 +226,7 @@ MOVEMENT: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("family", MOVEMENT)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_maps_move_elements_as_numpy_does(family: str, data: st.DataObject) -> None:
     record = data.draw(MOVEMENT[family]())

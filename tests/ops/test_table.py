@@ -42,6 +42,18 @@ def test_groups_number_their_variables_alike(name: str) -> None:
         assert len({(m.ranges, m.runtimes) for m in maps}) <= 1
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_said_beside_the_maps_fits_them(name: str) -> None:
+    record = EXAMPLES[name]
+    for group in reads_of(record) or ():
+        rank = len(shape_of(record.results[group.results[0]]))
+        assert all(d < rank for d in (*group.beside.values(), *group.opaque))
+        for (operand, dimension), _ in group.beside.items():
+            assert dimension < len(shape_of(record.operands[operand]))
+        ranges = max((len(m.ranges) for m in group.operands if m), default=0)
+        assert all(number < ranges for number in group.whole)
+
+
 def test_elementwise_ops() -> None:
     named = {name for name, record in EXAMPLES.items() if is_elementwise(record)}
     assert {"stablehlo.add", "stablehlo.select", "stablehlo.clamp", "sdy.reshard", "chlo.square"} <= named

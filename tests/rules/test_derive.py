@@ -8,7 +8,7 @@ import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap, dim, parse_map
-from shardy_py.ops import OpRecord, OpSpec, Reads, TensorType, register
+from shardy_py.ops import TABLE, OpRecord, OpSpec, Reads, TensorType, reads_of, register
 from shardy_py.ops.reads import coordinates, domain_of, shape_of
 from shardy_py.rules import derive_from_maps, derive_rule, unknown_warning
 from tests.ops.examples import DOT, EXAMPLES, SCALAR, op, t
@@ -100,6 +100,23 @@ def test_every_rule_maps_every_dimension_and_no_factor_twice_in_a_tensor(
 )
 def test_ops_without_a_rule(name: str) -> None:
     assert derive_rule(EXAMPLES[name]) is None
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if TABLE[name].maps and EXAMPLES[name].results])
+def test_maps_alone_give_a_rule_to_every_op(name: str) -> None:
+    record = EXAMPLES[name]
+    groups = reads_of(record)
+    assert groups is not None
+    assert derive_from_maps(groups, record) is not None
+
+
+def test_statistics_of_a_batch_are_reductions() -> None:
+    record = EXAMPLES["stablehlo.batch_norm_training"]
+    groups = reads_of(record)
+    assert groups is not None
+    assert str(derive_from_maps(groups, record)) == (
+        "<([i, j], [j], [j])->([i, j], [j], [j]) {i=4, j=8} need_replication={i}>"
+    )
 
 
 def test_conservative_rules() -> None:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.indexing import Expr, IndexMap, bounds_of, constant, dim, range_var, reads
@@ -83,7 +83,7 @@ def _coordinate(element: tuple[int, ...], place: tuple[int, int, int] | None) ->
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_without_policy_every_rule_is_sound(family: str, data: st.DataObject) -> None:
     record = data.draw(FAMILIES[family])
@@ -95,7 +95,7 @@ def test_without_policy_every_rule_is_sound(family: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_with_policy_every_rule_is_sound_but_for_those_listed(family: str, data: st.DataObject) -> None:
     record = data.draw(FAMILIES[family])
@@ -155,7 +155,7 @@ def _expressions(draw: Any, rank: int, ranges: int) -> Expr:
     return total
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_reads())
 def test_maps_of_nobodys_op_give_a_sound_rule(op: tuple[OpRecord, tuple[Reads, ...]]) -> None:
     record, groups = op
