@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 
-func.func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {"y"}]>}, %arg1: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, %arg2: !stablehlo.token {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<12x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}], replicated={}>}, tensor<3xf32>) {
+func.func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {"y"}]>}, %arg1: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, %arg2: !stablehlo.token {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<12x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}]>}, tensor<3xf32>) {
   %0 = stablehlo.broadcast_in_dim %arg1, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<3xf32>) -> tensor<3x4xf32>
   %1 = call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : (tensor<3x4xf32>) -> tensor<12x4xf32>
   %2 = sdy.manual_computation(%1) in_shardings=[<@mesh, [{"y"}, {"x"}]>] out_shardings=[<@mesh, [{"y", "x"}, {}]>] manual_axes={"y"} (%arg3: tensor<6x4xf32>) {
