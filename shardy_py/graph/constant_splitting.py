@@ -21,7 +21,7 @@ from shardy_py.graph.constancy import Kind, is_preserving, kind_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
 from shardy_py.graph.symbols import Symbols, set_callee
-from shardy_py.graph.walk import find_ops, walk_post_order
+from shardy_py.graph.walk import find_ops, innermost_first
 from shardy_py.text.construct import build_operation
 
 COMPUTATION = "sdy.named_computation"
@@ -39,10 +39,9 @@ def convert_constants(module: ModuleOp) -> None:
 def split_constants(module: ModuleOp) -> None:
     """Give each use of a constant or broadcast scalar its own copy, in functions bottom up."""
     splitter = _Splitter(Symbols(module))
-    has_computations = bool(find_ops(module, COMPUTATION))
     for function in functions_bottom_up(module):
         name = original_name(function).data
-        for computation in _innermost_first(function) if has_computations else ():
+        for computation in innermost_first(find_ops(function, COMPUTATION)):
             splitter.split(computation.regions[0], name)
         splitter.split(function.regions[0], name)
 
@@ -187,11 +186,6 @@ def _erase_if_unused(op: Operation) -> None:
 
 def _computation_name(op: Operation) -> str:
     return cast(Any, op.properties["name"]).data
-
-
-def _innermost_first(function: Operation) -> list[Operation]:
-    """The named computations of a function, each after those in it."""
-    return [op for op in walk_post_order(function) if op.name == COMPUTATION]
 
 
 def _ops_outside_computations(region: Region) -> Iterator[Operation]:

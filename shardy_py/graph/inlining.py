@@ -34,7 +34,7 @@ from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.rewiring import erase, replace_op
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings
-from shardy_py.graph.walk import walk_post_order
+from shardy_py.graph.walk import find_ops, innermost_first
 from shardy_py.text.construct import build_operation
 
 NAMED = "sdy.named_computation"
@@ -91,10 +91,7 @@ def export_named_computations(module: ModuleOp) -> None:
     Data-flow edges at the border go; their shardings become those of the arguments and results.
     """
     symbols = Symbols(module)
-    calls: list[Operation] = []
-    for op in walk_post_order(module):
-        if op.name == NAMED:
-            calls.append(_export(op, symbols))
+    calls = [_export(op, symbols) for op in innermost_first(find_ops(module, NAMED))]
     for call in calls:
         remove_edges(call.results)
 

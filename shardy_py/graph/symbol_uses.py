@@ -6,15 +6,14 @@ Not here: looking symbols up (`symbols.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from functools import cache
+from typing import Any
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -77,49 +76,58 @@ class _Scan:
         seen = self._seen
         found: set[str] = set()
         for op in walk_pre_order(root):
-            if op.properties or op.attributes:
-                for attribute in (*op.properties.values(), *op.attributes.values()):
+            for attribute in op.properties.values():
+                if id(attribute) not in seen:
+                    seen[id(attribute)] = attribute
+                    found.update(_names(attribute))
+            if op.attributes:
+                for attribute in op.attributes.values():
                     if id(attribute) not in seen:
                         seen[id(attribute)] = attribute
                         found.update(_names(attribute))
         return found
 
 
-_WITHOUT_SYMBOLS = (
-    TypeAttribute,
-    StringAttr,
-    IntegerAttr,
-    FloatAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-)
+def _names(attribute: Attribute) -> Iterator[str]:
+    """The symbols in an attribute."""
+    pending: list[Any] = [attribute]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        else:
+            pending += _parts_of(value.__class__)(value)
 
 
-def _names(value: Any) -> Iterator[str]:
-    """The symbols in an attribute, or in a part of one."""
-    if isinstance(value, _WITHOUT_SYMBOLS):
-        return
-    if isinstance(value, SymbolRefAttr):
-        yield value.root_reference.data
-    elif isinstance(value, TensorSharding):
-        if isinstance(value.mesh, str):
-            yield value.mesh
-    else:
-        for part in _parts(value):
-            yield from _names(part)
+Parts = Callable[[Any], Iterable[Any]]
 
 
-def _parts(value: Any) -> Iterable[Any]:
-    """What may hold symbols inside a value."""
-    if isinstance(value, ParametrizedAttribute):
-        return value.parameters
-    if isinstance(value, Data):
-        return (cast("Data[Any]", value).data,)
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).values()
-    if is_dataclass(value):
-        return (getattr(value, field.name) for field in fields(value))
-    if isinstance(value, tuple | list):
-        parts = cast("Sequence[Any]", value)
-        return () if parts and isinstance(parts[0], int | str | float) else parts
+def _no_parts(value: Any) -> Iterable[Any]:
     return ()
+
+
+_PARTS: tuple[tuple[type, Parts], ...] = (
+    (TypeAttribute, _no_parts),
+    (StringAttr, _no_parts),
+    (DenseArrayBase, _no_parts),
+    (DenseIntOrFPElementsAttr, _no_parts),
+    (SymbolRefAttr, lambda value: (value.root_reference.data,)),
+    (TensorSharding, lambda value: (value.mesh,)),
+    (ParametrizedAttribute, lambda value: value.parameters),
+    (Data, lambda value: () if isinstance(value.data, str) else (value.data,)),
+    (Mapping, lambda value: value.values()),
+    (tuple, lambda value: [part for part in value if not isinstance(part, str)]),
+)
+"""What to look at inside a value of a class, the first that fits; a string among it is a symbol."""
+
+
+@cache
+def _parts_of(kind: type) -> Parts:
+    """What to look at inside a value of class `kind`."""
+    known = next((parts for base, parts in _PARTS if issubclass(kind, base)), None)
+    if known is not None:
+        return known
+    if not is_dataclass(kind):
+        return _no_parts
+    names = [field.name for field in fields(kind)]
+    return lambda value: [part for name in names if not isinstance(part := getattr(value, name), str)]

@@ -9,7 +9,7 @@ operation it was given, but nothing else. For the graph built from a walk see `b
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -71,6 +71,24 @@ def find_ops(root: Operation, *names: str) -> list[Operation]:
                 break
             op = following
     return found
+
+
+def innermost_first(ops: Iterable[Operation]) -> list[Operation]:
+    """Operations found in program order, each moved behind those of them that its regions hold."""
+    ordered: list[Operation] = []
+    around: list[Operation] = []
+    for op in ops:
+        while around and not _holds(around[-1], op):
+            ordered.append(around.pop())
+        around.append(op)
+    return ordered + around[::-1]
+
+
+def _holds(outer: Operation, op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and parent is not outer:
+        parent = parent.parent_op()
+    return parent is outer
 
 
 def blocks_of(op: Operation) -> Iterator[Block]:
