@@ -31,6 +31,8 @@ from shardy_py.rules.policy import (
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
 from shardy_py.sharding import Factor, ShardingRule
 
+_MALFORMED = (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError)
+
 
 def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule | None:
     """The rule that Shardy has for an op, None if it has none.
@@ -44,9 +46,13 @@ def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule
     if row is None or row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
-    groups = row.maps(record)
     policy = POLICIES.get(row_name(record), DEFAULT)
-    return derive_from_maps(groups, record, policy=policy, conservative=conservative)
+    try:
+        return derive_from_maps(row.maps(record), record, policy=policy, conservative=conservative)
+    except _MALFORMED as error:
+        # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
+        detail = f": {error}" if isinstance(error, ValueError) else ""
+        raise ShardyError(f"'{record.name}' op has attributes that do not fit its types{detail}") from error
 
 
 def unknown_warning(record: OpRecord) -> str | None:

@@ -12,7 +12,7 @@ goes on with factors of its own until the products meet again.
 
 from __future__ import annotations
 
-from math import gcd
+from math import gcd, prod
 
 from shardy_py.indexing import constant, simplify_expr
 from shardy_py.ops import OpRecord, Reads, coordinates, linear_index, shape_of
@@ -106,7 +106,7 @@ def keeps_row_major_order(record: OpRecord, reads: Reads) -> bool:
     ((operand, index_map),) = mapped
     shape = shape_of(record.operands[operand])
     result = shape_of(record.results[0])
-    if len(index_map.results) != len(shape):
+    if len(index_map.results) != len(shape) or prod(shape) != prod(result):
         return False
     position = linear_index(index_map.results, shape)
     expected = linear_index(coordinates(result), result)
