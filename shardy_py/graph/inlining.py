@@ -6,7 +6,7 @@ Not here: copying functions so that each has one call (`call_graph.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -26,7 +26,9 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.errors import warn
 from shardy_py.graph.call_graph import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
+from shardy_py.graph.calls import function_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import edge_shardings, remove_edges
@@ -36,8 +38,10 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings
 from shardy_py.graph.walk import find_ops, innermost_first
 from shardy_py.text.construct import build_operation
+from shardy_py.text.source import position_of
 
 NAMED = "sdy.named_computation"
+_SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"
 THREAD = "execution_thread"
 """The attribute that says on which thread a function runs; it moves along with the body."""
 
@@ -45,17 +49,42 @@ THREAD = "execution_thread"
 def import_calls(module: ModuleOp) -> None:
     """Replace every call by a named computation, and erase the functions that were called."""
     symbols = Symbols(module)
-    bodies: dict[str, Region] = {}
+    bodies = _Bodies()
     for function in functions_bottom_up(module):
         for call in calls_in(function):
             _import_call(call, bodies, symbols)
-    for name in bodies:
+    for name in bodies.used:
         symbols.erase(symbols.function(name))
 
 
-def _import_call(call: Operation, bodies: dict[str, Region], symbols: Symbols) -> None:
+class _Bodies:
+    """The bodies of functions: the first one to ask for a body gets it, all others get copies.
+
+    used: by the name of the function, where its body has gone.
+    """
+
+    def __init__(self) -> None:
+        self.used: dict[str, Region] = {}
+        self._has_warned = False
+
+    def take(self, function: Operation, call: Operation) -> Region:
+        """A body of `function` for `call`; the first copy in a module is worth a warning."""
+        name = function_name(function)
+        if name not in self.used:
+            region = self.used[name] = function.detach_region(0)
+            function.add_region(Region())
+            _replace_terminators(region, ReturnOp)
+            return region
+        if not self._has_warned:
+            self._has_warned = True
+            warn(_SEVERAL_CALLS.format(name), position_of(call.location))
+        copy = Region()
+        clone_region_into(self.used[name], copy, {})
+        return copy
+
+
+def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     function = symbols.callee(call)
-    name = cast(Any, function.properties["sym_name"]).data
     properties: dict[str, Attribute] = {"name": original_name(function)}
     shardings = argument_shardings(function, symbols)
     if shardings is not None:
@@ -66,13 +95,6 @@ def _import_call(call: Operation, bodies: dict[str, Region], symbols: Symbols) -
         properties["out_shardings"] = given
     if THREAD in function.attributes:
         attributes[THREAD] = function.attributes[THREAD]
-    if name in bodies:
-        region = Region()
-        clone_region_into(bodies[name], region, {})
-    else:
-        region = bodies[name] = function.detach_region(0)
-        function.add_region(Region())
-        _replace_terminators(region, ReturnOp)
     computation = build_operation(
         NamedComputationOp,
         call._operands,
@@ -80,7 +102,7 @@ def _import_call(call: Operation, bodies: dict[str, Region], symbols: Symbols) -
         properties,
         attributes,
         call.location,
-        regions=[region],
+        regions=[bodies.take(function, call)],
     )
     replace_op(call, computation)
 
