@@ -11,6 +11,7 @@ from xdsl.context import Context
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_by_name
+from shardy_py.passes.pipelines import propagation_passes
 from tests.propagation.random_programs import random_program
 
 PASSES = ("basic", "aggressive", "op-priority", "user-priority")
@@ -58,6 +59,20 @@ def test_random_programs(seed: int, reference: Any) -> None:
     prepared = reference.run(program, rng.choice(("sdy-add-data-flow-edges", "sdy-import-pipeline")))
     name = f"sdy-{pass_}-propagate"
     assert run(prepared, name, options) == reference.run(prepared, spelled(name, options))
+
+
+CRASHES = {19}
+"""Seeds for whose programs the reference's pipeline ends in a segmentation fault."""
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(40) if seed not in CRASHES])
+def test_random_programs_through_the_pipeline(seed: int, reference: Any) -> None:
+    """Here the order of uses after the passes before propagation counts too."""
+    program = random_program(seed, keeps_all=True)
+    module = parse_module(program)
+    for call in propagation_passes():
+        call.build().apply(Context(), module)
+    assert print_module(module) == reference.run(program, "sdy-propagation-pipeline")
 
 
 def test_the_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Any) -> None:
