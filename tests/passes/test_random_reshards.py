@@ -1,0 +1,48 @@
+"""Reshards of random programs beside the C++ Shardy, and what must hold of them whatever it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.errors import ShardyError
+from shardy_py.passes.canonicalize import CanonicalizePass
+from shardy_py.passes.insert_explicit_reshards import InsertExplicitReshardsPass
+from tests.passes.sharded_programs import ShardedProgram
+
+SEEDS = range(60)
+
+
+def resharded(text: str, *, is_full: bool, is_canonical: bool = False) -> str:
+    module = parse_module(text)
+    InsertExplicitReshardsPass(enable_full_version=is_full).apply(Context(), module)
+    if is_canonical:
+        CanonicalizePass().apply(Context(), module)
+    return print_module(module)
+
+
+@pytest.mark.parametrize("is_full", [True, False], ids=["full", "minimal"])
+@pytest.mark.parametrize("unreduced", [0.0, 0.15])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_same_reshards(seed: int, unreduced: float, is_full: bool, reference: Any) -> None:
+    text = ShardedProgram(seed, unreduced).text()
+    try:
+        ours = resharded(text, is_full=is_full, is_canonical=True)
+    except ShardyError:
+        pytest.skip("unreduced axes that C++ ends the process on")
+    option = f"enable-full-version={str(is_full).lower()}"
+    passes = f"func.func(sdy-insert-explicit-reshards{{{option}}}),canonicalize"
+    try:
+        theirs = reference.run(text, passes)
+    except reference.ir.MLIRError:
+        pytest.skip("unreduced axes that make C++ write what it refuses to read")
+    assert ours == theirs, text
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_left_to_reshard(seed: int) -> None:
+    once = resharded(ShardedProgram(seed).text(), is_full=True)
+    assert resharded(once, is_full=True).count("sdy.reshard") == once.count("sdy.reshard")
