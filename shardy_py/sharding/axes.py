@@ -31,6 +31,7 @@ class SubAxis:
         return self.pre_size * self.size
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         return f"({self.pre_size}){self.size}"
 
 
@@ -167,4 +168,5 @@ class AxisRef:
         return AxisRef(self.name, SubAxis(self.sub_axis.pre_size, size))
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         return f'"{self.name}":{self.sub_axis}' if self.sub_axis else f'"{self.name}"'

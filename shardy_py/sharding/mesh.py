@@ -21,6 +21,7 @@ class MeshAxis:
     size: int
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         return f'"{self.name}"={self.size}'
 
 
@@ -62,6 +63,7 @@ class Mesh:
         return self.device_ids[0] if self.is_maximal else None
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         if self.is_maximal:
             return f"<[], device_ids=[{self.device_ids[0]}]>"
         ids = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""

@@ -57,6 +57,7 @@ class ShardingRule:
     is_custom: bool = False
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         tensors = [
             "(" + ", ".join("[" + ", ".join(map(_dimension_text, t)) + "]" for t in side) + ")"
             for side in (self.operands, self.results)

@@ -30,6 +30,7 @@ class DimensionSharding:
     priority: int | None = None
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         parts = [str(axis) for axis in self.axes] + ([] if self.is_closed else ["?"])
         priority = "" if self.priority is None else f"p{self.priority}"
         return f"{{{', '.join(parts)}}}{priority}"
@@ -82,6 +83,7 @@ class TensorSharding:
         return replace(self, dimensions=tuple(DimensionSharding(d.axes, True) for d in self.dimensions))
 
     def __str__(self) -> str:
+        """As MLIR spells it."""
         mesh = f"@{self.mesh}" if isinstance(self.mesh, str) else f"mesh{self.mesh}"
         text = f"<{mesh}, [{', '.join(map(str, self.dimensions))}]"
         if self.replicated_axes:
