@@ -33,7 +33,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import AttrConstraint
 
 from shardy_py.text.assembly import Element, Spelling
-from shardy_py.text.attribute_reader import dense_array
+from shardy_py.text.attribute_reader import dense_array, string_attribute
 from shardy_py.text.attribute_writer import untyped_text
 from shardy_py.text.cursor import Cursor
 
@@ -62,6 +62,14 @@ def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> 
         return found
 
     return Spelling(read, untyped_text)
+
+
+def _read_string(cursor: Cursor) -> Attribute:
+    start = cursor.offset
+    if cursor.token[:1] != '"':
+        cursor.attribute()
+        cursor.form_error("invalid kind of attribute specified", start)
+    return string_attribute(cursor.string())
 
 
 @cache
@@ -144,7 +152,7 @@ KINDS: dict[str, Kind] = {
     "count32": _integer("32-bit", i32, 1),
     "f32": Kind("32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32)),
     "bool": Kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
-    "string": Kind("string attribute", _is_a(StringAttr), _typed(StringAttr)),
+    "string": Kind("string attribute", _is_a(StringAttr), Spelling(_read_string, untyped_text)),
     "unit": Kind("unit attribute", _is_a(UnitAttr)),
     "integers": Kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),
     "booleans": Kind("i1 dense array attribute", is_dense_array(i1)),

@@ -23,9 +23,9 @@ def syntax_table() -> SyntaxTable:
     """The one table of the process."""
     from shardy_py.dialects.chlo import CHLO
     from shardy_py.dialects.sdy import SDY
-    from shardy_py.dialects.stablehlo import STABLEHLO
+    from shardy_py.dialects.stablehlo import QUANT, STABLEHLO
 
-    dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO]
+    dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT]
     table = SyntaxTable({d.name: d for d in dialects}, _xdsl_op)
     use_syntax(table)
     return table

@@ -151,7 +151,8 @@ RESULT = Element(_read_results, _write_results)
 def _read_arrow(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
     types = [read_type_or_function(reader)]
-    while reader.accept(","):
+    while len(types) < len(draft.names):
+        reader.expect(",")
         types.append(read_type_or_function(reader))
     reader.expect("->")
     draft.operand_types, draft.result_types = types, [read_type_or_function(reader)]
@@ -172,9 +173,11 @@ def _read_top_k(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
     draft.operand_types = [read_type_or_function(reader)]
     reader.expect("->")
-    draft.result_types = reader.items(lambda: read_type_or_function(reader), "(", ")")
-    if len(draft.result_types) != 2:
-        reader.form_error("expected ','" if len(draft.result_types) < 2 else "expected ')'")
+    reader.expect("(")
+    values = read_type_or_function(reader)
+    reader.expect(",")
+    draft.result_types = [values, read_type_or_function(reader)]
+    reader.expect(")")
 
 
 def _write_top_k(writer: OpWriter, op: Operation) -> None:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.syntax import AssemblyForm, OpParts
-from shardy_py.text.type_reader import read_function_type, read_type_or_function
+from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -175,11 +176,9 @@ def _expect_words(reader: Cursor, text: str) -> None:
 
 def _read_attributes(reader: OpReader, draft: Draft) -> None:
     if reader.at("{"):
-        start = reader.offset
         found = reader.attribute_dictionary()
-        for name in found:
-            if name in draft.properties:
-                reader.error(f"attribute '{name}' occurs more than once in the attribute list", start)
+        for name in found.keys() & draft.properties.keys():  # what is given twice counts as it stands here
+            draft.properties[name] = found.pop(name)
         draft.attributes.update(found)
 
 
@@ -213,7 +212,12 @@ SAME_TYPE = Element(_read_same_type, _write_same_type)
 
 def _read_function_type(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
-    type_ = read_function_type(reader)
+    start = reader.offset
+    type_ = read_type_or_function(reader)
+    if not isinstance(type_, FunctionType):
+        reader.form_error(
+            f"invalid kind of type specified: expected builtin.function, but found '{attribute_text(type_)}'", start
+        )
     draft.operand_types, draft.result_types = type_.inputs.data, type_.outputs.data
 
 

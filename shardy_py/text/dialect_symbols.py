@@ -54,7 +54,7 @@ def _registered(cursor: Cursor, kind: Kind) -> Attribute | None:
     token, start = cursor.token, cursor.offset
     dialect_name, _, mnemonic = token[1:].partition(".")
     dialect = cursor.syntax.dialects.get(dialect_name) if cursor.syntax else None
-    if dialect is None:
+    if dialect is None or dialect.is_opaque:
         return None
     table = dialect.types if kind == "types" else dialect.attributes
     unknown = dialect.unknown_type if kind == "types" else dialect.unknown_attribute
@@ -88,7 +88,8 @@ def _unregistered_symbol(cursor: Cursor, kind: Kind) -> Attribute:
     body = _body(cursor, end) if has_body else ""
     cursor.move_to(end + len(body))
     symbol = mnemonic + body if mnemonic else body[1:-1]
-    if not cursor.allow_unregistered:
+    registered = cursor.syntax.dialects.get(dialect) if cursor.syntax else None
+    if not cursor.allow_unregistered and registered is None:
         shown = f"!{dialect}<\"{symbol}\">" if kind == "types" else f"#{dialect}<\"{symbol}\"> : 'none'"
         cursor.error(
             f"{'type' if kind == 'types' else 'attribute'} created with unregistered dialect. If this is intended, "

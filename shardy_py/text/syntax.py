@@ -103,6 +103,7 @@ class DialectSyntax:
     attributes, types: by mnemonic; printed `#dialect.mnemonic<...>` and `!dialect.mnemonic<...>`.
     enclosed: attributes printed `#dialect<mnemonic...>`, by mnemonic: enums (`write` gives " KEYWORD") and others
         whose text does not start with `<`.
+    is_opaque: whether its attributes and types are kept as the text they are.
     unknown_attribute, unknown_type: what is said of other names: `{0}` the name, `{1}` the dialect.
     """
 
@@ -111,6 +112,7 @@ class DialectSyntax:
     attributes: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
     types: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
     enclosed: dict[str, AttributeSyntax] = field(default_factory=dict[str, AttributeSyntax])
+    is_opaque: bool = False
     unknown_attribute: str = "unknown attribute `{0}` in dialect `{1}`"
     unknown_type: str = "unknown type `{0}` in dialect `{1}`"
 

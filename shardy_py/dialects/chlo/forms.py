@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
+from shardy_py.dialects.kinds import KINDS
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_function_type
@@ -23,7 +24,7 @@ def _read_constant(reader: OpReader) -> OpParts:
     attributes = reader.attribute_dictionary() if reader.at("{") else {}
     start = reader.offset
     value: Any = reader.attribute()
-    if not hasattr(value, "type"):
+    if not KINDS["elements"].accepts(value):
         reader.form_error("invalid kind of attribute specified", start)
     return OpParts((), [value.type], {"value": value}, attributes)
 
@@ -42,9 +43,9 @@ _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 def _read_scan(reader: OpReader) -> OpParts:
     start = reader.offset
-    inputs = reader.items(reader.operand_name, "(", ")")
+    inputs = reader.items(reader.operand_name, "(", ")", " in operand list")
     reader.expect("inits")
-    inits = reader.items(reader.operand_name, "(", ")")
+    inits = reader.items(reader.operand_name, "(", ")", " in operand list")
     reader.expect("dimension")
     reader.expect("=")
     parts = OpParts(properties={"dimension": IntegerAttr(reader.integer(), i64)})

@@ -35,6 +35,10 @@ STABLEHLO = DialectSyntax(
 """The dialect as text knows it."""
 
 
+QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
+"""The dialect of quantized element types, whose types are kept as text."""
+
+
 def op_class(name: str) -> type[Operation]:
     """The class of an op by its name without the dialect's."""
     return OPS.op_class(name)
@@ -46,4 +50,4 @@ def xdsl_dialect() -> Dialect:
     return Dialect("stablehlo", OPS.all_classes(), sorted(syntaxes, key=lambda found: found.name))
 
 
-__all__ = ["OPS", "STABLEHLO", "op_class", "xdsl_dialect"]
+__all__ = ["OPS", "QUANT", "STABLEHLO", "op_class", "xdsl_dialect"]

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.definition import OpRow
+from shardy_py.dialects.kinds import KINDS
 from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
-from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, string_literal
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, OpParts
@@ -32,7 +32,7 @@ def _read_constant(reader: OpReader) -> OpParts:
     attributes = reader.attribute_dictionary() if reader.at("{") else {}
     start = reader.offset
     value: Any = reader.attribute()
-    if not hasattr(value, "type"):
+    if not KINDS["elements"].accepts(value):
         reader.form_error("invalid kind of attribute specified", start)
     return OpParts((), [value.type], {"value": value}, attributes)
 
@@ -89,7 +89,10 @@ def _read_while(reader: OpReader) -> OpParts:
     names = reader.items(pair, "(", ")")
     types = _read_types(reader) if names else []
     if len(types) != len(names):
-        reader.form_error(f"{len(names)} operands present, but expected {len(types)}", start)
+        reader.form_error(
+            f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
+            start,
+        )
     parts = OpParts(reader.resolve(names, types), types)
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()
@@ -145,9 +148,8 @@ def _read_return(reader: OpReader) -> OpParts:
 
 
 def _write_return(writer: OpWriter, op: Operation) -> None:
-    if op.operands:
-        writer.write(" ")
-        writer.operands(op.operands)
+    writer.write(" ")
+    writer.operands(op.operands)
     writer.attribute_dictionary(op)
     if op.operands:
         writer.write(" : ")
@@ -184,7 +186,9 @@ def _write_barrier(writer: OpWriter, op: Operation) -> None:
 
 def _read_composite(reader: OpReader) -> OpParts:
     parts = OpParts()
-    parts.properties["name"] = string_attribute(reader.string())
+    name = KINDS["string"].spelling
+    assert name is not None
+    parts.properties["name"] = name.read(reader)
     names = reader.operand_list()
     if reader.at("("):
         parts.regions = reader.items(reader.region, "(", ")")
