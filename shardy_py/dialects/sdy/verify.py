@@ -6,13 +6,20 @@ The checks stand in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (at
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy import verify_collectives, verify_ops
-from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.attributes import (
+    OpShardingRuleAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
 from shardy_py.dialects.sdy.verify_rule import rule_faults
 from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults
 from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.dialects.verification.memory import canonical
 from shardy_py.dialects.verification.scope import Scope
 
 CHECKS = verify_ops.CHECKS
@@ -28,20 +35,35 @@ def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope
             yield Fault("should have a sharding attribute of type TensorShardingPerValueAttr")
             return
         types = [result.type for result in op.results]
-        yield from prefixed("result ", sharding_list_faults(attribute.data, types, scope))
+        key = (canonical(attribute), *map(canonical, types))
+        yield from _once(key, scope, lambda: sharding_list_faults(attribute.data, types, scope), "result ")
     elif name == "sdy.sharding_rule":
         if not isinstance(attribute, OpShardingRuleAttr):
             yield Fault(
-                "should have a sharding rule attribute of type OpShardingRuleAttr for attr named 'sdy.sharding_rule'"
+                "should have a sharding rule attribute of type OpShardingRuleAttr for attr named "
+                "'sdy.sharding_rule'"
             )
             return
         yield from rule_faults(attribute.data, op)
 
 
-def check_value_attribute(name: str, attribute: Attribute, type_: Attribute, scope: Scope, place: str) -> Faults:
+def check_value_attribute(
+    name: str, attribute: Attribute, type_: Attribute, scope: Scope, place: str
+) -> Faults:
     """An attribute of the dialect on an argument or a result of a function: a sharding."""
     if name == "sdy.sharding":
         if not isinstance(attribute, TensorShardingAttr):
             yield Fault(f"{place}should have a sharding attribute of type TensorShardingAttr")
             return
-        yield from prefixed(place, sharding_faults(attribute.data, type_, scope))
+        key = (canonical(attribute), canonical(type_))
+        yield from _once(key, scope, lambda: sharding_faults(attribute.data, type_, scope), place)
+
+
+def _once(key: tuple[int, ...], scope: Scope, find: Callable[[], Faults], place: str) -> Faults:
+    """The faults that `find` finds, looked for again only where there are some."""
+    if key in scope.known:
+        return
+    found = (*prefixed(place, find()),)
+    yield from found
+    if not found:
+        scope.known[key] = True

@@ -140,12 +140,15 @@ def _sub_axis_fault(axis: AxisRef, previous: AxisRef | None, full_size: int) -> 
     if sub.size <= 1:
         return f"sub-axis sizes must be greater than 1: {axis}"
     if full_size % sub.next_pre_size:
-        return (
-            f"sub-axis next pre-size {sub.next_pre_size} doesn't divide the size of the full axis {full_size}: {axis}"
-        )
+        whole = f"the size of the full axis {full_size}"
+        return f"sub-axis next pre-size {sub.next_pre_size} doesn't divide {whole}: {axis}"
     if sub.size == full_size:
         return f"sub-axis size is equal to the full axis size: {axis}"
-    if previous is not None and previous.sub_axis is not None and previous.sub_axis.next_pre_size > sub.pre_size:
+    if (
+        previous is not None
+        and previous.sub_axis is not None
+        and previous.sub_axis.next_pre_size > sub.pre_size
+    ):
         return f"overlapping sub-axes: {previous}, {axis}"
     return None
 
@@ -163,9 +166,7 @@ def factor_list_faults(listed: Mapping[str, Sequence[int]], factor_count: int) -
         yield from _factor_list_faults(listed[name], factor_count)
     kinds = [index for name in _KINDS for index in listed[name]]
     if len(set(kinds)) != len(kinds):
-        yield (
-            "a factor can only be in one of the reduction, need replication, or permutation factor sets"
-        )
+        yield ("a factor can only be in one of the reduction, need replication, or permutation factor sets")
     yield from _factor_list_faults(listed["blocked_propagation"], factor_count)
 
 

@@ -64,7 +64,9 @@ def _mesh_note(op: Any, mesh: Mesh) -> Note:
 def _source_of(op: Any) -> TensorSharding:
     """The sharding of the operand; a replicated one if it has none."""
     result: TensorSharding = op.out_sharding.data
-    return sharding_of(op.tensor) or TensorSharding.fully_open(result.mesh, len(sizes_of(op.result.type) or ()))
+    return sharding_of(op.tensor) or TensorSharding.fully_open(
+        result.mesh, len(sizes_of(op.result.type) or ())
+    )
 
 
 def _taken(axes: Axes, gathered: Sequence[AxisRef], index: int, mesh: Mesh, what: str) -> Axes:
@@ -138,7 +140,7 @@ def _check_all_slice(op: ops.AllSliceOp, scope: Scope) -> Faults:
 
 
 def _check_reduce_scatter(op: ops.ReduceScatterOp, scope: Scope) -> Faults:
-    """A reduce-scatter adds no unreduced axis, drops those of its reduction only, and slices as an all-slice."""
+    """A reduce-scatter adds no unreduced axis, drops those of its reduction, slices as an all-slice."""
     found = (*_reduction_faults(op, scope),)
     yield from found
     if not found:
@@ -151,7 +153,7 @@ def _reduction_faults(op: ops.ReduceScatterOp | ops.AllReduceOp, scope: Scope) -
 
 
 def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> Faults:
-    """Sharded to unreduced: the reduction is a sum; axes are taken as in an all-gather and become unreduced."""
+    """Sharded to unreduced: a sum; axes are taken as in an all-gather and become unreduced."""
     result = op.out_sharding.data
     if result.reduction != "sum":
         yield Fault("out_sharding reduction_op must be SUM")
@@ -183,9 +185,9 @@ def _check_replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp, scope: Scope
         yield Fault("input and output must share the same dimension shardings")
     elif not axes:
         yield Fault("r2u axes must not be empty")
-    elif messages := [*sorted_axis_list_faults(axes, AxisUses(mesh), "r2u")]:
-        yield from map(Fault, messages)
-    elif messages := [*_overlap_messages(axes, source)]:
+    elif (messages := [*sorted_axis_list_faults(axes, AxisUses(mesh), "r2u")]) or (
+        messages := [*_overlap_messages(axes, source)]
+    ):
         yield from map(Fault, messages)
     elif sort_and_merge([*source.unreduced_axes, *axes], mesh) != result.unreduced_axes:
         yield Fault("out_unreduced_axes should be in_unreduced_axes + r2u_axes")
@@ -224,7 +226,9 @@ def _check_all_to_all(op: ops.AllToAllOp, scope: Scope) -> Faults:
         for axes, taken, put in params:
             expected[taken] = _taken(source.dimensions[taken].axes, axes, taken, mesh, "all-to-all")
             expected[put] = append_axes(source.dimensions[put].axes, axes, mesh)
-            fault = _dimension_fault(result, taken, expected[taken]) or _dimension_fault(result, put, expected[put])
+            fault = _dimension_fault(result, taken, expected[taken]) or _dimension_fault(
+                result, put, expected[put]
+            )
             if fault is not None:
                 yield fault
                 return
@@ -304,7 +308,9 @@ def _check_all_reduce(op: ops.AllReduceOp, scope: Scope) -> Faults:
     used = [axis for d in source.dimensions for axis in d.axes] + [*source.replicated_axes]
     for axis in axes if not messages else ():
         if overlaps((axis,), used):
-            messages.append(f"reduction axis {axis} overlaps with operand dimension sharding or replicated axes")
+            messages.append(
+                f"reduction axis {axis} overlaps with operand dimension sharding or replicated axes"
+            )
         if overlaps((axis,), result.unreduced_axes):
             messages.append(f"reduction axis {axis} overlaps with result unreduced axes")
     yield from map(Fault, messages)

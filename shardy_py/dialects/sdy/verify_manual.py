@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
+from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
@@ -77,8 +77,8 @@ def _side_faults(
         return
     if len(outer) != len(inner):
         yield Fault(
-            f"number of op {what}s and region {what}s must match. Op has {len(outer)} op {what}s and {len(inner)} region "
-            f"{what}s"
+            f"number of op {what}s and region {what}s must match. Op has {len(outer)} op {what}s and "
+            f"{len(inner)} region {what}s"
         )
         return
     for index, (sharding, global_type, local_type) in enumerate(zip(shardings, outer, inner, strict=False)):
@@ -99,8 +99,9 @@ def _value_faults(
         for axis, following in pairwise(dimension.axes):
             if axis.name not in manual and following.name in manual:
                 yield Fault(
-                    f"{what} sharding at index {index} must have all manual axes come before free axes in its dimension "
-                    f"sharding at index {number}. Saw manual axis {following} after free axis {axis}"
+                    f"{what} sharding at index {index} must have all manual axes come before free axes in "
+                    f"its dimension sharding at index {number}. Saw manual axis {following} after free axis "
+                    f"{axis}"
                 )
                 return
     sizes = sizes_of(global_type)
@@ -114,12 +115,18 @@ def _value_faults(
             yield Fault(f"{what} dimension size {size} is not divisible by the manual axes size {parts}")
             return
         local.append(DYNAMIC_INDEX if size is None else size // parts)
-    expected = TensorType(global_type.element_type, local)
+    expected = _with_sizes(global_type, local)
     if expected != local_type:
         yield Fault(
-            f"{what} shape, corresponding sharding, and region {what} shape at index {index} must match. Expected local "
-            f"shape '{attribute_text(expected)}', actual local shape '{attribute_text(local_type)}'"
+            f"{what} shape, corresponding sharding, and region {what} shape at index {index} must match. "
+            f"Expected local shape '{attribute_text(expected)}', actual local shape "
+            f"'{attribute_text(local_type)}'"
         )
+
+
+def _with_sizes(type_: Any, sizes: Sequence[int]) -> Attribute:
+    """The tensor type of the same elements."""
+    return TensorType(type_.element_type, sizes)
 
 
 def _manual_size(axes: Axes, manual: frozenset[str], mesh: Mesh) -> int:

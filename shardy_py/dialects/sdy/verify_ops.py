@@ -30,18 +30,26 @@ def _check_mesh(op: ops.MeshOp, scope: Scope) -> Faults:
 
 
 def _check_constraint(op: ops.ShardingConstraintOp | ops.ReshardOp, scope: Scope) -> Faults:
-    """A sharding constraint or reshard: its sharding fits its type; what it does to unreduced axes is a sum or,
-    where the operand's are dropped, the reduction that the operand asks for.
+    """A sharding constraint or reshard: its sharding fits its type.
+
+    Unreduced axes that it adds are those of a sum, and it drops the operand's by their own reduction.
     """
     found = (*sharding_faults(op.sharding.data, op.result.type, scope),)
     yield from found
     source = sharding_behind_barriers(op.input)
     if not found and source is not None:
-        yield from transition_faults(source, op.sharding.data, scope, introduced="sum", removed=source.reduction)
+        yield from transition_faults(
+            source, op.sharding.data, scope, introduced="sum", removed=source.reduction
+        )
 
 
 def transition_faults(
-    source: TensorSharding, result: TensorSharding, scope: Scope, *, introduced: str | None, removed: str | None
+    source: TensorSharding,
+    result: TensorSharding,
+    scope: Scope,
+    *,
+    introduced: str | None,
+    removed: str | None,
 ) -> Faults:
     """How unreduced axes may change between operand and result:
 
@@ -65,8 +73,8 @@ def transition_faults(
         return
     if dropped and removed is None:
         yield Fault(
-            f"dropped unreduced axis '{dropped[0].name}' without a blessed operation (e.g., sdy.reshard). This is an "
-            "invalid transition from unreduced to reduced."
+            f"dropped unreduced axis '{dropped[0].name}' without a blessed operation (e.g., sdy.reshard). "
+            "This is an invalid transition from unreduced to reduced."
         )
         return
     if dropped and source.reduction != removed and overlaps(before, dropped):
@@ -111,7 +119,11 @@ def _check_data_flow_edge(op: ops.DataFlowEdgeOp, scope: Scope) -> Faults:
         return
     source = op.input.owner
     computations = (ops.ManualComputationOp, ops.NamedComputationOp)
-    if isinstance(source, Operation) and source.name.startswith("sdy.") and not isinstance(source, computations):
+    if (
+        isinstance(source, Operation)
+        and source.name.startswith("sdy.")
+        and not isinstance(source, computations)
+    ):
         note = Note("sdy op defining the input of the sdy.data_flow_edge", source.location)
         yield Fault(
             "expected input of sdy.data_flow_edge to not be defined by an SdyDialect op (other than an "
@@ -141,9 +153,7 @@ def _check_func_data_flow_edge(op: ops.FuncDataFlowEdgeOp, scope: Scope) -> Faul
     owner = op.operand.owner
     if isinstance(owner, Block):
         if not isinstance(owner.parent_op(), FuncOp):
-            yield Fault(
-                "expected operand of sdy.func_data_flow_edge to be a block argument of a func op."
-            )
+            yield Fault("expected operand of sdy.func_data_flow_edge to be a block argument of a func op.")
     elif not isinstance(owner, CallOp):
         yield Fault("expected operand of sdy.func_data_flow_edge to be a result of call op.")
 
@@ -152,7 +162,8 @@ def _check_barrier(op: ops.PropagationBarrierOp) -> Faults:
     """A propagation barrier blocks at least one direction."""
     if op.direction == "BOTH":
         yield Fault(
-            "cannot specify `BOTH` as the direction. Not blocking propagation direction makes the op redundant."
+            "cannot specify `BOTH` as the direction. Not blocking propagation direction makes the op "
+            "redundant."
         )
 
 
@@ -166,7 +177,8 @@ def _check_constant(op: ops.ConstantOp) -> Faults:
 def inferred_faults(inferred: Sequence[str], given: Sequence[str]) -> Faults:
     """The two faults of an op whose results are not those that its operands and attributes give."""
     yield Fault(
-        f"inferred type(s) {_quoted(inferred)} are incompatible with return type(s) of operation {_quoted(given)}",
+        f"inferred type(s) {_quoted(inferred)} are incompatible with return type(s) of operation "
+        f"{_quoted(given)}",
         is_followed=True,
     )
     yield Fault("failed to infer returned types")
@@ -195,15 +207,16 @@ def _check_named_computation(op: ops.NamedComputationOp, scope: Scope) -> Faults
     arguments = op.body.block.args
     if len(arguments) != len(op.operands):
         yield Fault(
-            f"number of block arguments must match the number of operands: {len(arguments)} != {len(op.operands)}",
+            f"number of block arguments must match the number of operands: {len(arguments)} != "
+            f"{len(op.operands)}",
             is_plain=True,
         )
         return
     for index, (argument, operand) in enumerate(zip(arguments, op.operands, strict=True)):
         if argument.type != operand.type:
             yield Fault(
-                f"expected the type of the {index}'th block argument to match the type of the corresponding operand: "
-                f"'{attribute_text(argument.type)}' vs '{attribute_text(operand.type)}'",
+                f"expected the type of the {index}'th block argument to match the type of the corresponding "
+                f"operand: '{attribute_text(argument.type)}' vs '{attribute_text(operand.type)}'",
                 is_plain=True,
             )
     for name, shardings, values in (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.verify_sharding import prefixed, sizes_of
@@ -37,8 +36,8 @@ def rule_faults(rule: ShardingRule, op: Operation) -> Faults:
     unused = next((index for index in range(len(rule.factors)) if index not in used), None)
     if unused is not None:
         yield Fault(
-            f"has factor {factor_symbol(unused)}={rule.factor_sizes[unused]} that isn't used in operand and result "
-            "mappings"
+            f"has factor {factor_symbol(unused)}={rule.factor_sizes[unused]} that isn't used in operand and "
+            "result mappings"
         )
     if any(rule.factors[index].type is FactorType.REDUCTION for index in in_results):
         yield Fault("reduction factor cannot be in result mappings")
@@ -56,8 +55,8 @@ def _side_faults(
         return
     if not mappings:
         yield Fault(
-            f"number of {what}s mappings cannot be 0. Op sharding rules can only be defined on operations with at least "
-            "one operand and result."
+            f"number of {what}s mappings cannot be 0. Op sharding rules can only be defined on operations "
+            "with at least one operand and result."
         )
     for index, (type_, mapping) in enumerate(zip(types, mappings, strict=True)):
         place = f"{what} - " if len(types) == 1 else f"{what} {index} - "
@@ -65,7 +64,7 @@ def _side_faults(
 
 
 def _value_messages(sizes: Sequence[int], type_: Attribute, mapping: TensorMapping) -> Iterator[str]:
-    shape = sizes_of(type_) if isinstance(type_, TensorType | MemRefType | VectorType) else None
+    shape = sizes_of(type_)
     if shape is None or None in shape:
         yield f"expected a ranked tensor with a static shape. type: '{attribute_text(type_)}'"
         return
@@ -80,8 +79,8 @@ def _value_messages(sizes: Sequence[int], type_: Attribute, mapping: TensorMappi
         for factor in factors:
             if not 0 <= factor < len(sizes):
                 yield (
-                    f"expecting factor indices to be within 0<=...<num_factors; received: {factor}, num_factors: "
-                    f"{len(sizes)}"
+                    f"expecting factor indices to be within 0<=...<num_factors; received: {factor}, "
+                    f"num_factors: {len(sizes)}"
                 )
                 return
             if factor in seen:

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, TensorType, TupleType, UnrankedTensorType, VectorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    MemRefType,
+    TensorType,
+    TupleType,
+    UnrankedTensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr
@@ -44,7 +51,7 @@ def sharding_faults(sharding: TensorSharding, type_: Attribute | None, scope: Sc
     """The sharding of a value of a type (None: of no value), in this order:
 
     - its mesh exists; on a maximal mesh it names no dimension and no axis
-    - the type is a ranked tensor, or a tuple of one; if it is not shaped at all, no dimension and no axis is named
+    - the type is a ranked tensor, or a tuple of one; without a shape, no dimension and no axis is named
     - it has as many dimensions as the tensor
     - a priority is not negative, and a dimension that is closed and empty has none
     - axes of the dimensions, then replicated, then unreduced axes are lists as in `verify_axes.py`
@@ -74,8 +81,8 @@ def sharding_faults(sharding: TensorSharding, type_: Attribute | None, scope: Sc
     if sizes is None:
         if _says_something(sharding):
             yield Fault(
-                "non-shaped tensors can only have a sharding with rank 0 and no replicated or unreduced axes. type: "
-                f"'{_text(type_)}', sharding: {attribute_text(TensorShardingAttr(sharding))}"
+                "non-shaped tensors can only have a sharding with rank 0 and no replicated or unreduced "
+                f"axes. type: '{_text(type_)}', sharding: {attribute_text(TensorShardingAttr(sharding))}"
             )
         return
     if sharding.rank != len(sizes):
@@ -130,7 +137,8 @@ def bound_axis_fault(name: str, owner: ManualComputationOp) -> Fault:
     """The fault of using an axis that a manual computation around has bound."""
     note = Note("parent bounding this axis as manual", owner.location)
     return Fault(
-        f'operates on axis "{name}" which is already bound by a parent sdy.manual_computation op', notes=(note,)
+        f'operates on axis "{name}" which is already bound by a parent sdy.manual_computation op',
+        notes=(note,),
     )
 
 
@@ -142,7 +150,9 @@ def axes_of(sharding: TensorSharding) -> Iterable[AxisRef]:
     yield from sharding.unreduced_axes
 
 
-def sharding_list_faults(shardings: Sequence[TensorSharding], types: Sequence[Attribute], scope: Scope) -> Faults:
+def sharding_list_faults(
+    shardings: Sequence[TensorSharding], types: Sequence[Attribute], scope: Scope
+) -> Faults:
     """One sharding a value, each as in `sharding_faults`.
 
     An op without values may have one sharding that says on which devices it runs.

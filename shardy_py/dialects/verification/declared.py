@@ -1,14 +1,14 @@
 """What an op's IRDL definition says: how many operands, results, regions, which properties, which types.
 
-xDSL checks the same, in some hundred microseconds an op and with other messages; here each definition is compiled
-once into counts and constraints. Not here: what a dialect's verifier adds; what stands around an op.
+xDSL checks the same, in some hundred microseconds an op and with other messages; here each definition is
+compiled once into counts and constraints. Not here: what a dialect's verifier adds; what stands around an op.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -27,11 +27,11 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
     BaseAttr,
-    ConstraintContext,
     MessageConstraint,
     OptionalDef,
     OptPropertyDef,
     VariadicDef,
+    VerificationContext,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -49,7 +49,7 @@ class _Part:
     constraint: AttrConstraint | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class _Side:
     """All operands, results or regions of a definition.
 
@@ -59,12 +59,14 @@ class _Side:
     parts: tuple[_Part, ...]
     segments: str | None = None
 
-    @property
+    @cached_property
     def minimum(self) -> int:
+        """How many values there are at least."""
         return sum(not part.is_variadic for part in self.parts)
 
-    @property
+    @cached_property
     def is_fixed(self) -> bool:
+        """Whether there are no more than that."""
         return self.minimum == len(self.parts)
 
 
@@ -94,7 +96,7 @@ def check_declared(op: Operation) -> Faults:
     yield from counts
     if counts:
         return
-    context = ConstraintContext()
+    context = VerificationContext()
     yield from _property_faults(definition, op, context)
     yield from _type_faults(
         definition.operands, op, [value.type for value in op.operands], "operand", context
@@ -126,13 +128,13 @@ def _segment_faults(side: _Side, op: Operation, count: int, what: str) -> Faults
         yield Fault(f"'{side.segments}' attribute cannot have negative elements")
     elif sum(sizes) != count:
         yield Fault(
-            f"{what} count ({count}) does not match with the total size ({sum(sizes)}) specified in attribute "
-            f"'{side.segments}'"
+            f"{what} count ({count}) does not match with the total size ({sum(sizes)}) specified in "
+            f"attribute '{side.segments}'"
         )
     elif len(sizes) != len(side.parts):
         yield Fault(
-            f"'{side.segments}' attribute for specifying {what} segments must have {len(side.parts)} elements, but "
-            f"got {len(sizes)}"
+            f"'{side.segments}' attribute for specifying {what} segments must have {len(side.parts)} "
+            f"elements, but got {len(sizes)}"
         )
 
 
@@ -142,7 +144,7 @@ def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     return tuple(found.get_values()) if isinstance(found, DenseArrayBase) else None
 
 
-def _property_faults(definition: _Definition, op: Operation, context: ConstraintContext) -> Faults:
+def _property_faults(definition: _Definition, op: Operation, context: VerificationContext) -> Faults:
     for name, is_optional, constraint in definition.properties:
         found = op.properties.get(name)
         if found is None:
@@ -153,7 +155,7 @@ def _property_faults(definition: _Definition, op: Operation, context: Constraint
 
 
 def _type_faults(
-    side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: ConstraintContext
+    side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: VerificationContext
 ) -> Faults:
     if all(part.constraint is None for part in side.parts):
         return
@@ -169,11 +171,11 @@ def spread(op: Operation) -> tuple[str, ...]:
     definition = _definition_of(type(op))
     if definition is None:
         return ()
-    return tuple(part.name for part in _spread(definition.operands, op, len(op.operands)))
+    return tuple([part.name for part in _spread(definition.operands, op, len(op.operands))])
 
 
 def region_names(op: Operation) -> tuple[str | None, ...]:
-    """For each region the name of its part of the op's definition, None if it may have any number of blocks."""
+    """For each region the name of its part of the definition, None if it may have any number of blocks."""
     definition = _definition_of(type(op))
     if definition is None:
         return ()
@@ -181,18 +183,23 @@ def region_names(op: Operation) -> tuple[str | None, ...]:
     return tuple(None if part.name == "composite_regions" else part.name for part in parts)
 
 
-def _spread(side: _Side, op: Operation, count: int) -> list[_Part]:
+def _spread(side: _Side, op: Operation, count: int) -> tuple[_Part, ...]:
     """For each value the part it belongs to."""
     if side.segments is not None:
         sizes = segment_sizes(op, side.segments) or ()
-    else:
-        variadic = len(side.parts) - side.minimum
-        each = (count - side.minimum) // variadic if variadic else 0
-        sizes = [each if part.is_variadic else 1 for part in side.parts]
-    return [part for part, size in zip(side.parts, sizes, strict=False) for _ in range(size)]
+        return tuple(part for part, size in zip(side.parts, sizes, strict=False) for _ in range(size))
+    return _equal_shares(side, count)
 
 
-def _broken(constraint: AttrConstraint, attribute: Attribute, context: ConstraintContext) -> str | None:
+@cache
+def _equal_shares(side: _Side, count: int) -> tuple[_Part, ...]:
+    """The parts of `count` values where those of any number are equally large."""
+    variadic = len(side.parts) - side.minimum
+    each = (count - side.minimum) // variadic if variadic else 0
+    return tuple(part for part in side.parts for _ in range(each if part.is_variadic else 1))
+
+
+def _broken(constraint: AttrConstraint, attribute: Attribute, context: VerificationContext) -> str | None:
     """Why `attribute` does not satisfy `constraint`; None if it does."""
     try:
         constraint.verify(attribute, context)
@@ -228,7 +235,7 @@ def _definition_of(op_class: Any) -> _Definition | None:
     if read is None:
         return None
     found = read()
-    options = {type(option): option for option in found.options}
+    options: dict[Any, Any] = {type(option): option for option in found.options}
     return _Definition(
         operands=_side(found.operands, options.get(AttrSizedOperandSegments)),
         results=_side(found.results, options.get(AttrSizedResultSegments)),

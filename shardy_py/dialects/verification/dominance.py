@@ -1,4 +1,4 @@
-"""Uses of values that are not defined where they are used: too late, in another region, beyond an isolated op.
+"""Uses of values that are not defined there: too late, in another region, beyond an isolated op.
 
 Called only where the walk meets such a value, so nothing here needs to be fast.
 """

@@ -1,8 +1,8 @@
 """The order in which a module is verified, and what is reported of it: as in MLIR.
 
-An isolated op (module, function, manual computation) is verified with all it holds, then the isolated ops in it,
-then what refers to symbols, at the end of the module. A fault ends the isolated op that holds it: what would be
-reported behind it is often its consequence. `every=True` goes on instead.
+An isolated op (module, function, manual computation) is verified with all it holds, then the isolated ops in
+it, then what refers to symbols, at the end of the module. A fault ends the isolated op that holds it: what
+would be reported behind it is often its consequence. `every=True` goes on instead.
 
 Not here: the walk over the ops of an isolated op (`walk.py`); the verifiers (`rules.py` lists them).
 """
@@ -20,8 +20,9 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.dialects.verification.faults import Check, Fault, Faults, diagnostic, name_of
+from shardy_py.dialects.verification.memory import canonical, canonical_body, sound_signatures
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.dialects.verification.walk import Kind, Walk, body_signature
+from shardy_py.dialects.verification.walk import Kind, Walk
 from shardy_py.errors import Diagnostic
 
 PlacedCheck = Callable[[Any, Scope], Faults]
@@ -48,13 +49,11 @@ class Rules:
     module: PlacedCheck
 
 
-_KEPT_SIGNATURES = 20_000
-_sound: dict[tuple[Any, ...], list[Any]] = {}
-"""Signatures without faults; the values keep alive what the keys' identities stand for."""
-
-
 class Verifier:
-    """One run over one module."""
+    """One run over one module.
+
+    fresh: the signature that the last call of `signature` has met for the first time, if it has.
+    """
 
     def __init__(self, rules: Rules, *, every: bool = False) -> None:
         self.rules = rules
@@ -62,6 +61,8 @@ class Verifier:
         self.found: list[Diagnostic] = []
         self.users: list[tuple[Operation, Scope]] = []
         self._kinds: dict[Any, Kind] = {}
+        self._sound = sound_signatures()
+        self.fresh: tuple[Any, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
         """All faults to report."""
@@ -110,22 +111,29 @@ class Verifier:
         found = self._kinds.get(op_class)
         if found is None:
             name = name_of(op)
+            is_terminator = op_class.has_trait(IsTerminator, value_if_unregistered=False)
+            has_structure, has_uses = name in self.rules.structure, name in self.rules.uses
             found = self._kinds[op_class] = Kind(
-                is_terminator=op_class.has_trait(IsTerminator, value_if_unregistered=False),
+                is_terminator=is_terminator,
                 is_isolated=op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False),
                 needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
-                has_structure=name in self.rules.structure,
-                has_uses=name in self.rules.uses,
+                has_structure=has_structure,
+                has_uses=has_uses,
+                is_plain=not (is_terminator or has_structure or has_uses),
             )
         return found
 
     def signature(self, op: Operation, scope: Scope) -> bool:
-        """Checks what the signature of `op` says, in its scope."""
+        """Checks what the signature of `op` says, in its scope; notes in `fresh` one not seen before."""
+        self.fresh = None
         return self.report(self._attribute_faults(op, scope), op) and self.report(self._op_faults(op), op)
 
-    def results(self, op: Operation) -> bool:
-        """Checks the results of an op whose regions are sound."""
-        return self.report(self._result_faults(op), op)
+    def results(self, op: Operation, signature: tuple[Any, ...] | None = None) -> bool:
+        """Checks the results of an op whose regions are sound; its signature is not sound if they are not."""
+        is_sound = self.report(self._result_faults(op), op)
+        if not is_sound and signature is not None:
+            self._sound.discard(signature)
+        return is_sound
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
         """Checks what depends on the place of `op` and on its regions."""
@@ -144,23 +152,24 @@ class Verifier:
     def _op_faults(self, op: Operation) -> Faults:
         if isinstance(op, UnregisteredOp):
             return
-        held = [
-            *(v._type for v in op._operands),
-            None,
-            *(r._type for r in op.results),
-            *op.properties.values(),
-        ]
-        key = (type(op), *map(body_signature, op.regions), *map(id, held), *op.properties)
-        if key in _sound:
+        held: list[Any] = [value._type for value in op._operands]
+        held += (None, *(result._type for result in op.results), *op.properties.values())
+        key = (
+            type(op),
+            *map(canonical, held),
+            *op.properties,
+            *(canonical_body(region) for region in op.regions),
+        )
+        self.fresh = None
+        if key in self._sound:
             return
+        self.fresh = key
         is_sound = True
         for fault in self._signature_faults(op):
             is_sound = False
             yield fault
         if is_sound:
-            if len(_sound) >= _KEPT_SIGNATURES:
-                _sound.clear()
-            _sound[key] = [*held, *_body_types(op)]
+            self._sound.add(key)
 
     def _signature_faults(self, op: Operation) -> Faults:
         is_declared = True
@@ -189,15 +198,6 @@ class Verifier:
             for op in _region_by_region(module):
                 for fault in found.get(id(op), ()):
                     yield fault if fault.op else _blaming(fault, op)
-
-
-def _body_types(op: Operation) -> Iterator[Attribute]:
-    """The types that `body_signature` identifies."""
-    for region in op.regions:
-        block = region.first_block
-        if block is not None:
-            yield from (argument.type for argument in block.args)
-            yield from (value.type for value in block.last_op.operands) if block.last_op is not None else ()
 
 
 def _blaming(fault: Fault, op: Operation) -> Fault:

@@ -1,7 +1,7 @@
 """What verifiers give: faults, each with the op it is about; and how a fault becomes a diagnostic.
 
-A verifier is a generator: it yields a fault for each rule broken, in the order of its list of rules, and returns
-where a fault leaves nothing more to check. It raises nothing and knows no positions.
+A verifier is a generator: it yields a fault for each rule broken, in the order of its list of rules, and
+returns where a fault leaves nothing more to check. It raises nothing and knows no positions.
 
 >>> from xdsl.dialects.builtin import ModuleOp
 >>> str(diagnostic(Fault("requires a single operand"), ModuleOp([])))

@@ -72,8 +72,8 @@ def check_func(op: FuncOp, scope: Scope) -> Faults:
     for index, (argument, expected) in enumerate(zip(arguments, type_.inputs.data, strict=True)):
         if argument.type != expected:
             yield Fault(
-                f"type of entry block argument #{index}('{attribute_text(argument.type)}') must match the type of the "
-                f"corresponding argument in function signature('{attribute_text(expected)}')"
+                f"type of entry block argument #{index}('{attribute_text(argument.type)}') must match the "
+                f"type of the corresponding argument in function signature('{attribute_text(expected)}')"
             )
 
 
@@ -90,8 +90,8 @@ def _value_attributes(
         return
     if len(attributes.data) != len(types):
         yield Fault(
-            f"expects {what} attribute array to have the same number of elements as the number of function {what}s, "
-            f"got {len(attributes.data)}, but expected {len(types)}"
+            f"expects {what} attribute array to have the same number of elements as the number of function "
+            f"{what}s, got {len(attributes.data)}, but expected {len(types)}"
         )
         return
     kind = "arg" if what == "argument" else what
@@ -123,8 +123,8 @@ def check_return(op: ReturnOp, scope: Scope) -> Faults:
     for index, (value, type_) in enumerate(zip(op.operands, expected, strict=True)):
         if value.type != type_:
             yield Fault(
-                f"type of return operand {index} ('{attribute_text(value.type)}') doesn't match function result type "
-                f"('{attribute_text(type_)}') in function @{name}",
+                f"type of return operand {index} ('{attribute_text(value.type)}') doesn't match function "
+                f"result type ('{attribute_text(type_)}') in function @{name}",
                 is_plain=True,
             )
 

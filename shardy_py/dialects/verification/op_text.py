@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 
 
 def operation_text(op: Operation) -> str:
-    """`%0 = "stablehlo.abs"(%arg0) : (tensor<8xf32>) -> tensor<8xf32>`, named as in the function around it."""
+    """`%0 = "stablehlo.abs"(%arg0) : (tensor<8xf32>) -> ...`, with names as in the function around."""
     from shardy_py.dialects.registry import print_module
 
     root = op

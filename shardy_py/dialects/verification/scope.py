@@ -58,7 +58,7 @@ class Scope:
         if isinstance(op, ModuleOp):
             return Scope(op)
         if isinstance(op, ManualComputationOp):
-            axes = {**self.manual_axes, **{name: op for name in op.manual_axes.data}}
+            axes = {**self.manual_axes, **dict.fromkeys(op.manual_axes.data, op)}
             return replace(self, manual_axes=axes)
         return self
 

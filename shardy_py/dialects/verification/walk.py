@@ -7,7 +7,7 @@ them. Not here: what is checked, and what a fault leads to (`driver.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UnregisteredOp
@@ -28,6 +28,7 @@ class Kind:
 
     needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
     has_structure, has_uses: whether there is a verifier that must look at every such op.
+    is_plain: whether nothing but its signature and regions matters.
     """
 
     is_terminator: bool
@@ -35,14 +36,11 @@ class Kind:
     needs_terminator: bool
     has_structure: bool
     has_uses: bool
-    is_plain: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_plain", not (self.is_terminator or self.has_structure or self.has_uses))
+    is_plain: bool
 
 
 def body_signature(region: Region) -> tuple[Any, ...]:
-    """What a verifier of the op around may ask of a region: what it takes, what it returns, how many blocks."""
+    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks."""
     block = region._first_block
     if block is None:
         return ()
@@ -80,9 +78,8 @@ class Walk:
         if block._next_block is not None or not parent.needs_terminator:
             self._define_all(region, mine)
         while block is not None:
-            for argument in block._args:
-                mine.append(id(argument))
-                self.defined.add(id(argument))
+            mine += map(id, block._args)
+            self.defined.update(map(id, block._args))
             if not self._ops(block, scope, mine):
                 return False
             if parent.needs_terminator and not self._terminator(block):
@@ -93,7 +90,7 @@ class Walk:
         return True
 
     def _define_all(self, region: Region, mine: list[int]) -> None:
-        """Makes all values of a region known at once: order across blocks, and in graphs, is not looked at."""
+        """Makes all values of a region known at once: order across blocks, and in graphs, is free."""
         for block in region.blocks:
             mine += map(id, block.args)
             for op in block.ops:
@@ -116,44 +113,57 @@ class Walk:
     def _ops(self, block: Block, scope: Scope, mine: list[int]) -> bool:
         known: dict[Any, Any] = scope.known
         defined = self.defined
-        op = block._first_op
+        define, remember = defined.add, mine.append
+        op: Any = block._first_op
         while op is not None:
             fields = op.__dict__
-            key: list[Any] = [op.__class__]
+            key = [op.__class__]
+            append = key.append
             for value in fields["_operands"]:
-                key.append(id(value._type))
+                append(id(value._type))
                 if id(value) not in defined:
-                    self.late += operand_faults(op, value, self.root)
-            key.append(None)
+                    self._undefined(op)
+            append(None)
             for value in fields["results"]:
-                key.append(id(value._type))
+                append(id(value._type))
                 number = id(value)
-                defined.add(number)
-                mine.append(number)
+                define(number)
+                remember(number)
             if held := fields["properties"]:
-                key += held
-                key += map(id, held.values())
+                for name, attribute in held.items():
+                    append(name)
+                    append(id(attribute))
             if held := fields["attributes"]:
-                key.append(None)
-                key += held
-                key += map(id, held.values())
-            if fields["regions"]:
-                key += map(body_signature, fields["regions"])
+                append(None)
+                for name, attribute in held.items():
+                    append(name)
+                    append(id(attribute))
+            if regions := fields["regions"]:
+                key += map(body_signature, regions)
             signature = tuple(key)
-            kind = known.get(signature)
-            is_new = kind is None
-            if is_new:
+            kind: Kind | None = known.get(signature)
+            fresh = None
+            if kind is None:
                 kind = self.verifier.kind_of(op)
-                if not (kind.is_isolated and op.regions):
+                if not (kind.is_isolated and regions):
                     if not self.verifier.signature(op, scope):
                         return False
+                    fresh = self.verifier.fresh
                     known[signature] = kind
-            if (fields["regions"] or not kind.is_plain) and not self._special(op, kind, scope, is_new=is_new):
+            if (regions or not kind.is_plain) and not self._special(op, kind, scope, fresh=fresh):
                 return False
             op = op._next_op
         return True
 
-    def _special(self, op: Operation, kind: Kind, scope: Scope, *, is_new: bool) -> bool:
+    def _undefined(self, op: Operation) -> None:
+        """Notes the operands that are not defined where `op` uses them, once."""
+        if any(fault.op is op for fault in self.late):
+            return
+        for value in dict.fromkeys(op.operands):
+            if id(value) not in self.defined:
+                self.late += operand_faults(op, value, self.root)
+
+    def _special(self, op: Operation, kind: Kind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> bool:
         """What an op with regions, or with a verifier that looks at every such op, asks for."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))
@@ -163,4 +173,4 @@ class Walk:
         inner = scope.inside(op) if op.regions else scope
         if not all(self.region(region, inner, kind) for region in op.regions):
             return False
-        return not (is_new and op.regions) or self.verifier.results(op)
+        return fresh is None or not op.regions or self.verifier.results(op, fresh)

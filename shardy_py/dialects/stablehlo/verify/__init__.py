@@ -1,7 +1,7 @@
 """StableHLO's verifiers, as tables: what `dialects/verification` runs.
 
-`table.py` has one row an op; the rules stand in a file a family of ops, on types and attributes as `view.py` reads
-them. Messages are C++'s.
+`table.py` has one row an op; the rules stand in a file a family of ops, on types and attributes as `view.py`
+reads them. Messages are C++'s.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ CHECKS = {name: _run(_rules_of(row)) for name, row in _BY_SIGNATURE.items()}
 RESULTS = {name: _run(_results_of(row)) for name, row in _BY_SIGNATURE.items() if row.infer is not None}
 """Checks of an op's results, when its regions are known to be sound."""
 
-STRUCTURE = {
-    name: _placed(_run((*_rules_of(row), *_results_of(row)))) for name, row in _BY_CONSTANTS.items()
-}
+STRUCTURE = {name: _placed(_run((*_rules_of(row), *_results_of(row)))) for name, row in _BY_CONSTANTS.items()}
 """Checks of an op that look at the constants it takes."""
 
 USES = {"stablehlo.composite": check_composite, **dict.fromkeys(MESH_USERS, check_mesh_groups)}

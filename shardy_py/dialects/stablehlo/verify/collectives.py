@@ -42,7 +42,9 @@ def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> 
         need(replica in seen, f"replica id #{replica} not seen in replica groups")
     if equal_sizes and size is not None:
         count = groups.shape[0]
-        need(count > 0 and len(groups.values) // count == size, f"group size of replica_groups must be {size}")
+        need(
+            count > 0 and len(groups.values) // count == size, f"group size of replica_groups must be {size}"
+        )
 
 
 def _channel(view: View) -> int:
@@ -82,8 +84,8 @@ def check_all_gather(view: View) -> None:
             return
         need(
             gathered % size == 0,
-            f"result gather dimension has size {gathered}, expected to be a multiple of operand gather dimension size "
-            f"{size}",
+            f"result gather dimension has size {gathered}, expected to be a multiple of operand gather "
+            f"dimension size {size}",
         )
 
 
@@ -121,7 +123,8 @@ def check_reduce_scatter(view: View) -> None:
     need(whole != 0, "operand dimension size at scatter_dimension cannot be zero")
     need(
         whole % part == 0,
-        f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter dimension size {part}",
+        f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter dimension "
+        f"size {part}",
     )
     for index, (size, other) in enumerate(zip(operand.sizes, result.sizes, strict=True)):
         need(
@@ -146,7 +149,8 @@ def infer_all_to_all(view: View) -> Sequence[Tensor]:
 
 def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
     need(
-        split < operand.rank, f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}"
+        split < operand.rank,
+        f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}",
     )
     need(
         concat < operand.rank,

@@ -83,7 +83,8 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
         raise Broken(
             f"dot algorithm not known to be supported on any hardware: {{lhs:'{lhs}', rhs:'{rhs}', "
             f"accum:'{accumulator}', lhs_components:{algorithm.lhs_component_count}, "
-            f"rhs_components:{algorithm.rhs_component_count}, primitive_ops:{algorithm.num_primitive_operations}, "
+            f"rhs_components:{algorithm.rhs_component_count}, "
+            f"primitive_ops:{algorithm.num_primitive_operations}, "
             f"imprecise:{int(algorithm.allow_imprecise_accumulation)}}}"
         )
 
@@ -113,9 +114,7 @@ def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) ->
         ("contracting", lhs_contract, rhs_contract),
     ):
         for i, j in zip(left, right, strict=True):
-            need(
-                same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs"
-            )
+            need(same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs")
 
 
 def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
@@ -208,8 +207,8 @@ def _check_real(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) :], length, strict=True):
         need(
             same_size(size, wanted),
-            f"RFFT requires innermost dimensions to be compatible with fft_length. Got: {listed(operand.sizes)} but "
-            f"wanted {listed(length)}.",
+            "RFFT requires innermost dimensions to be compatible with fft_length. Got: "
+            f"{listed(operand.sizes)} but wanted {listed(length)}.",
         )
 
 
@@ -217,12 +216,12 @@ def _check_inverse(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) : -1], length, strict=False):
         need(
             same_size(size, wanted),
-            f"IRFFT requires non-final dimensions to be compatible with fft_length. Got: {listed(operand.sizes)} but "
-            f"wanted {listed(length)}, and {raw(size)} != {wanted}.",
+            "IRFFT requires non-final dimensions to be compatible with fft_length. Got: "
+            f"{listed(operand.sizes)} but wanted {listed(length)}, and {raw(size)} != {wanted}.",
         )
     last = operand.sizes[-1]
     need(
         (same_size(last, 0) and length[-1] == 0) or same_size(last, length[-1] // 2 + 1),
-        f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} but fft_length "
-        f"is {listed(length)}.",
+        f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} but "
+        f"fft_length is {listed(length)}.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType, i1
 from xdsl.ir import Attribute
@@ -37,9 +38,7 @@ def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
     bodies = [view.body(index) for index in range(len(view.bodies))]
     first = bodies[0].returned
     for index, body in enumerate(bodies):
-        need(
-            not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}"
-        )
+        need(not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}")
         need(
             all_compatible(first, body.returned),
             f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
@@ -70,7 +69,8 @@ def check_while(view: View) -> None:
     ):
         need(
             all_compatible(operands, types),
-            f"expect operands to be compatible with {what} but got {types_text(operands)} vs {types_text(types)}",
+            f"expect operands to be compatible with {what} but got {types_text(operands)} vs "
+            f"{types_text(types)}",
         )
     need(
         len(condition.returned) == 1,
@@ -83,9 +83,15 @@ def check_while(view: View) -> None:
     )
 
 
+def tuple_of(types: Sequence[Attribute]) -> TupleType:
+    """The tuple of these types."""
+    parts: Any = ArrayAttr(types)
+    return TupleType(parts)
+
+
 def infer_tuple(view: View) -> Sequence[Attribute]:
     """The tuple of the operands' types."""
-    return (TupleType(ArrayAttr(view.operand_types)),)
+    return (tuple_of(view.operand_types),)
 
 
 def infer_tuple_element(view: View) -> Sequence[Attribute]:
@@ -132,8 +138,8 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
     for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
         need(
             type_ == argument,
-            f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region argument type "
-            f"'{attribute_text(argument)}'",
+            f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region argument "
+            f"type '{attribute_text(argument)}'",
         )
     need(
         len(body.returned) == 1,
@@ -144,7 +150,8 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
 
 def infer_async_done(view: View) -> Sequence[Attribute]:
     """The value of the future, which holds one."""
-    types: Sequence[Attribute] = getattr(getattr(view.operand_types[0], "types", None), "data", ())
+    future: Any = view.operand_types[0]
+    types: Sequence[Attribute] = future.types.data
     need(
         len(types) == 1,
         f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}",

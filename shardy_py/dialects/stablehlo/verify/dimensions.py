@@ -30,7 +30,8 @@ def need_within(dimensions: Sequence[int], limit: int, name: str, limit_name: st
     for dimension in dimensions:
         if not 0 <= dimension < limit:
             raise Broken(
-                f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: {dimension}."
+                f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: "
+                f"{dimension}."
             )
 
 
@@ -55,8 +56,8 @@ def need_shape(expected: Sizes, given: Tensor) -> None:
 
     need(
         same_shape(expected, given.sizes),
-        f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of operation "
-        f"{given}",
+        f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of "
+        f"operation {given}",
     )
 
 

@@ -24,11 +24,14 @@ def _check_shape_operand(view: View, index: int) -> None:
     if known is not None:
         fits = len(known) == result.rank and all(
             size >= 0 and same_size(size, other) and (bound is None or size <= bound)
-            for size, other, bound in zip(known, result.sizes, result.bounds or (None,) * len(known), strict=True)
+            for size, other, bound in zip(
+                known, result.sizes, result.bounds or (None,) * len(known), strict=True
+            )
         )
         need(
             fits,
-            f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation {result}",
+            f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation "
+            f"{result}",
         )
 
 
@@ -47,7 +50,8 @@ def check_dynamic_reshape(view: View) -> None:
     if operand.is_static and result.is_static:
         need(
             operand.count == result.count,
-            f"number of output elements ({result.count}) doesn't match expected number of elements ({operand.count})",
+            f"number of output elements ({result.count}) doesn't match expected number of elements "
+            f"({operand.count})",
         )
     _check_shape_operand(view, 1)
     need(
@@ -58,8 +62,8 @@ def check_dynamic_reshape(view: View) -> None:
     if operand.is_static and known is not None:
         need(
             operand.count == prod(known),
-            f"output_shape is incompatible with input type of operation: input has {operand.count} elements, but "
-            f"output_shape has {prod(known)}",
+            f"output_shape is incompatible with input type of operation: input has {operand.count} "
+            f"elements, but output_shape has {prod(known)}",
         )
 
 
@@ -93,8 +97,8 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
         size, wanted = operand.sizes[index], result.sizes[dimension]
         need(
             size == 1 or same_size(size, wanted),
-            f"size of operand dimension {index} ({raw(size)}) is not compatible with size of result dimension "
-            f"{dimension} ({raw(wanted)})",
+            f"size of operand dimension {index} ({raw(size)}) is not compatible with size of result "
+            f"dimension {dimension} ({raw(wanted)})",
         )
     _check_shape_operand(view, 1)
     hints = (*view.integers("known_expanding_dimensions"), *view.integers("known_nonexpanding_dimensions"))
@@ -110,8 +114,8 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
             size = operand.sizes[index]
             need(
                 size in (1, known[dimension]),
-                f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at index "
-                f"{dimension} ({known[dimension]})",
+                f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at "
+                f"index {dimension} ({known[dimension]})",
             )
 
 
@@ -135,7 +139,9 @@ def check_dynamic_pad(view: View) -> None:
     for index, (before, after, first, last, between) in enumerate(rows):
         if before is not None:
             want = before + first + max(before - 1, 0) * between + last
-            need(after == want, f"expected output dimension at index {index} to equal {want}, but got {after}")
+            need(
+                after == want, f"expected output dimension at index {index} to equal {want}, but got {after}"
+            )
 
 
 def check_real_dynamic_slice(view: View) -> None:

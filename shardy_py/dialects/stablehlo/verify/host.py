@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, TensorType, TupleType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
+from shardy_py.dialects.stablehlo.verify.control import tuple_of
 from shardy_py.dialects.stablehlo.verify.tensors import Broken, need, read_tensor, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
 from shardy_py.dialects.verification.faults import Fault, Faults
@@ -34,8 +36,8 @@ def check_infeed(view: View) -> None:
     for type_ in types[:-1]:
         need(
             isinstance(type_, TensorType),
-            "all elements of result types, except the last element, are expected to be of tensor type, but got "
-            f"{_quoted(type_)}",
+            "all elements of result types, except the last element, are expected to be of tensor type, but "
+            f"got {_quoted(type_)}",
         )
     need(
         _is_token(types[-1]),
@@ -46,15 +48,15 @@ def check_infeed(view: View) -> None:
         return
     need(
         len(layouts) == len(types) - 1,
-        f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for token result)), "
-        f"but got {len(layouts)}",
+        f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for token "
+        f"result)), but got {len(layouts)}",
     )
     for layout in layouts:
         if not isinstance(layout, ArrayAttr):
             raise Broken(
                 f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
             )
-        for leaf in layout.data:
+        for leaf in cast("ArrayAttr[Attribute]", layout).data:
             need(
                 isinstance(leaf, IntegerAttr),
                 "layout-attribute's leaf elements are expected to be of type integer, but got "
@@ -145,18 +147,19 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
             "Tuple types are not fully supported with layout constraints yet",
         )
         dense, tensor = read_dense(layout), read_tensor(type_)
+        text = _quoted(type_)
         order = () if dense is None else dense.values
         if not isinstance(type_, TensorType):
             need(
                 not order,
-                f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has layout "
-                f"{attribute_text(layout)}",
+                f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has "
+                f"layout {attribute_text(layout)}",
             )
         elif tensor is not None:
             need(
                 sorted(order) == list(range(tensor.rank)),
-                f"incorrect layout {attribute_text(layout)} for type {_quoted(type_)}, layout must be a permutation of "
-                f"[0, {tensor.rank})",
+                f"incorrect layout {attribute_text(layout)} for type {text}, layout must be a "
+                f"permutation of [0, {tensor.rank})",
             )
 
 
@@ -171,12 +174,12 @@ def _check_alias(view: View, attribute: Attribute) -> None:
         f"{alias.operand_index}.",
     )
     operand = _part(view.operand_types[alias.operand_index], alias.operand_tuple_indices, "operand")
-    whole = view.result_types[0] if len(view.result_types) == 1 else TupleType(ArrayAttr(view.result_types))
+    whole = view.result_types[0] if len(view.result_types) == 1 else tuple_of(view.result_types)
     output = _part(whole, alias.output_tuple_indices, "output")
     need(
         operand == output,
-        f"shapes mismatch in the output_operand_alias attribute: operand part has type {_quoted(operand)} and output "
-        f"part has type {_quoted(output)}",
+        f"shapes mismatch in the output_operand_alias attribute: operand part has type {_quoted(operand)} "
+        f"and output part has type {_quoted(output)}",
     )
 
 
@@ -204,7 +207,8 @@ def _check_configuration(view: View) -> None:
     name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
     wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
     need(
-        isinstance(found, wanted), f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute."
+        isinstance(found, wanted),
+        f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.",
     )
 
 
@@ -238,7 +242,8 @@ def check_composite(op: Operation, scope: Scope) -> Faults:
         for index, (type_, wanted) in enumerate(zip(types, expected, strict=True)):
             if type_ != wanted:
                 yield _plain(
-                    f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type {_quoted(wanted)}"
+                    f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type "
+                    f"{_quoted(wanted)}"
                 )
                 return
 

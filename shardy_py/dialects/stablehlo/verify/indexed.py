@@ -33,8 +33,9 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
     n = numbers
     need(
         operand.rank == len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims),
-        f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size ({len(n.collapsed_slice_dims)}) plus "
-        f"operand_batching_dims size ({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})",
+        f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
+        f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size ({len(n.operand_batching_dims)}) "
+        f"is not equal to operand rank ({operand.rank})",
     )
     need_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
     depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
@@ -65,9 +66,7 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
 
 def _check_batching(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor) -> None:
     batching = n.start_indices_batching_dims
-    need(
-        is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]"
-    )
+    need(is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]")
     need_within(batching, starts.rank, "start_indices_batching_dims", "rank-of('start_indices')")
     need(
         n.index_vector_dim not in batching,
@@ -80,8 +79,8 @@ def _check_batching(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor) 
     for index, (i, j) in enumerate(zip(n.operand_batching_dims, batching, strict=True)):
         need(
             same_size(operand.sizes[i], starts.sizes[j]),
-            f"operand_batching_dims[{index}] and start_indices_batching_dims[{index}] must have compatible sizes, but "
-            f"got {raw(operand.sizes[i])} and {raw(starts.sizes[j])}",
+            f"operand_batching_dims[{index}] and start_indices_batching_dims[{index}] must have compatible "
+            f"sizes, but got {raw(operand.sizes[i])} and {raw(starts.sizes[j])}",
         )
 
 
@@ -93,7 +92,8 @@ def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequen
         for dimension in dimensions:
             need(
                 sizes[dimension] <= 1,
-                f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got {sizes[dimension]}",
+                f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got "
+                f"{sizes[dimension]}",
             )
     for index, (size, most) in enumerate(zip(sizes, operand.sizes, strict=True)):
         need(
@@ -216,9 +216,9 @@ def _check_numbers(
     depth = indices[n.index_vector_dim]
     need(
         depth is None or depth == len(n.scatter_dims_to_operand_dims),
-        f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and the bound "
-        f"of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is {depth}. These two numbers must be "
-        "equal.",
+        f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and "
+        f"the bound of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is {depth}. These "
+        "two numbers must be equal.",
     )
     targets = n.scatter_dims_to_operand_dims
     need_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
@@ -243,8 +243,8 @@ def _check_scatter_batching(n: ScatterDimensionNumbers, operand: Tensor, indices
     for index, (i, j) in enumerate(zip(n.input_batching_dims, batching, strict=True)):
         need(
             same_size(operand.sizes[i], indices[j]),
-            f"input_batching_dims[{index}] and scatter_indices_batching_dims[{index}] must have compatible sizes, but "
-            f"got {raw(operand.sizes[i])} and {raw(indices[j])}.",
+            f"input_batching_dims[{index}] and scatter_indices_batching_dims[{index}] must have compatible "
+            f"sizes, but got {raw(operand.sizes[i])} and {raw(indices[j])}.",
         )
 
 
@@ -255,8 +255,9 @@ def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         size = update.sizes[dimension]
         need(
             size is None or limit is None or size <= limit,
-            "expects bounds of the window dimensions of updates to not exceed the bounds of the corresponding "
-            f"dimensions of operand. For dimension {dimension}, updates bound is {size}, operand bound is {limit}.",
+            "expects bounds of the window dimensions of updates to not exceed the bounds of the "
+            f"corresponding dimensions of operand. For dimension {dimension}, updates bound is {size}, "
+            f"operand bound is {limit}.",
         )
     scattered = [size for index, size in enumerate(indices) if index != n.index_vector_dim]
     dimensions = [index for index in range(update.rank) if index not in n.update_window_dims]
@@ -264,7 +265,7 @@ def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         size = update.sizes[dimension]
         need(
             same_size(size, limit),
-            "expects bounds of the scatter dimensions of updates to be same as the bounds of the corresponding "
-            f"dimensions of scatter indices. For scatter dimension {dimension}, updates bound is {raw(size)} , "
-            f"scatter_indices bound is {raw(limit)}.",
+            "expects bounds of the scatter dimensions of updates to be same as the bounds of the "
+            f"corresponding dimensions of scatter indices. For scatter dimension {dimension}, updates bound "
+            f"is {raw(size)} , scatter_indices bound is {raw(limit)}.",
         )

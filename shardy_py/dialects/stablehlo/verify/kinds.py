@@ -1,8 +1,7 @@
 """What the types of operands and results must be, as StableHLO's definition names it.
 
->>> describe("tensor*")
-'variadic of ranked tensor of 4/6/8/16/32/64-bit float or bool or 2/4/8/16/32/64-bit integer or complex type with \
-32/64-bit float elements or per-tensor integer quantized values'
+>>> describe("pred_int*")
+'variadic of ranked tensor of bool or 2/4/8/16/32/64-bit integer values'
 
 A kind is a word of `KINDS`, with `*` where a part of the op takes any number. Not here: which op takes which
 (`table.py`).
@@ -48,15 +47,20 @@ class Element:
 
 
 def _is_int(element: Any, *signs: Signedness) -> bool:
-    return (
-        isinstance(element, IntegerType)
-        and element.width.data in _WIDTHS
-        and element.signedness.data in (signs or (Signedness.SIGNLESS, Signedness.UNSIGNED))
-    )
+    allowed = signs or (Signedness.SIGNLESS, Signedness.UNSIGNED)
+    return isinstance(element, IntegerType) and _width(element) in _WIDTHS and _sign(element) in allowed
+
+
+def _width(element: Any) -> int:
+    return element.width.data
+
+
+def _sign(element: Any) -> Signedness:
+    return element.signedness.data
 
 
 def _is_exactly(width: int, sign: Signedness) -> Callable[[Any], bool]:
-    return lambda e: isinstance(e, IntegerType) and (e.width.data, e.signedness.data) == (width, sign)
+    return lambda e: isinstance(e, IntegerType) and (_width(e), _sign(e)) == (width, sign)
 
 
 def _is_wide_float(element: Any) -> bool:

@@ -275,13 +275,14 @@ def check_bitcast_convert(view: View) -> None:
         *outer, inner = narrow.sizes
         need(
             inner is None or inner * bits == wide_bits,
-            f"requires compatible bit widths. Got: {operand} and {result}, but {bits} * {inner} != {wide_bits}.",
+            f"requires compatible bit widths. Got: {operand} and {result}, but {bits} * {inner} != "
+            f"{wide_bits}.",
         )
         prefix = tuple(outer)
     need(
         all(map(same_size, prefix, wide.sizes)),
-        "operand and result shapes must match except for the innermost dimension of the shape with the smaller "
-        f"element type. Got: {operand} and {result}.",
+        "operand and result shapes must match except for the innermost dimension of the shape with the "
+        f"smaller element type. Got: {operand} and {result}.",
     )
 
 

@@ -24,8 +24,8 @@ def _check(view: View, whole: Sequence[Tensor], features: Sequence[Tensor]) -> t
     count, size = first.sizes[index], features[0].sizes[0]
     need(
         same_size(size, count),
-        "expects the size of single-dimensional operands to be compatible with feature count, but the size of "
-        f"single-dimensional operands is {size_text(size)} and the feature count is {size_text(count)}.",
+        "expects the size of single-dimensional operands to be compatible with feature count, but the size "
+        f"of single-dimensional operands is {size_text(size)} and the feature count is {size_text(count)}.",
     )
     bounds = (first.bound(index),) if first.bounds else ()
     return first, Tensor((count,), first.element, bounds)

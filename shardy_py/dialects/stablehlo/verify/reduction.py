@@ -32,9 +32,7 @@ def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attrib
     return made if len(made) >= len(inputs) else made + [tensor.element for tensor in inputs[len(made) :]]
 
 
-def check_body(
-    body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes
-) -> None:
+def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes) -> None:
     """A body that reduces `inputs`, in this order:
 
     - it takes two values an input, and returns one
@@ -70,18 +68,18 @@ def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial
         argument = tensor_of(body.arguments[at])
         need(
             alike(made, argument, any_precision=at != index),
-            f"The type of reduction-region's parameter at index {at} is different than the corresponding result type: "
-            f"{argument} vs {made}",
+            f"The type of reduction-region's parameter at index {at} is different than the corresponding "
+            f"result type: {argument} vs {made}",
         )
     need(
         same_shape(initial.sizes, made.sizes),
-        f"The shape of reduction-region's result type at index {index} differs from the op's corresponding init-value "
-        f"type: {made} vs {initial}",
+        f"The shape of reduction-region's result type at index {index} differs from the op's corresponding "
+        f"init-value type: {made} vs {initial}",
     )
     need(
         promotable(initial, made),
-        f"The element-type of reduction-region's result type at index {index} is expected to be promotable from the "
-        f"op's corresponding init-value element-type: {made} vs {initial}",
+        f"The element-type of reduction-region's result type at index {index} is expected to be promotable "
+        f"from the op's corresponding init-value element-type: {made} vs {initial}",
     )
 
 
@@ -90,8 +88,8 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
     if not promotable(given, argument):
         elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
         raise Broken(
-            f"The element-type of reduction-region's argument at index {at} is expected to be promotable from "
-            f"{', but got '.join(elements)}"
+            f"The element-type of reduction-region's argument at index {at} is expected to be promotable "
+            f"from {', but got '.join(elements)}"
         )
     need(
         argument.rank <= len(allowed),
@@ -113,8 +111,8 @@ def _need_one_shape(inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs):
         need(
             same_shape(inputs[0].sizes, tensor.sizes),
-            f"expects all inputs to have compatible shapes. Shape at input-index {index} is not compatible with shape "
-            "at input-index 0",
+            f"expects all inputs to have compatible shapes. Shape at input-index {index} is not compatible "
+            "with shape at input-index 0",
         )
 
 
@@ -165,8 +163,8 @@ def _windows(view: View) -> tuple[Window, ...]:
     for tensor in inputs:
         need(
             tensor.rank == len(sizes),
-            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} and input: "
-            f"{tensor} with rank = {tensor.rank}.",
+            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
+            f"and input: {tensor} with rank = {tensor.rank}.",
         )
     return read_windows(
         sizes,
@@ -248,7 +246,8 @@ def _check_select(body: Body, operand: Tensor) -> None:
     )
     need(
         read_tensor(body.returned[0]) == Tensor((), i1),
-        f"expects the return-type of select-region to be tensor<i1>, but got: '{attribute_text(body.returned[0])}'",
+        "expects the return-type of select-region to be tensor<i1>, but got: "
+        f"'{attribute_text(body.returned[0])}'",
     )
 
 
@@ -267,16 +266,16 @@ def infer_map(view: View) -> Sequence[Tensor]:
         argument = tensor_of(type_)
         need(
             argument.rank == 0,
-            f"computation arguments must be 0-rank tensor, but got: arg #{index} of type '{attribute_text(type_)}'",
+            f"computation arguments must be 0-rank tensor, but got: arg #{index} of type "
+            f"'{attribute_text(type_)}'",
         )
         if argument.element != given.element:
             elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
             raise Broken(
-                "element type of operands and computation arguments must match, but got: " + " and ".join(elements)
+                "element type of operands and computation arguments must match, but got: "
+                + " and ".join(elements)
             )
-    need(
-        len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}"
-    )
+    need(len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}")
     made = tensor_of(body.returned[0])
     need(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
     dimensions = view.integers("dimensions")
@@ -316,7 +315,8 @@ def check_sort(view: View) -> None:
         expected = Tensor((), inputs[index // 2].element)
         need(
             read_tensor(type_) == expected,
-            f"comparator block argument #{index} should be of type {expected} but got '{attribute_text(type_)}'",
+            f"comparator block argument #{index} should be of type {expected} but got "
+            f"'{attribute_text(type_)}'",
         )
     need(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
     need(

@@ -1,6 +1,7 @@
-"""The steps of a verifier, put together in `table.py`: traits that many ops share, and how rules become faults.
+"""The steps of a verifier: traits that many ops share, and how rules become faults.
 
-A step looks at a `View` and yields faults; the first step that finds any ends the verifier, as in MLIR.
+`table.py` puts them together. A step looks at a `View` and yields faults; the first step that finds any ends
+the verifier, as in MLIR.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _require(holds: Callable[[View], bool], message: str) -> Step:
     return step
 
 
-def AT_LEAST_ONE(view: View) -> Faults:  # noqa: N802
+def AT_LEAST_ONE(view: View) -> Faults:
     """There is an operand."""
     if not view.operand_types:
         yield Fault("expected 1 or more operands, but found 0")
@@ -133,12 +134,12 @@ COMPATIBLE_OPERAND_ELEMENTS = _require(
 )
 
 
-def PAIRWISE(view: View) -> Faults:  # noqa: N802
+def PAIRWISE(view: View) -> Faults:
     """As many results as operands, each of its operand's type."""
     yield from _pairwise(view, "type", lambda a, b: a == b)
 
 
-def PAIRWISE_ELEMENT(view: View) -> Faults:  # noqa: N802
+def PAIRWISE_ELEMENT(view: View) -> Faults:
     """As many results as operands, each of its operand's element type."""
     yield from _pairwise(view, "element type", _equal_element)
 

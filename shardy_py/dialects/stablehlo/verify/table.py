@@ -1,7 +1,7 @@
 """The verifier of every op of StableHLO: kinds of operands and results, then the steps that look at them.
 
-Kinds are words of `kinds.py`, in the order of the op's definition; steps run in the order of C++, whose first fault
-is the one to report.
+Kinds are words of `kinds.py`, in the order of the op's definition; steps run in the order of C++, whose first
+fault is the one to report.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ class Row:
 
 
 _FP = "float_complex_quant"
-_ACCURATE = ("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic")
-_ACCURATE += ("rsqrt", "sine", "sqrt", "tan", "tanh")
+_ACCURATE = (
+    *("cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic"),
+    *("rsqrt", "sine", "sqrt", "tan", "tanh"),
+)
 _ROUNDING = ("ceil", "floor", "round_nearest_afz", "round_nearest_even")
 _UNARY_KINDS = {
     **dict.fromkeys(_ACCURATE, _FP),
@@ -197,7 +199,10 @@ _REDUCTION = {
     ),
     "map": Row("tensor*", "tensor", (AT_LEAST_ONE, SAME_SHAPE), infer=reduction.infer_map),
     "sort": Row(
-        "tensor*", "tensor*", (AT_LEAST_ONE, SAME_SHAPE, check(reduction.check_sort)), infer=reduction.infer_operands
+        "tensor*",
+        "tensor*",
+        (AT_LEAST_ONE, SAME_SHAPE, check(reduction.check_sort)),
+        infer=reduction.infer_operands,
     ),
     "gather": Row("tensor int", "tensor", (match_elements("operand", "result"),), infer=indexed.infer_gather),
     "scatter": Row(

@@ -1,4 +1,4 @@
-"""Tensor types as StableHLO's rules see them: sizes, bounds, element; which two are compatible, which one results.
+"""Tensor types as StableHLO's rules see them: which two are compatible, which one follows from several.
 
 A size is None where it is dynamic; a dynamic size may have a bound (`#stablehlo.bounds<?, 8>`).
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeGuard
 
+from typing_extensions import override
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BFloat16Type,
@@ -28,6 +29,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.text.attribute_writer import attribute_text
+
+_LIMIT = 50_000
+"""How many types are remembered."""
 
 Size = int | None
 Sizes = tuple[Size, ...]
@@ -80,6 +84,7 @@ class Tensor:
         """The same shape with another element type."""
         return replace(self, element=element)
 
+    @override
     def __str__(self) -> str:
         parts = [
             *map(size_text, self.sizes),
@@ -92,8 +97,20 @@ class Tensor:
         return f"'tensor<{'x'.join(parts)}{extra}>'"
 
 
+_read: dict[int, tuple[Attribute, Tensor | None]] = {}
+
+
 def read_tensor(type_: Attribute) -> Tensor | None:
     """The tensor type that an attribute is; None for anything but a ranked tensor type."""
+    known = _read.get(id(type_))
+    if known is None:
+        if len(_read) > _LIMIT:
+            _read.clear()
+        known = _read[id(type_)] = (type_, _convert(type_))
+    return known[1]
+
+
+def _convert(type_: Attribute) -> Tensor | None:
     if not isinstance(type_, TensorType):
         return None
     shape: tuple[int, ...] = type_.get_shape()

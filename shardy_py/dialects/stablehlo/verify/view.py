@@ -1,4 +1,4 @@
-"""One op as its verifiers read it: types as `Tensor`s, attributes as plain values, regions as their interfaces.
+"""One op as its verifiers read it: types as `Tensor`s, attributes and regions as plain values.
 
 Not here: where the op stands; its verifier is run once a signature.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -96,7 +96,7 @@ class View:
     def list(self, name: str) -> tuple[Attribute, ...] | None:
         """The elements of an array attribute; None if it is absent."""
         found = self.op.properties.get(name)
-        return tuple(found.data) if isinstance(found, ArrayAttr) else None
+        return tuple(cast("ArrayAttr[Attribute]", found).data) if isinstance(found, ArrayAttr) else None
 
     def dense(self, name: str) -> Dense | None:
         """A dense attribute of integers; None if it is absent or of another kind."""
@@ -128,12 +128,16 @@ def read_dense(attribute: Attribute | None) -> Dense | None:
     """The integers of a dense attribute; None if it is none, or holds something else."""
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
-    shape = tuple(attribute.type.get_shape())
-    values: tuple[Any, ...] = tuple(attribute.get_values())
+    shape, values = _contents(attribute)
     if any(not isinstance(value, int) for value in values):
         return None
     count = prod(shape)
     return Dense(shape, values * count if len(values) == 1 != count else values)
+
+
+def _contents(attribute: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+    """The shape of a dense attribute, and its values: one where all are the same."""
+    return tuple(attribute.type.get_shape()), tuple(attribute.get_values())
 
 
 def _body(region: Region) -> Body | None:

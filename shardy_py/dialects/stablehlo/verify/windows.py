@@ -58,8 +58,8 @@ def read_windows(
     ):
         need(
             len(given) in (0, len(sizes)),
-            f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), but got: "
-            f"{len(given)}.",
+            f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), but "
+            f"got: {len(given)}.",
         )
     return tuple(
         _read_window(
@@ -154,9 +154,7 @@ def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[Wi
 
 def _check_operands(view: View) -> ConvDimensionNumbers:
     lhs, rhs = view.operands[:2]
-    need(
-        lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}."
-    )
+    need(lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}.")
     need(
         lhs.rank == rhs.rank,
         f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.",
@@ -227,8 +225,8 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
     outputs = rhs.sizes[numbers.kernel_output_feature_dimension]
     need(
         batch is None or batch % batches == 0,
-        f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got batch_group_count = "
-        f"{batches}.",
+        f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got "
+        f"batch_group_count = {batches}.",
     )
     if inputs is not None:
         need(
@@ -238,8 +236,8 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
         )
         need(
             kernel_inputs is None or inputs // features == kernel_inputs,
-            f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature dimension "
-            f"({kernel_inputs}). Got feature_group_count = {features}.",
+            f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature "
+            f"dimension ({kernel_inputs}). Got feature_group_count = {features}.",
         )
     if outputs is not None:
         need(
@@ -249,13 +247,11 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
         )
         need(
             outputs % features == 0,
-            f"expects kernel output feature dimension ({outputs}) to be divisible by feature_group_count. For "
-            f"feature_group_count = {features}.",
+            f"expects kernel output feature dimension ({outputs}) to be divisible by feature_group_count. "
+            f"For feature_group_count = {features}.",
         )
     found = view.list("precision_config") or ()
-    need(
-        len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}"
-    )
+    need(len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}")
 
 
 def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[Window]) -> Sizes:

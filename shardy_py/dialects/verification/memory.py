@@ -1,0 +1,56 @@
+"""What has been verified before in this process: signatures of ops, as numbers that equal attributes share.
+
+An attribute's identity stands for it where it has been seen; one not seen is looked up by its structure.
+Memory is bounded: when too much has been seen, all of it is forgotten.
+
+>>> from xdsl.dialects.builtin import StringAttr
+>>> canonical(StringAttr("a")) == canonical(StringAttr("a"))
+True
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Attribute, Region
+
+_LIMIT = 200_000
+_by_identity: dict[int, tuple[Attribute, int]] = {}
+_by_structure: dict[Attribute, int] = {}
+_sound: set[tuple[Any, ...]] = set()
+
+
+def sound_signatures() -> set[tuple[Any, ...]]:
+    """The signatures known to be sound, made of `canonical` numbers."""
+    if len(_by_identity) > _LIMIT:
+        _by_identity.clear()
+        _by_structure.clear()
+        _sound.clear()
+    return _sound
+
+
+def canonical(attribute: Attribute | None) -> int:
+    """A number that equal attributes share; the attribute is kept alive."""
+    if attribute is None:
+        return -1
+    known = _by_identity.get(id(attribute))
+    if known is None:
+        number = _by_structure.setdefault(attribute, len(_by_structure))
+        known = _by_identity[id(attribute)] = (attribute, number)
+    return known[1]
+
+
+def canonical_body(region: Region) -> tuple[Any, ...]:
+    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks."""
+    block = region._first_block
+    if block is None:
+        return ()
+    last = block._last_op
+    returned = last._operands if last is not None else ()
+    return (
+        block._next_block is None,
+        *[canonical(argument._type) for argument in block._args],
+        last.__class__,
+        *[canonical(value._type) for value in returned],
+    )
