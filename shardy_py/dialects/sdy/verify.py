@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.sdy.verify_manual import check_normal_form
 from shardy_py.dialects.sdy.verify_rule import rule_faults
 from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults
 from shardy_py.dialects.verification.faults import Fault, Faults
@@ -26,6 +27,10 @@ CHECKS = verify_ops.CHECKS
 RESULTS = verify_ops.RESULTS
 STRUCTURE = {**verify_ops.STRUCTURE, **verify_collectives.STRUCTURE}
 USES = {**verify_ops.USES, **verify_collectives.USES}
+
+
+NORMAL_FORM = {"sdy.manual_computation": check_normal_form}
+"""Checks of an op that hold once a program's manual axes are cleaned up."""
 
 
 def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope) -> Faults:

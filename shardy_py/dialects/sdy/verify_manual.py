@@ -1,9 +1,11 @@
-"""What must hold for manual computations: the seven invariants of the sharding API.
+"""What must hold for manual computations: the invariants of the sharding API.
 
     %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"data"}, {"model", ?}]>]
         out_shardings=[<@mesh, [{"data"}, {?}]>] manual_axes={"data"} (%arg1: tensor<8x32xf32>) { ... }
 
-Types in the body are local along the manual axes, and global along the free ones.
+Types in the body are local along the manual axes, and global along the free ones. A program may come with
+manual axes in any order and leave those unmentioned that shard nothing; `sdy-manual-axes-cleanup` puts that
+right, and `check_normal_form` says whether it has.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.sdy.ops import ManualComputationOp
+from shardy_py.dialects.sdy.syntax import manual_axes_text
 from shardy_py.dialects.sdy.verify_sharding import (
+    axes_of,
     bound_axis_fault,
     prefixed,
     sharding_list_faults,
@@ -146,3 +150,32 @@ def _mesh_faults(op: ManualComputationOp, scope: Scope, shardings: Sequence[Tens
         if mesh is not None and name not in mesh.sizes:
             yield Fault(f'unknown manual axis: "{name}"')
             return
+
+
+def check_normal_form(op: ManualComputationOp, scope: Scope) -> Faults:
+    """A manual computation in normal form:
+
+    - its manual axes stand in the order of the mesh, each once
+    - every sharding of a tensor names every manual axis: in a dimension, as replicated or as unreduced axis
+    """
+    names = op.manual_axes.data
+    ins, outs = op.in_shardings.data, op.out_shardings.data
+    meshes = [mesh for sharding in (*ins, *outs) if (mesh := scope.mesh(sharding)) is not None and mesh.axes]
+    if not meshes:
+        return
+    order = meshes[0].order
+    expected = sorted(dict.fromkeys(names), key=lambda name: order.get(name, len(order)))
+    if list(names) != expected:
+        yield Fault(
+            f"manual axes must be in mesh order, each once: expected {manual_axes_text(expected)}, got "
+            f"{manual_axes_text(names)}"
+        )
+    for what, shardings, values in (("operand", ins, op.operands), ("result", outs, op.results)):
+        for index, (sharding, value) in enumerate(zip(shardings, values, strict=False)):
+            missing = set(names).difference(axis.name for axis in axes_of(sharding))
+            if missing and sizes_of(value.type) is not None:
+                listed = manual_axes_text(name for name in expected if name in missing)
+                yield Fault(
+                    f"{what} sharding at index {index} must name all manual axes: expected {listed} in a "
+                    f"dimension or as replicated axes, got {sharding}"
+                )

@@ -14,15 +14,20 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects.verification.driver import Verifier
 from shardy_py.dialects.verification.faults import Fault, Faults, Note
-from shardy_py.dialects.verification.rules import rules
+from shardy_py.dialects.verification.rules import normal_form_rules, rules
 from shardy_py.errors import Diagnostic, ShardyError
 
 __all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module"]
 
 
-def find_faults(module: ModuleOp, *, every: bool = False) -> tuple[Diagnostic, ...]:
-    """The faults of a module: of each function the first (or every) one; none if all is well."""
-    return Verifier(rules(), every=every).verify(module)
+def find_faults(
+    module: ModuleOp, *, every: bool = False, normal_form: bool = False
+) -> tuple[Diagnostic, ...]:
+    """The faults of a module: of each function the first (or every) one; none if all is well.
+
+    normal_form: whether to check also what holds once manual axes are cleaned up.
+    """
+    return Verifier(normal_form_rules() if normal_form else rules(), every=every).verify(module)
 
 
 def verify_module(module: ModuleOp) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
-from shardy_py.dialects.verification.driver import Rules
+from shardy_py.dialects.verification.driver import PlacedCheck, Rules
+from shardy_py.dialects.verification.faults import Faults
 from shardy_py.dialects.verification.functions import (
     check_call,
     check_func,
@@ -12,6 +15,7 @@ from shardy_py.dialects.verification.functions import (
     check_return,
     check_symbol_table,
 )
+from shardy_py.dialects.verification.scope import Scope
 
 
 @cache
@@ -34,3 +38,21 @@ def rules() -> Rules:
         attributes={"sdy": sdy.check_attribute},
         module=check_symbol_table,
     )
+
+
+@cache
+def normal_form_rules() -> Rules:
+    """The verifiers, and those of what holds once manual axes are cleaned up."""
+    from shardy_py.dialects.sdy import verify as sdy
+
+    usual = rules()
+    checks = {name: _both(usual.uses[name], check) for name, check in sdy.NORMAL_FORM.items()}
+    return replace(usual, uses={**usual.uses, **checks})
+
+
+def _both(first: PlacedCheck, second: PlacedCheck) -> PlacedCheck:
+    def check(op: Any, scope: Scope) -> Faults:
+        found = (*first(op, scope),)
+        yield from found or second(op, scope)
+
+    return check
