@@ -18,7 +18,7 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.observers import DumpIR, Observer, Stopwatch
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.passes import PassCall
 from shardy_py.text.diagnostics import render
 from shardy_py.text.xdsl_fallback import make_context
@@ -84,7 +84,12 @@ class _Driver:
             self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
-        """The text of one chunk after all steps, None after a failure; and the diagnostics."""
+        """The text of one chunk after all steps, None after a failure; and the diagnostics, warnings first."""
+        with collected_warnings() as warnings:
+            output, errors = self._process(chunk)
+        return output, (*warnings, *errors)
+
+    def _process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
         try:
             with self.time("Parser"):
                 module = parse_module(
