@@ -141,6 +141,11 @@ PASSES: tuple[PassRow, ...] = (
         anchor="",
     ),
     PassRow("sdy-drop-sharding-rules", "Removes all sharding rules.", anchor=FUNCTION),
+    PassRow("sdy-drop-sharding-and-mesh", "Removes all sharding attributes and meshes."),
+    PassRow("sdy-inline-meshes", "Replaces the names of meshes in shardings by the meshes themselves."),
+    PassRow(
+        "sdy-remove-propagation-debug-info", "Removes the notes of propagation on where shardings came from."
+    ),
 )
 
 _BY_NAME = {row.name: row for row in PASSES}
