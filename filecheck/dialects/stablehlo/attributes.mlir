@@ -1,0 +1,12 @@
+// Attributes and types wherever they stand. The text below is what it prints as.
+//
+// RUN: grep -v '^//' %s > %t.expected
+// RUN: sdy-opt %s | diff %t.expected -
+// RUN: sdy-opt %s --mlir-print-op-generic | sdy-opt - | diff %t.expected -
+module {
+  func.func private @enums() attributes {a.enums = [#stablehlo<precision HIGH>, #stablehlo<fft_type IRFFT>, #stablehlo<comparison_direction EQ>, #stablehlo<comparison_type UNSIGNED>, #stablehlo<transpose ADJOINT>, #stablehlo<rng_distribution NORMAL>, #stablehlo<rng_algorithm PHILOX>, #chlo<comparison_direction NE>, #chlo<comparison_type SIGNED>, #chlo<precision HIGHEST>]}
+  func.func private @numbers() attributes {a.conv = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, a.dot = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, a.empty = #stablehlo.dot<>, a.gather = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], operand_batching_dims = [2], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1>, a.ragged = #chlo.ragged_dot<lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>, a.scatter = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], input_batching_dims = [2], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+  func.func private @structs() attributes {a.accuracy = #stablehlo.result_accuracy<atol = 1.000000e-05, rtol = 2.500000e-01, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>, a.algorithm = #stablehlo.dot_algorithm<lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false>, a.alias = #stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 1, operand_tuple_indices = []>, a.bounds = #stablehlo.bounds<3, ?>, a.channel = #stablehlo.channel_handle<handle = 1, type = 2>, a.mode = #stablehlo.result_accuracy_mode<HIGHEST>}
+  func.func private @meshes() attributes {a.axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>, #stablehlo.axis_ref<name = "y">], a.mesh = #stablehlo.mesh<axes=[<name = "x", size = 4>, <name = "y", size = 1>], device_ids=dense<[3, 2, 1, 0]> : tensor<4xi64>>, a.mesh_axis = #stablehlo.mesh_axis<name = "x", size = 4>}
+  func.func private @types(tensor<?x4xf32, #stablehlo.bounds<8, ?>>, !stablehlo.token, !stablehlo.future<tensor<f32>, tensor<2xi4>>, tuple<tensor<2xcomplex<f64>>, tuple<>>, tensor<3xui2>, tensor<2xf8E5M2>, tensor<*xbf16>)
+}
