@@ -152,6 +152,19 @@ class ProgramWriter:
         self.lines.append(f"  stablehlo.return {result}, %y{number} : {MATRIX}, {SCALAR}\n  }}")
         matrices.append(f"{name}#0")
 
+    def branch(self, matrices: list[str], scalars: list[str], callees: dict[str, int], depth: int) -> None:
+        """A case of two branches and two results."""
+        index = self.emit("stablehlo.constant dense<0> : tensor<i32>")
+        self.counter += 1
+        name = f"%b{self.counter}"
+        self.lines.append(f'  {name}:2 = "stablehlo.case"({index}) ({{')
+        for separator in ("}, {", "})"):
+            first = self.body([*matrices], [*scalars], callees, depth + 1)
+            second = self.random.choice(matrices)
+            self.lines.append(f"  stablehlo.return {first}, {second} : {MATRIX}, {MATRIX}\n  {separator}")
+        self.lines[-1] += f" : (tensor<i32>) -> ({MATRIX}, {MATRIX})"
+        matrices += [f"{name}#0", f"{name}#1"]
+
     def barrier(self, matrices: list[str], scalars: list[str], callees: dict[str, int], depth: int) -> None:
         """An optimization barrier."""
         source = self.random.choice(matrices)
@@ -175,4 +188,4 @@ class ProgramWriter:
         matrices.append(name)
 
     flat_steps = (constant, broadcast, elementwise, elementwise, transpose, constraint, group, call, barrier)
-    steps = (*flat_steps, *flat_steps, loop, manual)
+    steps = (*flat_steps, *flat_steps, loop, branch, manual)
