@@ -10,6 +10,7 @@ Not here: writing them (`value_shardings.py`), changing all of them (`sharding_w
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
@@ -64,17 +65,38 @@ class ShardingReader:
         return known[1][index]
 
 
-def any_sharding(root: Operation, test: Callable[[TensorSharding], bool]) -> bool:
-    """Whether `test` holds for a sharding that `root` or an op in it has; each attribute is tested once."""
-    found: dict[int, Attribute] = {}
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one walk over a program finds.
+
+    attributes: the attributes that hold shardings, each once.
+    ops: the operations asked for, in program order, each before what its regions hold.
+    """
+
+    attributes: tuple[Attribute, ...]
+    ops: tuple[Operation, ...]
+
+    def any_sharding(self, test: Callable[[TensorSharding], bool]) -> bool:
+        """Whether `test` holds for a sharding of the program."""
+        return any(_holds(attribute, test) for attribute in self.attributes)
+
+
+def survey(root: Operation, *names: str) -> Survey:
+    """All attributes with shardings in `root`, and the ops of these names."""
+    wanted = frozenset(names)
+    looked_at = wanted | PROPERTIES.keys()
+    attributes: dict[int, Attribute] = {}
+    ops: list[Operation] = []
     for op in walk_pre_order(root):
         if (given := op.attributes.get(SHARDING)) is not None:
-            found[id(given)] = given
-        if op.name in PROPERTIES:
-            for name in PROPERTIES[op.name]:
+            attributes[id(given)] = given
+        if op.name in looked_at:
+            if op.name in wanted:
+                ops.append(op)
+            for name in PROPERTIES.get(op.name, ()):
                 if (given := op.properties.get(name)) is not None:
-                    found[id(given)] = given
-    return any(_holds(attribute, test) for attribute in found.values())
+                    attributes[id(given)] = given
+    return Survey(tuple(attributes.values()), tuple(ops))
 
 
 def _holds(attribute: Attribute, test: Callable[[TensorSharding], bool]) -> bool:

@@ -34,6 +34,4 @@ class InsertExplicitReshardsPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         insertion = ReshardInsertion(Symbols(op), meshes_of(op), is_full=self.enable_full_version)
-        for function in functions_of(op):
-            if function.body.blocks:
-                insertion.run(function)
+        insertion.run(function for function in functions_of(op) if function.body.blocks)

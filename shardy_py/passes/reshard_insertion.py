@@ -20,10 +20,10 @@ from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes,
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
 from shardy_py.graph.rewiring import erase, replace_uses
-from shardy_py.graph.sharding_reader import ShardingReader, any_sharding
+from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings, own_holder, rank_of, set_sharding
-from shardy_py.graph.walk import find_ops, terminator_of, walk_post_order
+from shardy_py.graph.walk import terminator_of, walk_post_order
 from shardy_py.partition.dots import dot_result_reshard
 from shardy_py.partition.reshapes import has_overflow, overflow_plan
 from shardy_py.partition.reshard_plan import (
@@ -59,7 +59,7 @@ UNREGISTERED = "builtin.unregistered"
 
 
 class ReshardInsertion:
-    """Inserts into functions of one module.
+    """Inserts into the functions of one module.
 
     is_full: the full version, for every op.
     """
@@ -72,30 +72,32 @@ class ReshardInsertion:
         self._reader = ShardingReader()
         self._plans: dict[tuple[int, ...], tuple[ReshardPlan, object]] = {}
         self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
-        self._unreduced = any_sharding(symbols.module, lambda s: bool(s.unreduced_axes))
+        self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
+        self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
 
-    def run(self, function: Operation) -> None:
-        """Insert into one function that has a body."""
-        self._check_border(function)
-        for op in self._ops_to_visit(function):
-            if op.name not in TERMINATORS:
+    def run(self, functions: Iterable[Operation]) -> None:
+        """Insert into all functions: all ops where any may need something, else those of the survey."""
+        if not self._is_full and not self._unreduced:
+            for op in self._survey.ops:
                 self._visit(op)
-        terminator = terminator_of(function.regions[0])
-        if terminator is not None and (self._is_full or self._unreduced):
-            targets = attribute_list_shardings(function.properties.get("res_attrs"))
-            for index, value in enumerate(terminator._operands):
-                target = targets[index] if targets else None
-                chain_before_use(terminator, index, self._steps(value, target, self._is_full))
+            return
+        for function in functions:
+            if self._has_single_devices:
+                self._check_border(function)
+            for op in walk_post_order(function, include_root=False):
+                if op.name not in TERMINATORS:
+                    self._visit(op)
+            terminator = terminator_of(function.regions[0])
+            if terminator is not None:
+                self._visit_return(function, terminator)
 
-    def _ops_to_visit(self, function: Operation) -> Iterable[Operation]:
-        """All ops where any may need something, else those that the minimal version is about."""
-        if self._is_full or self._unreduced:
-            return walk_post_order(function, include_root=False)
-        return find_ops(function, CALL, CONCATENATE, *DOTS, UNREGISTERED)
+    def _visit_return(self, function: Operation, terminator: Operation) -> None:
+        targets = attribute_list_shardings(function.properties.get("res_attrs"))
+        for index, value in enumerate(terminator._operands):
+            target = targets[index] if targets else None
+            chain_before_use(terminator, index, self._steps(value, target, self._is_full))
 
     def _check_border(self, function: Operation) -> None:
-        if not self._has_single_devices:
-            return
         for kind, name in (("argument", "arg_attrs"), ("result", "res_attrs")):
             shardings = attribute_list_shardings(function.properties.get(name))
             for index, sharding in enumerate(shardings):

@@ -24,10 +24,10 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings, manual_axes
 from shardy_py.graph.record import name_of
-from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, any_sharding
+from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, survey
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import find_ops, terminator_of, walk_post_order
+from shardy_py.graph.walk import terminator_of, walk_post_order
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
@@ -55,11 +55,12 @@ class VerifyUnreducedAxesPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check = _Check(op)
-        if any_sharding(op, lambda sharding: bool(sharding.unreduced_axes)):
-            found = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(op)]
+        found = survey(op, *SDY_REDUCTIONS)
+        if found.any_sharding(lambda sharding: bool(sharding.unreduced_axes)):
+            first = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(op)]
         else:
-            found = [check.first_fault(find_ops(op, *SDY_REDUCTIONS))]
-        faults = [fault for fault in found if fault is not None]
+            first = [check.first_fault(found.ops)]
+        faults = [fault for fault in first if fault is not None]
         if faults:
             raise ShardyError(*faults)
 

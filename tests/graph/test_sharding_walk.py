@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_window
-from shardy_py.graph.sharding_reader import ShardingReader, any_sharding
+from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.top_level import functions_of, meshes_of, module_of, top_level_ops
 from shardy_py.graph.walk import find_ops
@@ -98,13 +98,13 @@ def test_reader_sees_changed_arguments() -> None:
     assert text(reader.of(argument)) == '<@mesh, [{}, {"x"}]>'
 
 
-def test_any_sharding() -> None:
+def test_survey() -> None:
     module = parse_module(PROGRAM)
     for axis, expected in (("x", True), ("y", True), ("z", False)):
-        found = any_sharding(module, lambda s, a=axis: any(a in str(d) for d in s.dimensions))
-        assert found is expected
+        assert survey(module).any_sharding(lambda s, a=axis: a in str(s.dimensions)) is expected
     (manual,) = find_ops(module, "sdy.manual_computation")
-    assert any_sharding(manual, lambda s: text(s) == '<@mesh, [{"x"}, {"y"}]>')
+    assert survey(manual).any_sharding(lambda s: text(s) == '<@mesh, [{"x"}, {"y"}]>')
+    assert [op.name for op in survey(module, "sdy.return", "func.call").ops] == ["func.call", "sdy.return"]
 
 
 def test_boundaries_know_their_types() -> None:

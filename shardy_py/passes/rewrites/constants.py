@@ -14,16 +14,12 @@ from xdsl.ir import Attribute, Block, Operation
 from shardy_py.graph.rewiring import erase, place_at_start, replace_uses, take_out
 
 CONSTANTS = frozenset({"stablehlo.constant", "chlo.constant"})
+"""The ops that may be moved and merged."""
 
 _ISOLATED = frozenset(
     {"builtin.module", "func.func", "sdy.manual_computation", "sdy.named_computation", "builtin.unregistered"}
 )
 """Ops whose regions see nothing from outside, or may not."""
-
-
-def is_constant(op: Operation) -> bool:
-    """Whether `op` is a constant that may be moved and merged."""
-    return op.name in CONSTANTS
 
 
 def raise_constants(constants: Iterable[Operation]) -> bool:

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, OpResult
 from shardy_py.graph.liveness import may_be_erased
 from shardy_py.graph.rewiring import erase
 from shardy_py.graph.walk import walk_pre_order
-from shardy_py.passes.rewrites.constants import is_constant, raise_constants
+from shardy_py.passes.rewrites.constants import CONSTANTS, raise_constants
 
 MAX_ROUNDS = 10
 """MLIR's driver gives up after as many."""
@@ -70,16 +70,14 @@ def _round(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> bool:
 
 def _find_work(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> _Work:
     work = _Work([], [], [])
+    special = CONSTANTS | table.keys()
     for op in walk_pre_order(module, include_root=False):
-        if op.name in table:
-            work.candidates.append(op)
-        for result in op.results:
-            if result.first_use is not None:
-                break
-        else:
+        results = op.results
+        # The first result of almost every op is used, which settles it.
+        if not results or (results[0].first_use is None and all(r.first_use is None for r in results)):
             work.unused.append(op)
-        if is_constant(op):
-            work.constants.append(op)
+        if op.name in special:
+            (work.constants if op.name in CONSTANTS else work.candidates).append(op)
     return work
 
 
