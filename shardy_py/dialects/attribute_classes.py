@@ -39,8 +39,11 @@ class ValueAttribute(Data[Any]):
     @classmethod
     @override
     def parse_parameter(cls, parser: AttrParser) -> Any:
+        from shardy_py.dialects.registry import syntax_table
+
         state: Any = parser
-        cursor = Cursor(Source(state.lexer.input.content, state.lexer.input.name), offset=state.pos)
+        source = Source(state.lexer.input.content, state.lexer.input.name)
+        cursor = Cursor(source, syntax_table(), state.pos)
         value: Any = cls.spelling.read(cursor)
         state._resume_from(cursor.previous_end)
         return value.data
