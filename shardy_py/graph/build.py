@@ -9,10 +9,10 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -30,10 +30,10 @@ from shardy_py.graph.flat import (
     StepKind,
 )
 from shardy_py.graph.holders import RULE, Holder, manual_axes, write_all
-from shardy_py.graph.kinds import OpInfo, identity_rule, op_info
+from shardy_py.graph.kinds import identity_rule, op_info
 from shardy_py.graph.liveness import dying_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.record import record_of
+from shardy_py.graph.record import record_of_signature, signature_of
 from shardy_py.graph.shape_check import first_shape_error, shape_message
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.wakes import Wakes
@@ -93,6 +93,13 @@ def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
     return _Builder(rule_of).build(module)
 
 
+class _Alike(NamedTuple):
+    """The kind of the steps of alike ops, without and with an operand that has other uses; -1: no step."""
+
+    number: int
+    shared_number: int
+
+
 class _Builder:
     def __init__(self, rule_of: RuleOf) -> None:
         self.flat = FlatProgram()
@@ -102,8 +109,7 @@ class _Builder:
         self.step_of: dict[int, int] = {}
         self.step_ops: list[Operation] = []
         self._rule_of = rule_of
-        self._infos: dict[tuple[int, int], OpInfo | None] = {}
-        self._kinds: dict[tuple[int, bool], int] = {}
+        self._alike: dict[tuple[Hashable, ...], _Alike] = {}
         self._groups: dict[int, list[SSAValue]] = {}
         self._edges: list[Operation] = []
         self._function_edges: list[Operation] = []
@@ -112,8 +118,15 @@ class _Builder:
         self._without_rule: list[tuple[Operation, OpRecord]] = []
 
     def build(self, module: ModuleOp) -> Program:
+        handlers, add_slots, add_op = _HANDLERS, self.slots.add, self._add_op
         for op in walk_pre_order(module, include_root=False):
-            self._visit(op)
+            handler = handlers.get(op.name)
+            if handler is None:
+                add_op(op)
+            else:
+                self._check_types(op)
+                add_slots(op)
+                handler(self, op)
         doomed = self._doom()
         self._add_function_edges()
         slots, flat = self.slots, self.flat
@@ -130,17 +143,6 @@ class _Builder:
             tuple(doomed.values()),
             self._without_rule,
         )
-
-    def _visit(self, op: Operation) -> None:
-        for result in op.results:
-            if id(result._type) not in self._shapely:
-                self._check_type(result._type, op)
-        self.slots.add(op)
-        handler = _HANDLERS.get(op.name)
-        if handler is None:
-            self._add_op(op)
-        else:
-            handler(self, op)
 
     def _skip(self, op: Operation) -> None:
         """Nothing to be done: a terminator."""
@@ -159,41 +161,60 @@ class _Builder:
         self._function_edges.append(op)
         self._new_step(op, self.flat.kind_number(StepKind(None)), ())
 
-    def _check_type(self, type_: Attribute, op: Operation) -> None:
-        if shape_message(type_) is not None:
-            error = first_shape_error(_root(op))
-            assert error is not None
-            raise ShardyError(error)
-        self._shapely.add(id(type_))
+    def _check_types(self, op: Operation) -> None:
+        for result in op.results:
+            type_ = result._type
+            if id(type_) in self._shapely:
+                continue
+            if shape_message(type_) is not None:
+                error = first_shape_error(_root(op))
+                assert error is not None
+                raise ShardyError(error)
+            self._shapely.add(id(type_))
 
     def _add_op(self, op: Operation) -> None:
-        given = op.attributes.get(RULE) if op.attributes else None
-        record = record_of(op)
-        key = (id(record), id(given))
-        if key in self._infos:
-            info = self._infos[key]
+        signature = signature_of(op)
+        given = op.attributes.get(RULE)
+        alike = self._alike.get(signature) if given is None else self._alike.get((signature, id(given)))
+        if alike is None:
+            self._check_types(op)
+            alike = self._first_of(op, signature, given)
+        self.slots.add(op)
+        for result in op.results:
+            if result.first_use is not None:
+                break
         else:
-            rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
-            info = self._infos[key] = op_info(record, rule)
-            if info is None:
-                self._without_rule.append((op, record))
-        self._note_unused(op)
-        if info is None:
+            self._maybe_dead.append(op)
+        number = alike.number
+        if number < 0:
             return
-        shared = False
-        if info.role in _HELD_BY_SHARING:
-            for operand in op._operands:
+        operands = op._operands
+        if alike.shared_number != number:
+            for operand in operands:
                 use = operand.first_use  # `_is_shared`, written out
                 if use is not None and use._next_use is not None and not self._is_scalar(operand):
-                    shared = True
+                    number = alike.shared_number
                     break
-        number = self._kinds.get((id(info), shared))
-        if number is None:
-            kind = StepKind(info.rule, info.role, info.is_elementwise, shared)
-            number = self._kinds[id(info), shared] = self.flat.kind_number(kind)
         of = self.slots.of
-        reads = map(of.get, map(id, op._operands), _UNSHARDABLES)
+        reads = map(of.get, map(id, operands), _UNSHARDABLES)
         self._new_step(op, number, (*reads, *map(of.__getitem__, map(id, op.results))))
+
+    def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Alike:
+        """What ops of this signature have in common, found from the first of them."""
+        record = record_of_signature(op, signature)
+        rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
+        info = op_info(record, rule)
+        if info is None:
+            self._without_rule.append((op, record))
+            alike = _Alike(-1, -1)
+        else:
+            kinds = [
+                StepKind(info.rule, info.role, info.is_elementwise, has_shared_operand=shared)
+                for shared in (False, info.role in _HELD_BY_SHARING)
+            ]
+            alike = _Alike(*map(self.flat.kind_number, kinds))
+        self._alike[signature if given is None else (signature, id(given))] = alike
+        return alike
 
     def _is_scalar(self, value: SSAValue) -> bool:
         return not self.slots.rank(value._type) and tensor_type(value._type) is not None

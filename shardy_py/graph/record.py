@@ -35,6 +35,11 @@ _RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = {}
 
 def record_of(op: Operation) -> OpRecord:
     """The record of `op`; the same object for ops of equal name, types, attributes and context."""
+    return record_of_signature(op, signature_of(op))
+
+
+def signature_of(op: Operation) -> tuple[Hashable, ...]:
+    """What tells the records of two ops apart, by the identity of their types and attributes."""
     properties, attributes = op.properties, op.attributes
     key: tuple[Hashable, ...] = (
         op.__class__,
@@ -45,20 +50,26 @@ def record_of(op: Operation) -> OpRecord:
         *map(id, map(_type_of, op.results)),
     )
     if attributes:
-        key += tuple(part for n, v in attributes.items() if n not in NOT_OF_THE_OP for part in (n, id(v)))
+        for name in attributes:
+            if name not in NOT_OF_THE_OP:
+                key += (name, id(attributes[name]))
     context = _CONTEXT.get(op.name)
-    surroundings: dict[str, Hashable] = {}
-    if context is not None:
-        name, look = context
-        surroundings = {name: look(op)}
-        key += (surroundings[name],)
-    known = _RECORDS.get(key)
+    return key if context is None else (*key, context[1](op))
+
+
+def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRecord:
+    """The record of `op`, whose signature the caller knows."""
+    known = _RECORDS.get(signature)
     if known is None:
-        known = _RECORDS[key] = _convert(op, surroundings)
+        context = _CONTEXT.get(op.name)
+        surroundings = {} if context is None else {context[0]: signature[-1]}
+        known = _RECORDS[signature] = _convert(op, surroundings)
     return known[0]
 
 
-def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
+def _convert(
+    op: Operation, surroundings: dict[str, Hashable]
+) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
     operand_types = [value._type for value in op._operands]
     result_types = [value._type for value in op.results]

@@ -22,7 +22,6 @@ from shardy_py.graph.holders import (
     attribute_list_shardings,
     manual_axes,
     read,
-    result_shardings,
 )
 from shardy_py.graph.plain import tensor_type
 from shardy_py.sharding import TensorSharding
@@ -69,7 +68,7 @@ class Slots:
             self.of[id(result)] = len(self.values)
             self.values.append(result)
             self.holders.append(Holder(Place.RESULT, op))
-            self.shardings.append(None if given is None else (*result_shardings(op), None)[0])
+            self.shardings.append(None if given is None else read(Holder(Place.RESULT, op)))
             rank = self._ranks.get(id(type_))
             self.ranks.append(self.rank(type_) if rank is None else rank)
         elif results:
