@@ -10,6 +10,8 @@ Not here: names (`symbols.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
@@ -24,25 +26,25 @@ ORIGINAL_NAME = "sdy.original_func_name"
 
 
 def functions_bottom_up(module: ModuleOp) -> list[Operation]:
-    """The functions with a body, each after those that it calls (but for recursion)."""
-    functions = {function_name(op): op for op in module.body.block.ops if is_defined_function(op)}
-    callees = {name: _callees(op, functions) for name, op in functions.items()}
+    """The functions with a body, each after those that it calls (but for recursion); nested modules too."""
+    functions = list(_defined_functions(module))
+    by_name = {(id(f.parent), function_name(f)): f for f in functions}
     ordered: list[Operation] = []
-    seen: set[str] = set()
+    seen: set[Operation] = set()
     for root in functions:
         if root in seen:
             continue
         seen.add(root)
-        pending = [(root, iter(callees[root]))]
+        pending = [(root, iter(_callees(root, by_name)))]
         while pending:
-            name, rest = pending[-1]
+            function, rest = pending[-1]
             callee = next((c for c in rest if c not in seen), None)
             if callee is None:
-                ordered.append(functions[name])
+                ordered.append(function)
                 pending.pop()
             else:
                 seen.add(callee)
-                pending.append((callee, iter(callees[callee])))
+                pending.append((callee, iter(_callees(callee, by_name))))
     return ordered
 
 
@@ -77,6 +79,15 @@ def copy_function(function: Operation, symbols: Symbols) -> Operation:
     return copy
 
 
-def _callees(function: Operation, functions: dict[str, Operation]) -> tuple[str, ...]:
-    called = (callee_name(call) for call in calls_in(function))
-    return tuple(dict.fromkeys(name for name in called if name in functions))
+def _defined_functions(module: ModuleOp) -> Iterator[Operation]:
+    for op in module.body.block.ops:
+        if isinstance(op, ModuleOp):
+            yield from _defined_functions(op)
+        elif is_defined_function(op):
+            yield op
+
+
+def _callees(function: Operation, by_name: Mapping[tuple[int, str], Operation]) -> tuple[Operation, ...]:
+    """What a function calls, from the module that it stands in."""
+    keys = dict.fromkeys((id(function.parent), callee_name(call)) for call in calls_in(function))
+    return tuple(by_name[key] for key in keys if key in by_name)

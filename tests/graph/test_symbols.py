@@ -61,6 +61,19 @@ def test_orders_of_functions() -> None:
     assert [function_name(op) for op in functions_top_down(module)] == ["alone", "a", "b", "c", "leaf"]
 
 
+def test_nested_modules_call_their_own_functions() -> None:
+    module = parse_module("""
+      module @inner {
+        func.func @caller() { call @f() : () -> () return }
+        func.func private @f() { return }
+      }
+      func.func private @f() { return }
+      func.func @main() { call @f() : () -> () return }""")
+    order = functions_bottom_up(module)
+    assert [function_name(op) for op in order] == ["f", "caller", "f", "main"]
+    assert order[2].parent is module.body.block
+
+
 def test_copy_of_a_function_calls_copies() -> None:
     module = module_of("f: g", "g: h", "h:")
     symbols = Symbols(module)
