@@ -101,7 +101,8 @@ def read_mesh(cursor: Cursor) -> Mesh:
 
 def _without_usual_order(mesh: Mesh) -> Mesh:
     """The same mesh without the device ids 0, 1, 2, ... that it has anyway."""
-    is_usual = bool(mesh.axes) and mesh.device_ids == tuple(range(mesh.device_count))
+    ids, count = mesh.device_ids, mesh.device_count
+    is_usual = bool(mesh.axes) and len(ids) == count and ids == tuple(range(count))
     return Mesh(mesh.axes) if is_usual else mesh
 
 
