@@ -91,7 +91,7 @@ def read_mesh(cursor: Cursor) -> Mesh:
     if cursor.accept(","):
         cursor.expect("device_ids")
         cursor.expect("=")
-        device_ids = cursor.items(cursor.integer)
+        device_ids = cursor.integers()
     cursor.expect(">")
     mesh = _without_usual_order(Mesh(tuple(axes), tuple(device_ids)))
     for fault in mesh_faults(mesh):
@@ -101,8 +101,8 @@ def read_mesh(cursor: Cursor) -> Mesh:
 
 def _without_usual_order(mesh: Mesh) -> Mesh:
     """The same mesh without the device ids 0, 1, 2, ... that it has anyway."""
-    ids, count = mesh.device_ids, mesh.device_count
-    is_usual = bool(mesh.axes) and len(ids) == count and ids == tuple(range(count))
+    count = len(mesh.device_ids)
+    is_usual = bool(mesh.axes) and count == mesh.device_count and mesh.device_ids == tuple(range(count))
     return Mesh(mesh.axes) if is_usual else mesh
 
 

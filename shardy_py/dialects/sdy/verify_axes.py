@@ -39,11 +39,12 @@ def mesh_faults(mesh: Mesh) -> Messages:
         if len(mesh.device_ids) > 1:
             yield "axes is empty and device_ids has more than one element"
         return
-    names = [axis.name for axis in mesh.axes]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield f'duplicate axis name: "{name}"'
+    names: set[str] = set()
+    for axis in mesh.axes:
+        if axis.name in names:
+            yield f'duplicate axis name: "{axis.name}"'
             return
+        names.add(axis.name)
     if mesh.device_ids:
         yield from _device_id_faults(mesh)
 
