@@ -151,6 +151,8 @@ class OpReader(ValueReader):
     def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
         """Makes the op of a known signature; False where a name or type calls for a closer look."""
         count = recipe.name_count
+        if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
+            return False  # a `%` without a name looks like one in the signature
         values = self.values
         try:
             operands = [values[name] for name in parts[1 + 2 * count :: 2]]
