@@ -32,6 +32,7 @@ from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.construct import build_operation
+from shardy_py.text.location_syntax import fuse
 
 LABEL = "sdy-collective"
 Params = tuple[tuple[Axes, int, int], ...]
@@ -105,7 +106,8 @@ def _exchange_of_exchange(op: Operation) -> bool:
         return False
     combined = AllToAllParamListAttr(tuple(sorted(params, key=lambda param: param[1])))
     properties = {"params": combined, "out_sharding": op.properties["out_sharding"]}
-    replace_op(op, _collective(AllToAllOp, inner._operands[0], properties, op.location))
+    location = fuse([op.location, inner.location])
+    replace_op(op, _collective(AllToAllOp, inner._operands[0], properties, location))
     erase(inner)
     return True
 

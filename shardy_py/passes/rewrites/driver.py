@@ -72,9 +72,10 @@ def _find_work(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> _W
     work = _Work([], [], [])
     special = CONSTANTS | table.keys()
     for op in walk_pre_order(module, include_root=False):
-        results = op.results
-        # The first result of almost every op is used, which settles it.
-        if not results or (results[0].first_use is None and all(r.first_use is None for r in results)):
+        for result in op.results:
+            if result.first_use is not None:
+                break
+        else:
             work.unused.append(op)
         if op.name in special:
             (work.constants if op.name in CONSTANTS else work.candidates).append(op)

@@ -24,6 +24,7 @@ from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.construct import build_operation
+from shardy_py.text.location_syntax import fuse
 
 RESHARD = "sdy.reshard"
 RESHAPE = "stablehlo.reshape"
@@ -40,7 +41,8 @@ def _reshard_of_reshard(op: Operation) -> bool:
     inner = value.op
     properties = {"sharding": op.properties["sharding"]}
     types = (op.results[0]._type,)
-    replace_op(op, build_operation(ReshardOp, inner._operands, types, properties, {}, op.location))
+    location = fuse([op.location, inner.location])
+    replace_op(op, build_operation(ReshardOp, inner._operands, types, properties, {}, location))
     erase(inner)
     return True
 
