@@ -7,7 +7,9 @@ The checks stand in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (at
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy import verify_collectives, verify_ops
@@ -34,7 +36,7 @@ NORMAL_FORM = {"sdy.manual_computation": check_normal_form}
 
 
 def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope) -> Faults:
-    """A discardable attribute of the dialect on an op: a sharding a result, or a sharding rule."""
+    """A discardable attribute of the dialect on an op: a sharding a result, a sharding rule, edges."""
     if name == "sdy.sharding":
         if not isinstance(attribute, TensorShardingPerValueAttr):
             yield Fault("should have a sharding attribute of type TensorShardingPerValueAttr")
@@ -50,6 +52,26 @@ def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope
             )
             return
         yield from rule_faults(attribute.data, op)
+    elif name == "sdy.propagation_edges":
+        if not _is_edges(attribute):
+            yield Fault(
+                "should have a propagation edges attribute of type PropagationEdgesAttr for attr named "
+                "'sdy.propagation_edges'"
+            )
+    elif name in _EDGE_LISTS and not (
+        isinstance(attribute, ArrayAttr) and all(map(_is_edges, cast("ArrayAttr[Attribute]", attribute).data))
+    ):
+        yield Fault(
+            "should have a propagation edges attribute of type ArrayAttr<PropagationEdgesAttr> for attr "
+            "named 'sdy.result_propagation_edges' or 'sdy.block_arg_propagation_edges'"
+        )
+
+
+_EDGE_LISTS = ("sdy.result_propagation_edges", "sdy.block_arg_propagation_edges")
+
+
+def _is_edges(attribute: Attribute) -> bool:
+    return attribute.name == "sdy.propagation_edges"
 
 
 def check_value_attribute(

@@ -6,11 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    TupleType,
+    UnrankedTensorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
+from shardy_py.dialects.stablehlo.verify.buffers import check_buffers
 from shardy_py.dialects.stablehlo.verify.control import tuple_of
 from shardy_py.dialects.stablehlo.verify.tensors import Broken, need, read_tensor, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
@@ -119,6 +128,7 @@ def check_custom_call(view: View) -> None:
     - layouts for operands and results or for none; each a permutation of its tensor's dimensions
     - aliases name operands and results that are there, of one type
     - its configuration is of the kind that its interface takes
+    - a call that makes, pins or unpins a buffer has the operand and result for it; buffers are aliased once
     """
     operand_layouts, result_layouts = view.list("operand_layouts"), view.list("result_layouts")
     if operand_layouts is not None or result_layouts is not None:
@@ -134,6 +144,7 @@ def check_custom_call(view: View) -> None:
     for alias in view.list("output_operand_aliases") or ():
         _check_alias(view, alias)
     _check_configuration(view)
+    check_buffers(view)
 
 
 def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], what: str) -> None:
@@ -149,7 +160,7 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
         dense, tensor = read_dense(layout), read_tensor(type_)
         text = _quoted(type_)
         order = () if dense is None else dense.values
-        if not isinstance(type_, TensorType):
+        if not isinstance(type_, TensorType | UnrankedTensorType):
             need(
                 not order,
                 f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has "

@@ -165,7 +165,7 @@ _MOVEMENT = {
 }
 
 _CONTRACTION = {
-    "dot": Row("tensor tensor", "axes", (check(contraction.check_dot),)),
+    "dot": Row("tensor axes", "axes", (check(contraction.check_dot),)),
     "dot_general": Row("tensor axes", "axes", (check(contraction.check_dot_general),)),
     "convolution": Row("tensor axes", "axes", (check(windows.check_convolution),)),
     "cholesky": Row(_FP, _FP, (COMPATIBLE_ELEMENTS,), infer=contraction.infer_cholesky),
