@@ -25,6 +25,7 @@ from xdsl.ir.affine import (
 )
 
 from shardy_py.text.affine_simplify import BUILDERS, add, multiply
+from shardy_py.text.cursor import MAX_NESTING
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -93,7 +94,9 @@ def _read_constraint(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineCons
 
 def _read_sum(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
     left = _read_product(cursor, names)
+    terms = 0
     while cursor.token in ("+", "-"):
+        terms = _count(cursor, terms)
         is_difference = cursor.advance() == "-"
         right = _read_product(cursor, names)
         left = add(left, multiply(right, AffineConstantExpr(-1)) if is_difference else right)
@@ -102,7 +105,9 @@ def _read_sum(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
 
 def _read_product(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
     left = _read_operand(cursor, names)
+    factors = 0
     while (kind := _TIGHT.get(cursor.token)) is not None:
+        factors = _count(cursor, factors)
         place = cursor.offset
         what = {"*": "multiply", "mod": "mod"}.get(cursor.advance(), kind.name.lower())
         right = _read_operand(cursor, names)
@@ -116,6 +121,13 @@ def _read_product(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
             cursor.error(f"non-affine expression: {side} has to be either a constant or symbolic", place)
         left = BUILDERS[kind](left, right)
     return left
+
+
+def _count(cursor: Cursor, operators: int) -> int:
+    """One operator more: each nests the expression by a level."""
+    if operators >= MAX_NESTING:
+        cursor.error(f"nesting exceeds {MAX_NESTING} levels")
+    return operators + 1
 
 
 def _read_operand(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:

@@ -58,6 +58,7 @@ def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> At
     if first == "#" and token != "#-}":
         alias = cursor.aliases.get(token[1:])
         if alias is not None:
+            cursor.use_alias(token)
             cursor.advance()
             return alias
         return cursor.nested(lambda: read_dialect_symbol(cursor, "attributes"))

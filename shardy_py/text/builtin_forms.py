@@ -156,8 +156,12 @@ def _dictionary_at(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -
 
 def _read_call(reader: OpReader) -> OpParts:
     parts = OpParts()
+    if reader.token[:1] != "@":
+        reader.wrong_token("expected attribute value")
     parts.properties["callee"] = SymbolRefAttr(string_attribute(reader.symbol()), ArrayAttr([]))
-    names = reader.items(reader.operand_name, "(", ")")
+    reader.expect("(")
+    names = reader.operand_list()
+    reader.expect(")")
     if reader.at("{"):
         parts.attributes = reader.attribute_dictionary()
     reader.expect(":")

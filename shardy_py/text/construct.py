@@ -84,8 +84,14 @@ def build_operation(
     return op
 
 
+def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
+    """New last arguments of `block`, with their types and locations."""
+    first = len(block.args)
+    made = [BlockArgument(type_, block, first + i, location) for i, (type_, location) in enumerate(arguments)]
+    block._args = (*block.args, *made)  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
 def append_argument(block: Block, type_: Attribute, location: Any) -> BlockArgument:
     """A new last argument of `block`."""
-    argument = BlockArgument(type_, block, len(block.args), location)
-    block._args = (*block.args, argument)  # pyright: ignore[reportPrivateUsage]
-    return argument
+    return append_arguments(block, [(type_, location)])[0]

@@ -40,6 +40,7 @@ TOKEN = re.compile(
 
 _SPACE = re.compile(r"(?:[ \t\r\n\0]+|//[^\n\r]*)*+")
 _STRING_BODY = re.compile(r'(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+')
+_INTEGERS = re.compile(r"\[(\s*+-?[0-9]{1,18}\s*+(?:,\s*+-?[0-9]{1,18}\s*+)*+)\]", re.ASCII)
 _INVALID_STARTS = {
     "@": (1, "@ identifier expected to start with letter or '_'"),
     "#": (0, "invalid attribute name"),
@@ -52,6 +53,9 @@ _INVALID_STARTS = {
 
 MAX_NESTING = 200
 """How deep regions, attributes and types may nest; deeper text gets a diagnostic."""
+
+MAX_ALIAS_SIZE = 10_000
+"""How many aliases an alias may mention, those that these mention included."""
 
 MAX_DIGITS = 4000
 """How long an integer literal may be: Python refuses to convert much longer ones."""
@@ -69,9 +73,12 @@ class Cursor:
     """
 
     __slots__ = (
+        "alias_extents",
+        "alias_size",
         "aliases",
         "allow_unregistered",
         "custom_op",
+        "deepest",
         "depth",
         "end",
         "offset",
@@ -91,7 +98,9 @@ class Cursor:
         self.type_aliases: dict[str, Attribute] = {}
         self.allow_unregistered = True
         self.custom_op = ""
-        self.depth = 0
+        self.depth = self.deepest = 0
+        self.alias_extents: dict[str, tuple[int, int]] = {}
+        self.alias_size = 0
         self.token = ""
         self.move_to(offset)
 
@@ -192,10 +201,18 @@ class Cursor:
             self.form_error("integer value too large", start)
         return sign * integer_value(self.advance())
 
+    def integers(self) -> list[int]:
+        """`[0, 1, ...]`: integers, however many, between square brackets."""
+        match = _INTEGERS.match(self.text, self.offset)
+        if match is None:
+            return self.items(self.integer)
+        self.move_to(match.end())
+        return [int(text) for text in match[1].split(",")]
+
     def string(self) -> str:
         """A string literal, its escapes resolved; bytes that are not UTF-8 come as surrogates."""
         if self.token[:1] != '"':
-            self.form_error("expected string literal")
+            self.form_error("expected string")
         return unescape(self.advance()[1:-1])
 
     def symbol(self) -> str:
@@ -220,13 +237,36 @@ class Cursor:
 
     def nested(self, read: Callable[[], T]) -> T:
         """What `read` gives, one level deeper; fails where the text nests too deep."""
-        if self.depth >= MAX_NESTING:
-            self.error(f"nesting exceeds {MAX_NESTING} levels")
-        self.depth += 1
+        depth = self.depth + 1
+        if depth > self.deepest:
+            self._deepen(depth)
+        self.depth = depth
         try:
             return read()
         finally:
-            self.depth -= 1
+            self.depth = depth - 1
+
+    def _deepen(self, depth: int) -> None:
+        if depth > MAX_NESTING:
+            self.error(f"nesting exceeds {MAX_NESTING} levels")
+        self.deepest = depth
+
+    def use_alias(self, name: str) -> None:
+        """Counts what the alias at the cursor stands for as if it were written out; `name` has its sigil."""
+        depth, size = self.alias_extents.get(name, (0, 0))
+        self._deepen(max(self.depth + depth, self.deepest))
+        self.alias_size += size + 1
+
+    def measure_alias(self, name: str, read: Callable[[], T]) -> T:
+        """What `read` gives as the definition of an alias; fails where it stands for too much."""
+        outer = (self.deepest, self.alias_size)
+        self.deepest = self.alias_size = 0
+        found = read()
+        self.alias_extents[name] = (self.deepest + 1, self.alias_size)
+        if self.alias_size > MAX_ALIAS_SIZE:
+            self.error(f"alias stands for more than {MAX_ALIAS_SIZE} attributes")
+        self.deepest, self.alias_size = outer
+        return found
 
     def type(self) -> Attribute:
         """A type."""

@@ -90,12 +90,12 @@ def _unregistered_symbol(cursor: Cursor, kind: Kind) -> Attribute:
     symbol = mnemonic + body if mnemonic else body[1:-1]
     registered = cursor.syntax.dialects.get(dialect) if cursor.syntax else None
     if not cursor.allow_unregistered and registered is None:
-        shown = f"!{dialect}<\"{symbol}\">" if kind == "types" else f"#{dialect}<\"{symbol}\"> : 'none'"
+        shown = f'"{dialect}"<"{symbol}">'
+        what = f"`!{shown}` type" if kind == "types" else f"#{shown} : 'none' attribute"
         cursor.error(
-            f"{'type' if kind == 'types' else 'attribute'} created with unregistered dialect. If this is intended, "
-            "please call allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with the "
-            f"MLIR tool used: {shown}",
-            start,
+            f"{what} created with unregistered dialect. If this is intended, please call allowUnregisteredDialects() "
+            "on the MLIRContext, or use -allow-unregistered-dialect with the MLIR opt tool used",
+            start + len(dialect) + 2 if mnemonic else start,
         )
     if _SIMPLE.match(symbol):
         mnemonic, opening, rest = symbol.partition("<")

@@ -20,7 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.text.attribute_writer import attribute_text
-from shardy_py.text.construct import append_argument, build_operation
+from shardy_py.text.construct import append_arguments, build_operation
+from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.location_syntax import LOCATIONS, PendingLocation, read_location
 from shardy_py.text.op_classes import default_properties, has_own_syntax, inherent_names, unregistered_class
@@ -103,7 +104,8 @@ class OpReader(ValueReader):
             self.error(f"redefinition of {what} alias id '{name}'")
         self.advance()
         self.expect("=", f" in {what} alias definition")
-        table[name] = read_type_or_function(self) if is_type else self.attribute()
+        read = (lambda: read_type_or_function(self)) if is_type else self.attribute
+        table[name] = self.measure_alias(("!" if is_type else "#") + name, read)
 
     def _settled(self, location: PendingLocation) -> Attribute:
         """The location that an alias stands for, now that the whole text is read."""
@@ -208,6 +210,8 @@ class OpReader(ValueReader):
         cut = parts[1::2]
         if cut != [name for name, _, _ in names] + used or not is_plain(used, op.operands, self.values):
             return
+        if signature(parts).count("%") != len(cut):
+            return  # a `%` in a string would pass for a name
         has_own_location = not has_alias_location and self.text[self.previous_end - 1] == ")" and (
             type(op.location) is not FileLineColLoc or op.location.filename is not self.source.file_attribute
         )
@@ -447,8 +451,8 @@ class OpReader(ValueReader):
             self.error("invalid block name in region with named arguments")
         if self.token[:1] != "^":
             self._enter(Block(), region)
-            for argument in arguments:
-                self._add_entry_argument(argument)
+            self._check_entry_names(arguments)
+            self._add_arguments(arguments)
             self._block_body()
         while self.token[:1] == "^":
             self._labelled_block(region)
@@ -469,8 +473,7 @@ class OpReader(ValueReader):
             self.error(f"redefinition of block '{label}'", offset)
         self._enter(block, region)
         if self.at("("):
-            for argument in self.items(self._block_argument, "(", ")"):
-                self._add_argument(argument)
+            self._add_arguments(self.items(self._block_argument, "(", ")"))
         self.expect(":", " after block name")
         self._block_body()
 
@@ -483,20 +486,30 @@ class OpReader(ValueReader):
         type_ = read_type_or_function(self)
         return Argument(name, type_, offset, {}, read_location(self) if self.at("loc") else None)
 
-    def _add_entry_argument(self, argument: Argument) -> None:
-        name = argument.name
-        if name in self.values:
-            note = ("previously referenced here", self.place_of(name))
-            self.error(f"region entry argument '{name}' is already in use", argument.offset, note)
-        self._add_argument(argument)
+    def _add_arguments(self, arguments: Sequence[Argument]) -> None:
+        """Gives the current block its arguments."""
+        for made, argument in zip(
+            append_arguments(self.block, [(a.type, self._argument_location(a)) for a in arguments]),
+            arguments,
+            strict=True,
+        ):
+            if isinstance(argument.location, PendingLocation):
+                self.pending_locations.append((made, argument.location))
+            if argument.name:
+                self.define(argument.name, made, argument.offset)
 
-    def _add_argument(self, argument: Argument) -> None:
-        place = argument.location or source_location(self.source, argument.offset)
-        made = append_argument(self.block, argument.type, place)
-        if isinstance(place, PendingLocation):
-            self.pending_locations.append((made, place))
-        if argument.name:
-            self.define(argument.name, made, argument.offset)
+    def _check_entry_names(self, arguments: Sequence[Argument]) -> None:
+        seen: dict[str, int] = {}
+        for argument in arguments:
+            name = argument.name
+            if name in seen or name in self.values:
+                note = ("previously referenced here", seen[name] if name in seen else self.place_of(name))
+                self.error(f"region entry argument '{name}' is already in use", argument.offset, note)
+            if name:
+                seen[name] = argument.offset
+
+    def _argument_location(self, argument: Argument) -> Any:
+        return argument.location or source_location(self.source, argument.offset)
 
     def _block_body(self) -> None:
         token = self.token
@@ -520,6 +533,9 @@ def parse_module(
     with deep_stack():
         try:
             return reader.module()
+        except RecursionError:
+            position = reader.source.position(reader.offset)
+            raise ShardyError(Diagnostic(f"nesting exceeds {MAX_NESTING} levels", position)) from None
         except VerifyException as error:
             message = str(error).strip().splitlines() or ["invalid attribute"]
             raise ShardyError(Diagnostic(message[0], reader.source.position(reader.offset))) from None

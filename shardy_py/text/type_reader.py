@@ -74,6 +74,7 @@ _MAX_DIGITS = 19
 
 _by_text: dict[str, Attribute] = {}
 _integers: dict[str, IntegerType] = {}
+_function_types: dict[tuple[int, ...], FunctionType] = {}
 _sizes: dict[int, IntAttr] = {}
 
 
@@ -150,9 +151,24 @@ def read_type_or_function(cursor: Cursor) -> Attribute:
 
 def read_function_type(cursor: Cursor) -> FunctionType:
     """`(a, b) -> c` or `(a, b) -> (c, d)`."""
+    if not cursor.at("("):
+        start = cursor.offset
+        found_text = _text(read_type(cursor))
+        cursor.form_error(f"invalid kind of type specified: expected builtin.function, but found '{found_text}'", start)
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     cursor.expect("->", " in function type")
-    return FunctionType.from_lists(inputs, read_result_types(cursor))
+    outputs = read_result_types(cursor)
+    key = (*map(id, inputs), 0, *map(id, outputs))
+    found = _function_types.get(key)
+    if found is None:
+        found = _function_types[key] = FunctionType.from_lists(inputs, outputs)
+    return found
+
+
+def _text(type_: Attribute) -> str:
+    from shardy_py.text.attribute_writer import attribute_text
+
+    return attribute_text(type_)
 
 
 def read_result_types(cursor: Cursor) -> list[Attribute]:
@@ -302,6 +318,7 @@ def _dialect_type(cursor: Cursor) -> Attribute:
     start = cursor.offset
     alias = cursor.type_aliases.get(cursor.token[1:])
     if alias is not None:
+        cursor.use_alias(cursor.token)
         cursor.advance()
         return alias
     found = read_dialect_symbol(cursor, "types")

@@ -23,6 +23,7 @@ from shardy_py.text.attribute_writer import (
     spelled_out,
     use_aliases,
 )
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.resources import resources_text
 from shardy_py.text.strings import string_literal
@@ -347,7 +348,7 @@ def print_module(
     def write(*, is_collecting: bool = False) -> str:
         writer = OpWriter(names, syntax, aliases, generic=generic, debuginfo=debuginfo)
         writer.is_collecting = is_collecting
-        with use_aliases(aliases):
+        with use_aliases(aliases), deep_stack():
             writer.operation(module)
         return "".join(writer.pieces)
 

@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.source import source_location
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def read_custom(reader: OpReader, start: int) -> Operation:
     except ParseError as error:
         span: Any = error.span
         reader.error(_last_line(error.args[-1] if error.args else error), span.start)
+    except RecursionError:
+        reader.error(f"nesting exceeds {MAX_NESTING} levels", start)
     except (VerifyException, ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError) as error:
         reader.error(_last_line(error), start)
     if op.parent is None:
