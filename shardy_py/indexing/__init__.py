@@ -3,11 +3,14 @@
 Imports only `errors`; the maps of ops are in `ops/`, what follows from them for sharding in `rules/`.
 """
 
+from shardy_py.indexing.bounds import bounds_of
 from shardy_py.indexing.enumerate import points, reads
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
-from shardy_py.indexing.index_map import Constraint, IndexMap, Interval, extent
+from shardy_py.indexing.index_map import IndexMap, simplify
+from shardy_py.indexing.interval import Constraint, Interval, extent
 from shardy_py.indexing.parse import parse_expr, parse_map
-from shardy_py.indexing.simplify import bounds_of, simplify, simplify_expr
+from shardy_py.indexing.reverse import inverse, reverse
+from shardy_py.indexing.rewrite import simplify_expr
 
 __all__ = [
     "Constraint",
@@ -20,11 +23,13 @@ __all__ = [
     "constant",
     "dim",
     "extent",
+    "inverse",
     "parse_expr",
     "parse_map",
     "points",
     "range_var",
     "reads",
+    "reverse",
     "runtime",
     "simplify",
     "simplify_expr",

@@ -80,6 +80,16 @@ class Expr:
         """Whether no variable occurs."""
         return not self.terms
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is the constant 0."""
+        return not self.terms and not self.constant
+
+    @cached_property
+    def division_count(self) -> int:
+        """How many divisions occur, nested ones included."""
+        return sum(atom.division_count for atom, _ in self.terms)
+
     @cached_property
     def variables(self) -> frozenset[Variable]:
         """The variables that occur."""
@@ -125,6 +135,11 @@ class Variable(Expr):
         return f"{self.kind}{self.index}"
 
     @cached_property
+    def division_count(self) -> int:
+        """None."""
+        return 0
+
+    @cached_property
     def variables(self) -> frozenset[Variable]:
         """The variable alone."""
         return frozenset((self,))
@@ -153,6 +168,11 @@ class Division(Expr):
     def __str__(self) -> str:
         inner = str(self.dividend)
         return f"{inner if isinstance(self.dividend, Variable) else f'({inner})'} {self.op} {self.divisor}"
+
+    @cached_property
+    def division_count(self) -> int:
+        """Itself and those of the dividend."""
+        return 1 + self.dividend.division_count
 
     @cached_property
     def variables(self) -> frozenset[Variable]:

@@ -2,10 +2,12 @@
 
 An `IndexMap` has dimension variables d (they index the domain tensor), range variables s (each runs over its
 whole interval for every d) and runtime variables rt (known only when the program runs), all with closed
-intervals, and constraints `lower <= expression <= upper`. Not here: the maps of single ops (`ops/`), rewrites
-(`simplify.py`), reading the text form (`parse.py`).
+intervals, and constraints `lower <= expression <= upper`. Maps are equal if they are after simplification. Not
+here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`), counting and
+arrays of points (`counting.py`), the other direction (`reverse.py`).
 
->>> print(IndexMap((dim(0) + runtime(0), range_var(0)), (extent(10),), (extent(3),), (extent(6),)))
+>>> first = IndexMap((dim(0) + runtime(0), range_var(0)), (Interval(0, 9),), (Interval(0, 2),), (Interval(0, 5),))
+>>> print(first)
 (d0)[s0]{rt0} -> (d0 + rt0, s0),
 domain:
 d0 in [0, 9],
@@ -15,42 +17,17 @@ rt0 in [0, 5]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime
+from shardy_py.indexing.interval import Constraint, Interval
+from shardy_py.indexing.simplify import simplify_parts
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The integers from `low` to `high`, both included; empty if `high` < `low`."""
-
-    low: int
-    high: int
-
-    @property
-    def size(self) -> int:
-        """How many integers it holds."""
-        return max(0, self.high - self.low + 1)
-
-    def contains(self, value: int) -> bool:
-        """Whether `value` lies in it."""
-        return self.low <= value <= self.high
-
-    def __str__(self) -> str:
-        return f"[{self.low}, {self.high}]"
-
-
-def extent(size: int) -> Interval:
-    """The indices of a dimension of `size` elements: [0, size - 1]."""
-    return Interval(0, size - 1)
-
-
-Constraint = tuple[Expr, Interval]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IndexMap:
     """A map (d, s, rt) -> results on a domain.
 
@@ -64,6 +41,53 @@ class IndexMap:
     ranges: tuple[Interval, ...] = ()
     runtimes: tuple[Interval, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+
+    @cached_property
+    def simplified(self) -> IndexMap:
+        """The normal form: the same element at every point, unused range and runtime variables dropped.
+
+        A map with undeclared variables (of a bare affine map) is its own.
+        """
+        if not self.used <= self.bounds.keys():
+            return self
+        return _SIMPLIFIED.get(self._parts) or _remember(self)
+
+    @cached_property
+    def tidied(self) -> IndexMap:
+        """Simplified, but `d0 + rt0` is kept where d0 or rt0 has one value only: how maps of single ops read."""
+        return _simplify(self, keeps_names=True)
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        return (self.results, self.dims, self.ranges, self.runtimes, self.constraints)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IndexMap):
+            return NotImplemented
+        return self._parts == other._parts or self.simplified._parts == other.simplified._parts
+
+    def __hash__(self) -> int:
+        return hash(self.simplified._parts)
+
+    def __mul__(self, then: IndexMap) -> IndexMap:
+        """`first * then` is `first.compose(then)`."""
+        return self.compose(then)
+
+    def restricted(self, box: Mapping[Variable, Interval] | Sequence[Interval]) -> IndexMap:
+        """The map on a part of its domain: intervals of some variables, or of the first dimensions.
+
+        >>> print(IndexMap((dim(0),), (Interval(0, 9),)).restricted((Interval(4, 12),)))
+        (d0) -> (d0),
+        domain:
+        d0 in [4, 9]
+        """
+        if not isinstance(box, Mapping):
+            box = {dim(i): interval for i, interval in enumerate(box)}
+        unknown = [v for v in box if v not in self.bounds]
+        if unknown:
+            raise ValueError(f"{unknown[0]} is no variable of the map")
+        bounds = {v: i.intersect(box[v]) if v in box else i for v, i in self.bounds.items()}
+        return replace(self, **by_kind(bounds))
 
     @property
     def bounds(self) -> dict[Variable, Interval]:
@@ -95,10 +119,11 @@ class IndexMap:
             interval.contains(expression.evaluate(values)) for expression, interval in self.constraints
         )
 
-    def trimmed(self) -> IndexMap:
+    def trimmed(self, *, in_order: bool = False) -> IndexMap:
         """The same map without range and runtime variables that do not occur, the rest numbered anew.
 
-        Those with an empty interval stay: they make the domain empty.
+        Those with an empty interval stay: they make the domain empty. in_order: ranges are numbered as they
+        occur.
 
         >>> str(IndexMap((range_var(1),), (), (Interval(0, 3), Interval(0, 4))).trimmed()).split(",")[0]
         '()[s0] -> (s0)'
@@ -106,7 +131,9 @@ class IndexMap:
         used = self.used
         ranges = [i for i, v in enumerate(self.ranges) if range_var(i) in used or not v.size]
         runtimes = [i for i, v in enumerate(self.runtimes) if runtime(i) in used or not v.size]
-        if len(ranges) == len(self.ranges) and len(runtimes) == len(self.runtimes):
+        if in_order:
+            ranges.sort(key=self._places())
+        if ranges == [*range(len(self.ranges))] and len(runtimes) == len(self.runtimes):
             return self
         renamed: dict[Variable, Expr] = {
             **{range_var(old): range_var(new) for new, old in enumerate(ranges)},
@@ -117,6 +144,15 @@ class IndexMap:
             ranges=tuple(self.ranges[i] for i in ranges),
             runtimes=tuple(self.runtimes[i] for i in runtimes),
         )
+
+    def _places(self) -> Callable[[int], int]:
+        """Where a range variable first occurs, among all in results and constraints."""
+        found: dict[int, int] = {}
+        for expression in (*self.results, *(e for e, _ in self.constraints)):
+            for variable in sorted(expression.variables, key=lambda v: v.sort_key):
+                if variable.kind == "s":
+                    found.setdefault(variable.index, len(found))
+        return lambda index: found.get(index, len(found) + index)
 
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
         """The map with expressions in the place of variables; the intervals stay as they are."""
@@ -165,6 +201,39 @@ class IndexMap:
         text += f" -> ({names(self.results)})"
         domain = [f"{e} in {interval}" for e, interval in (*self.bounds.items(), *self.constraints)]
         return text + (",\ndomain:\n" + ",\n".join(domain) if domain else "")
+
+
+def simplify(index_map: IndexMap) -> IndexMap:
+    """The same map with simplified results, bounds and constraints, without unused range variables."""
+    return index_map.simplified
+
+
+def by_kind(bounds: Mapping[Variable, Interval]) -> dict[str, tuple[Interval, ...]]:
+    """The intervals as the fields of a map."""
+    return {
+        field: tuple(interval for v, interval in bounds.items() if v.kind == kind)
+        for field, kind in (("dims", "d"), ("ranges", "s"), ("runtimes", "rt"))
+    }
+
+
+_SIMPLIFIED: dict[tuple[object, ...], IndexMap] = {}
+_REMEMBERED = 1 << 14
+
+
+def _remember(index_map: IndexMap) -> IndexMap:
+    if len(_SIMPLIFIED) >= _REMEMBERED:
+        _SIMPLIFIED.clear()
+    made = _simplify(index_map, keeps_names=False)
+    made.__dict__["simplified"] = made
+    _SIMPLIFIED[index_map._parts] = _SIMPLIFIED[made._parts] = made  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+def _simplify(index_map: IndexMap, *, keeps_names: bool) -> IndexMap:
+    results, bounds, constraints = simplify_parts(
+        index_map.results, index_map.bounds, index_map.constraints, keeps_names=keeps_names
+    )
+    return IndexMap(results, **by_kind(bounds), constraints=constraints).trimmed(in_order=True)
 
 
 def _point(dims: Sequence[int], ranges: Sequence[int], runtimes: Sequence[int]) -> dict[Variable, int]:

@@ -14,7 +14,8 @@ import re
 
 from shardy_py.errors import ShardyError
 from shardy_py.indexing.expr import Expr, Variable, constant, dim, range_var, runtime
-from shardy_py.indexing.index_map import IndexMap, Interval
+from shardy_py.indexing.index_map import IndexMap
+from shardy_py.indexing.interval import Interval
 
 _TOKEN = re.compile(r"\s*(?:(floordiv|ceildiv|mod|domain|in|->)|(rt|d|s)(\d+)|(\d+)|([-+*()\[\]{},:]))")
 _MAKE = {"d": dim, "s": range_var, "rt": runtime}

@@ -4,6 +4,7 @@ Imports `indexing` only. What follows for sharding is in `rules/`.
 """
 
 from shardy_py.ops import custom_calls
+from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.ops.movement import linear_index
 from shardy_py.ops.reads import (
     Domain,
@@ -35,11 +36,15 @@ __all__ = [
     "everything",
     "extents",
     "indexing_maps",
+    "input_to_output",
     "integer",
     "integers",
     "is_elementwise",
+    "is_exact",
     "linear_index",
     "names",
+    "output_to_input",
+    "reads_everything",
     "reads_of",
     "register",
     "row_name",

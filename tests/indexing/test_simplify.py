@@ -49,7 +49,7 @@ def test_constraints_become_bounds_or_go() -> None:
         "(d0 + 4) floordiv 2 in [2, 3], d0 * -3 - s0 * 3 in [-9, 3]"
     )
     assert str(simplify(parse_map(text))) == str(
-        parse_map("(d0)[s0] -> (d0 + s0), domain: d0 in [0, 3], s0 in [1, 3], d0 + s0 in [-1, 3]")
+        parse_map("(d0)[s0] -> (d0 + s0), domain: d0 in [0, 3], s0 in [1, 3], d0 + s0 in [1, 3]")
     )
 
 

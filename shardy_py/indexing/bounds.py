@@ -1,0 +1,93 @@
+"""Ranges of expressions: interval arithmetic that knows which terms belong together.
+
+Term by term, `d0 - d0 mod 4` with d0 in [0, 9] would reach from -3 to 9. With the identity
+p = c (p floordiv c) + p mod c, it is `(d0 floordiv 4) * 4`, from 0 to 8. Not here: rewrites (`rewrite.py`).
+
+>>> from shardy_py.indexing.expr import dim
+>>> str(bounds_of(dim(0) - dim(0) % 4, {dim(0): Interval(0, 9)}))
+'[0, 8]'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shardy_py.indexing.expr import Division, Expr, Variable
+from shardy_py.indexing.interval import Interval
+
+Bounds = Mapping[Variable, Interval]
+
+
+def bounds_of(expression: Expr, bounds: Bounds) -> Interval:
+    """An interval that holds every value of `expression`; exact for sums of independent atoms."""
+    return Ranges(bounds).of(expression)
+
+
+class Ranges:
+    """The ranges of expressions under fixed bounds, each computed once."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self._known: dict[Expr, Interval] = {}
+
+    def of(self, expression: Expr) -> Interval:
+        """An interval that holds every value of `expression`."""
+        if isinstance(expression, Variable):
+            return self.bounds[expression]
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._compute(expression)
+        return known
+
+    def _compute(self, expression: Expr) -> Interval:
+        if isinstance(expression, Division):
+            return self._division(expression)
+        found = self._by_term(expression)
+        if len(expression.terms) > 1:
+            for other in regrouped(expression):
+                found = found.intersect(self._by_term(other))
+        return found
+
+    def _by_term(self, expression: Expr) -> Interval:
+        low = high = expression.constant
+        for atom, factor in expression.terms:
+            inner = self.of(atom)
+            if factor > 0:
+                low, high = low + inner.low * factor, high + inner.high * factor
+            else:
+                low, high = low + inner.high * factor, high + inner.low * factor
+        return Interval(low, high)
+
+    def _division(self, atom: Division) -> Interval:
+        inner, by = self.of(atom.dividend), atom.divisor
+        if atom.op == "floordiv":
+            return Interval(inner.low // by, inner.high // by)
+        if atom.op == "ceildiv":
+            return Interval(-(-inner.low // by), -(-inner.high // by))
+        if inner.low // by == inner.high // by:
+            return Interval(inner.low % by, inner.high % by)
+        return Interval(0, by - 1)
+
+
+def regrouped(expression: Expr) -> list[Expr]:
+    """`expression` written without one of its divisions, where that takes something out of the sum.
+
+    p = c (p floordiv c) + p mod c, read from either side.
+    """
+    found: list[Expr] = []
+    factors = dict(expression.terms)
+    for atom, factor in expression.terms:
+        if not isinstance(atom, Division) or atom.op == "ceildiv":
+            continue
+        dividend, by = atom.dividend, atom.divisor
+        if atom.op == "mod":
+            cancels = any(factors.get(a, 0) == -factor * f for a, f in dividend.terms)
+            other = expression + (dividend - atom - (dividend // by) * by) * factor
+        elif factor % by:
+            continue
+        else:
+            cancels = any(factors.get(a, 0) == -(factor // by) * f for a, f in dividend.terms)
+            other = expression - atom * factor + (dividend - dividend % by) * (factor // by)
+        if cancels:
+            found.append(other)
+    return found
