@@ -95,7 +95,7 @@ def read_mesh(cursor: Cursor) -> Mesh:
     cursor.expect(">")
     mesh = _without_usual_order(Mesh(tuple(axes), tuple(device_ids)))
     for fault in mesh_faults(mesh):
-        cursor.error(fault, start)
+        cursor.form_error(fault, start)
     return mesh
 
 
@@ -112,7 +112,7 @@ def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
     cursor.expect("=")
     axis = MeshAxis(name, cursor.integer())
     for fault in mesh_axis_faults(axis):
-        cursor.error(fault, start)
+        cursor.form_error(fault, start)
     return axis
 
 
@@ -287,7 +287,9 @@ def _read_listed(cursor: Cursor, name: str) -> tuple[int, ...]:
         return ()
     cursor.expect("=")
     return tuple(
-        index for found in cursor.items(lambda: _factor_indices(cursor, cursor.keyword()), "{", "}") for index in found
+        index
+        for found in cursor.items(lambda: _factor_indices(cursor, cursor.keyword()), "{", "}")
+        for index in found
     )
 
 
@@ -360,17 +362,33 @@ def _spelling(attribute_class: Any, read: Callable[[Cursor], Any], write: Callab
     return Spelling(lambda cursor: attribute_class(read(cursor)), lambda attribute: write(attribute.data))
 
 
-MESH = _spelling(MeshAttr, read_mesh, str)
-SHARDING = _spelling(TensorShardingAttr, read_sharding, str)
-SHARDING_LIST = _spelling(TensorShardingPerValueAttr, read_sharding_list, sharding_list_text)
-MANUAL_AXES = _spelling(ManualAxesAttr, read_manual_axes, manual_axes_text)
-AXES = _spelling(AxisRefListAttr, read_axes, axes_text)
-AXIS_LISTS = _spelling(ListOfAxisRefListsAttr, read_axis_lists, axis_lists_text)
-ALL_TO_ALL = _spelling(AllToAllParamListAttr, read_all_to_all, all_to_all_text)
+def _stripped(attribute_class: Any, read: Callable[[Cursor], Any], write: Callable[[Any], str]) -> Spelling:
+    """The spelling in an op's form: without the prefix, but the attribute in full, or its alias, is taken too."""
+    bare = _spelling(attribute_class, read, write)
+
+    def read_either(cursor: Cursor) -> Any:
+        if cursor.token[:1] != "#":
+            return bare.read(cursor)
+        start = cursor.offset
+        found = cursor.attribute()
+        if not isinstance(found, attribute_class):
+            cursor.error("invalid kind of attribute specified", start)
+        return found
+
+    return Spelling(read_either, bare.write)
+
+
+MESH = _stripped(MeshAttr, read_mesh, str)
+SHARDING = _stripped(TensorShardingAttr, read_sharding, str)
+SHARDING_LIST = _stripped(TensorShardingPerValueAttr, read_sharding_list, sharding_list_text)
+MANUAL_AXES = _stripped(ManualAxesAttr, read_manual_axes, manual_axes_text)
+AXES = _stripped(AxisRefListAttr, read_axes, axes_text)
+AXIS_LISTS = _stripped(ListOfAxisRefListsAttr, read_axis_lists, axis_lists_text)
+ALL_TO_ALL = _stripped(AllToAllParamListAttr, read_all_to_all, all_to_all_text)
 
 _BEHIND_MNEMONIC = {
-    "mesh": (MeshAttr, MESH),
-    "sharding": (TensorShardingAttr, SHARDING),
+    "mesh": (MeshAttr, _spelling(MeshAttr, read_mesh, str)),
+    "sharding": (TensorShardingAttr, _spelling(TensorShardingAttr, read_sharding, str)),
     "sharding_per_value": (
         TensorShardingPerValueAttr,
         _spelling(TensorShardingPerValueAttr, _read_per_value, lambda v: f"<{sharding_list_text(v)}>"),
@@ -389,19 +407,26 @@ _BEHIND_MNEMONIC = {
         _spelling(AllToAllParamListAttr, _in_angles(read_all_to_all), lambda v: f"<{all_to_all_text(v)}>"),
     ),
 }
-_ENCLOSED = {"manual_axes": (ManualAxesAttr, MANUAL_AXES), "axis_ref_list": (AxisRefListAttr, AXES)}
+_ENCLOSED = {
+    "manual_axes": (ManualAxesAttr, _spelling(ManualAxesAttr, read_manual_axes, manual_axes_text)),
+    "axis_ref_list": (AxisRefListAttr, _spelling(AxisRefListAttr, read_axes, axes_text)),
+}
 
 ATTRIBUTES = {
-    name: AttributeSyntax(attribute_class, s.read, s.write) for name, (attribute_class, s) in _BEHIND_MNEMONIC.items()
+    name: AttributeSyntax(attribute_class, s.read, s.write)
+    for name, (attribute_class, s) in _BEHIND_MNEMONIC.items()
 }
 """`#sdy.name<...>` by name."""
 
 ENCLOSED = {
-    name: AttributeSyntax(attribute_class, s.read, s.write) for name, (attribute_class, s) in _ENCLOSED.items()
+    name: AttributeSyntax(attribute_class, s.read, s.write)
+    for name, (attribute_class, s) in _ENCLOSED.items()
 }
 """`#sdy<name...>` by name."""
 
-_BY_CLASS: dict[Any, AttributeSyntax] = {s.attribute_class: s for s in (*ATTRIBUTES.values(), *ENCLOSED.values())}
+_BY_CLASS: dict[Any, AttributeSyntax] = {
+    s.attribute_class: s for s in (*ATTRIBUTES.values(), *ENCLOSED.values())
+}
 
 
 def parse_for_xdsl(attribute_class: type, parser: AttrParser) -> Any:
