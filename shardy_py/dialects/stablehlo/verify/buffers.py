@@ -1,4 +1,4 @@
-"""Rules of custom calls that deal in buffers: those that make, pin and unpin one, and aliases of the others."""
+"""Rules of custom calls that deal in buffers: what makes, pins and unpins one, and aliases of the others."""
 
 from __future__ import annotations
 
