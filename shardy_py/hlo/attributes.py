@@ -1,0 +1,241 @@
+"""Attributes of instructions: which there are, and how the value of each is spelt.
+
+| reader | text | value |
+|---|---|---|
+| integers | `{1,0}`, `{{0,1},{2,3}}`, `3` | tuple, tuple of tuples, int |
+| groups | also `[2,2]<=[4]`, `[2,2]<=[2,2]T(1,0)` | tuple of tuples |
+| slices | `{[0:4], [1:9:2]}` | tuple of (start, limit, stride) |
+| window | `{size=3x3 pad=0_1x0_1}` | dict from word to tuple |
+| padding | `1_4_1x4_8` | tuple of (low, high, interior) |
+| word, string, name, names | `LT`, `"target"`, `%body`, `{%a, %b}` | str, str, str, tuple of str |
+| flag | `true` | bool |
+| raw | anything | its text |
+
+>>> read_attribute(Cursor("window={size=1x3 pad=0_0x1_1}", "-"))
+('window', {'size': (1, 3), 'pad': ((0, 0), (1, 1))})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from shardy_py.hlo.tokens import Cursor
+
+_MAX_DEPTH = 8
+_MAX_DEVICES = 1 << 20
+
+
+def read_attribute(cursor: Cursor) -> tuple[str, Any]:
+    """The attribute `name=value` that the cursor stands at."""
+    start = cursor.offset
+    name = cursor.name("the name of an attribute")
+    reader = READERS.get(name)
+    if reader is None:
+        raise cursor.error(f"unknown attribute '{name}'", start)
+    cursor.expect("=")
+    return name, reader(cursor)
+
+
+def integers(cursor: Cursor, depth: int = 0) -> Any:
+    """An integer, or integers in braces, which may nest."""
+    if not cursor.accept("{"):
+        return cursor.integer()
+    if depth > _MAX_DEPTH:
+        raise cursor.error(f"braces nest more than {_MAX_DEPTH} deep")
+    values: list[Any] = []
+    while not cursor.accept("}"):
+        if values:
+            cursor.expect(",")
+        values.append(integers(cursor, depth + 1))
+    return tuple(values)
+
+
+def groups(cursor: Cursor) -> Any:
+    """Groups of devices, listed or as a reshaped and transposed count."""
+    start = cursor.offset
+    if cursor.peek() != "[":
+        return integers(cursor) if cursor.peek() == "{" else cursor.raw()
+    shape = _bracketed(cursor)
+    cursor.expect("<=")
+    counted = _bracketed(cursor)
+    order = tuple(range(len(counted)))
+    if cursor.accept("T"):
+        order = _bracketed(cursor, "(", ")")
+    count = prod(counted)
+    if (
+        count != prod(shape)
+        or sorted(order) != list(range(len(counted)))
+        or len(shape) != 2
+        or not 0 < count <= _MAX_DEVICES
+    ):
+        raise cursor.error("the groups do not divide the devices they count", start)
+    devices = [_transposed(position, counted, order) for position in range(count)]
+    return tuple(tuple(devices[i : i + shape[1]]) for i in range(0, count, shape[1]))
+
+
+def _transposed(position: int, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
+    """The number before transposition of what then stands at `position`."""
+    strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    total = 0
+    for dimension in reversed(order):
+        position, digit = divmod(position, shape[dimension])
+        total += digit * strides[dimension]
+    return total
+
+
+def _bracketed(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
+    cursor.expect(opening)
+    values: list[int] = []
+    while not cursor.accept(closing):
+        if values:
+            cursor.expect(",")
+        values.append(cursor.integer())
+    return tuple(values)
+
+
+def slices(cursor: Cursor) -> tuple[tuple[int, int, int], ...]:
+    """One `[start:limit:stride]` a dimension; the stride is 1 if it is not given."""
+    cursor.expect("{")
+    found: list[tuple[int, int, int]] = []
+    while not cursor.accept("}"):
+        if found:
+            cursor.expect(",")
+        cursor.expect("[")
+        start = cursor.integer()
+        cursor.expect(":")
+        limit = cursor.integer()
+        stride = cursor.integer() if cursor.accept(":") else 1
+        if stride <= 0:
+            raise cursor.error("the stride of a slice must be positive")
+        cursor.expect("]")
+        found.append((start, limit, stride))
+    return tuple(found)
+
+
+def window(cursor: Cursor) -> dict[str, tuple[Any, ...]]:
+    """Words with one number or pair a dimension."""
+    cursor.expect("{")
+    found: dict[str, tuple[Any, ...]] = {}
+    while not cursor.accept("}"):
+        if cursor.peek() not in _WINDOW_WORDS:
+            raise cursor.unexpected(f"one of {', '.join(_WINDOW_WORDS)}")
+        word = cursor.take()
+        cursor.expect("=")
+        found[word] = _pairs(cursor) if word == "pad" else _sizes(cursor)
+    rank = len(found.get("size", ()))
+    if any(len(values) != rank for values in found.values()):
+        raise cursor.error("the parts of a window must have one value a dimension")
+    return found
+
+
+_WINDOW_WORDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
+
+
+def _sizes(cursor: Cursor) -> tuple[int, ...]:
+    if cursor.kind not in ("sizes", "number"):
+        raise cursor.unexpected("sizes such as 3x3")
+    start = cursor.offset
+    words = cursor.take().split("x")
+    if not all(word.isdigit() for word in words):
+        raise cursor.error("expected sizes such as 3x3", start)
+    return tuple(map(cursor.to_integer, words))
+
+
+def _pairs(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+    if cursor.kind != "pad":
+        raise cursor.unexpected("paddings such as 0_1x0_1")
+    start = cursor.offset
+    pairs = tuple(tuple(map(cursor.to_integer, part.split("_"))) for part in cursor.take().split("x"))
+    if any(len(pair) != 2 for pair in pairs):
+        raise cursor.error("expected two numbers a dimension", start)
+    return pairs
+
+
+def padding(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+    """Low, high and interior padding of each dimension; the interior one is 0 if it is not given."""
+    if cursor.kind != "pad":
+        return () if cursor.raw().strip('"') == "" else _fail_padding(cursor)
+    parts = [tuple(map(cursor.to_integer, part.split("_"))) for part in cursor.take().split("x")]
+    return tuple(part if len(part) == 3 else (*part, 0) for part in parts)
+
+
+def _fail_padding(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+    raise cursor.error("expected paddings such as 1_4_1x4_8_0")
+
+
+def word(cursor: Cursor) -> str:
+    """A keyword, a number or labels, as text."""
+    if cursor.kind not in ("name", "number", "labels"):
+        raise cursor.unexpected("a word")
+    return cursor.take()
+
+
+def string(cursor: Cursor) -> str:
+    """A text in quotes, without them."""
+    if cursor.kind != "string":
+        raise cursor.unexpected("a text in quotes")
+    return cursor.take()[1:-1]
+
+
+def name(cursor: Cursor) -> str:
+    """The name of a computation or instruction."""
+    return cursor.name("the name of a computation")
+
+
+def names(cursor: Cursor) -> tuple[str, ...]:
+    """Names in braces, or a lone one."""
+    if not cursor.accept("{"):
+        return (name(cursor),)
+    found: list[str] = []
+    while not cursor.accept("}"):
+        if found:
+            cursor.expect(",")
+        found.append(name(cursor))
+    return tuple(found)
+
+
+def flag(cursor: Cursor) -> bool:
+    """`true` or `false`; `1` and `0` in old texts."""
+    if cursor.peek() not in _FLAGS:
+        raise cursor.unexpected("true or false")
+    return _FLAGS[cursor.take()]
+
+
+_FLAGS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def raw(cursor: Cursor) -> str:
+    """Whatever stands there, as text."""
+    return cursor.raw()
+
+
+_NAMES: dict[Callable[[Cursor], Any], str] = {
+    integers: """dimensions iota_dimension dynamic_slice_sizes slice_sizes lhs_batch_dims rhs_batch_dims
+        lhs_contracting_dims rhs_contracting_dims lhs_ragged_dims rhs_group_dims offset_dims
+        collapsed_slice_dims start_index_map index_vector_dim operand_batching_dims
+        start_indices_batching_dims update_window_dims inserted_window_dims scatter_dims_to_operand_dims
+        input_batching_dims scatter_indices_batching_dims feature_group_count batch_group_count fft_length
+        feature_index exponent_bits mantissa_bits index channel_id source_target_pairs k
+        cross_program_prefetch_index num_carries inferred_dimension delta""",
+    groups: "replica_groups",
+    slices: "slice",
+    window: "window",
+    padding: "padding",
+    word: """direction type fft_type distribution kind algorithm transpose_a dim_labels padding_type
+        schedule api_version epsilon mode convolution_kind""",
+    string: "custom_call_target infeed_config outfeed_config async_execution_thread",
+    name: "to_apply condition body select scatter true_computation false_computation",
+    names: "calls called_computations branch_computations control-predecessors",
+    flag: """is_stable indices_are_sorted unique_indices left_side lower unit_diagonal constrain_layout
+        use_global_device_ids is_host_transfer custom_call_has_side_effect largest is_reverse
+        is_associative is_composite""",
+    raw: """metadata sharding frontend_attributes backend_config statistics origin original_value
+        operand_precision result_accuracy operand_layout_constraints output_to_operand_aliasing literal
+        outfeed_shape domain sparsity sparsity_config parameter_replication""",
+}
+READERS: dict[str, Callable[[Cursor], Any]] = {
+    listed: reader for reader, text in _NAMES.items() for listed in text.split()
+}
+"""How the value of each attribute is read."""

@@ -1,0 +1,97 @@
+"""Instructions as `OpRecord`s, in StableHLO's terms: one table of maps serves both.
+
+Tuples are flattened: an operand or result that is a tuple counts as its parts.
+
+>>> from shardy_py.hlo.reader import read_module
+>>> main = read_module('''HloModule m
+... ENTRY main {
+...   p = f32[4,8] parameter(0)
+...   ROOT t = f32[8,4] transpose(p), dimensions={1,0}
+... }''').entry_computation
+>>> record = record_of(main.by_name["t"], main)
+>>> record.name, record.attributes
+('stablehlo.transpose', {'permutation': (1, 0)})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.hlo.opcodes import OPCODES, Opcode
+from shardy_py.hlo.values import Computation, Instruction, Shape
+from shardy_py.ops import OpRecord, TensorType
+
+_ELEMENTS = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
+_NO_TENSORS = frozenset({"token", "opaque"})
+_COMBINERS = frozenset({"add", "multiply", "maximum", "minimum"})
+_LOGICAL_COMBINERS = _COMBINERS | {"and", "or"}
+
+
+def row_of(instruction: Instruction) -> Opcode:
+    """The row of an opcode; that of X for `X-start` and the like."""
+    return OPCODES.get(instruction.opcode) or OPCODES[instruction.opcode.rpartition("-")[0]]
+
+
+def tensor_type(shape: Shape) -> TensorType | None:
+    """The tensor type of a shape that is no tuple; None for tokens. A dynamic size counts as its bound.
+
+    >>> tensor_type(Shape("pred", (3,)))
+    TensorType(shape=(3,), element='i1')
+    """
+    if shape.element in _NO_TENSORS:
+        return None
+    element = _ELEMENTS.get(shape.element, shape.element)
+    if element[0] in "su" and element[1:].isdigit():
+        element = ("i" if element[0] == "s" else "ui") + element[1:]
+    return TensorType(shape.sizes, element)
+
+
+def leaf_types(shape: Shape) -> tuple[TensorType | None, ...]:
+    """The tensor types of a value, in order."""
+    return tuple(map(tensor_type, shape.leaves()))
+
+
+def record_of(
+    instruction: Instruction, computation: Computation, callees: Mapping[str, Computation] | None = None
+) -> OpRecord:
+    """The record of an instruction of `computation`; `callees` are the computations it may call."""
+    row = row_of(instruction)
+    operands = tuple(
+        leaf for name in instruction.operands for leaf in computation.by_name[name].shape.leaves()
+    )
+    with fitting(instruction):
+        attributes = row.convert(instruction, operands) if row.form == "op" else {}
+        surroundings = _CONTEXT.get(instruction.opcode)
+        if surroundings:
+            attributes |= surroundings(instruction, callees or {})
+    return OpRecord(row.name, tuple(map(tensor_type, operands)), leaf_types(instruction.shape), attributes)
+
+
+@contextmanager
+def fitting(instruction: Instruction) -> Generator[None]:
+    """Attributes that do not fit the shapes they speak of are the input's mistake."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
+        message = f"'{instruction.opcode}' of {instruction.name}: attributes and shapes do not fit"
+        raise ShardyError(Diagnostic(message, instruction.position)) from error
+
+
+def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+    """Scatter: the op with which its computation combines two values, if their order does not matter."""
+    body = callees.get(instruction.attributes["to_apply"])
+    combiner = None
+    if body is not None and len(body.parameters) == 2:
+        root = body.by_name[body.root]
+        known = _LOGICAL_COMBINERS if root.shape.element == "pred" else _COMBINERS
+        if root.opcode in known and sorted(root.operands) == sorted(p.name for p in body.parameters):
+            combiner = f"stablehlo.{root.opcode}"
+    return {"context.combiner": combiner}
+
+
+_CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
+    "scatter": combiner_of
+}

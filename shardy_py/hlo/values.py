@@ -1,0 +1,139 @@
+"""HLO modules as plain frozen values: module, computation, instruction, shape, layout.
+
+Not here: how they are read from text (`reader.py`), what an instruction is as an `OpRecord` (`record.py`).
+
+>>> str(Shape("f32", (4, 8), layout=Layout((0, 1))))
+'f32[4,8]{0,1}'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from shardy_py.errors import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array lies in memory.
+
+    minor_to_major: dimensions, the one whose neighbours are adjacent first.
+    rest: tiles, memory space and the like as in the text, `T(8,128)S(1)`; empty for none.
+    """
+
+    minor_to_major: tuple[int, ...]
+    rest: str = ""
+
+    def __str__(self) -> str:
+        """As HLO spells it."""
+        order = ",".join(map(str, self.minor_to_major))
+        return f"{{{order}{':' if self.rest else ''}{self.rest}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a value.
+
+    element: as HLO spells it, "f32", "pred", "token"; "tuple" for a tuple.
+    sizes: of the dimensions; None: unbounded. dynamic: those whose size is an upper bound (`<=8`).
+    layout: None if the text states none. parts: the shapes of a tuple's elements.
+    """
+
+    element: str
+    sizes: tuple[int | None, ...] = ()
+    dynamic: frozenset[int] = frozenset()
+    layout: Layout | None = None
+    parts: tuple[Shape, ...] = ()
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a tuple of shapes."""
+        return self.element == "tuple"
+
+    @property
+    def minor_to_major(self) -> tuple[int, ...]:
+        """The order of dimensions in memory; row-major if the text states none."""
+        return self.layout.minor_to_major if self.layout else tuple(reversed(range(len(self.sizes))))
+
+    def leaves(self) -> Iterator[Shape]:
+        """The shapes that are no tuples, in order; the shape itself if it is none."""
+        if not self.is_tuple:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+    def __str__(self) -> str:
+        """As HLO spells it."""
+        if self.is_tuple:
+            return f"({', '.join(map(str, self.parts))})"
+        sizes = ["?" if s is None else "<=" * (d in self.dynamic) + str(s) for d, s in enumerate(self.sizes)]
+        return f"{self.element}[{','.join(sizes)}]{self.layout or ''}"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction.
+
+    name: without the `%`. opcode: as in the text, "dynamic-slice".
+    operands: names of instructions of the same computation.
+    attributes: by name as plain values (`attributes.py` says which); texts that are only kept are `str`.
+    literal: what stands between the parentheses of a constant. parameter: the number of a parameter.
+    """
+
+    name: str
+    opcode: str
+    shape: Shape
+    operands: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    literal: str | None = None
+    parameter: int | None = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Instructions in an order in which each comes after its operands; `root` names the result."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    root: str
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Instruction]:
+        """The instructions by name."""
+        return {instruction.name: instruction for instruction in self.instructions}
+
+    @cached_property
+    def parameters(self) -> tuple[Instruction, ...]:
+        """The parameters by number."""
+        found = [i for i in self.instructions if i.parameter is not None]
+        return tuple(sorted(found, key=lambda i: i.parameter or 0))
+
+
+@dataclass(frozen=True)
+class HloModule:
+    """A module: computations in the order of the text, each after those it calls.
+
+    attributes: what the header states, as text. tables: names and locations of the source program
+    (`FileNames` and the like), as text.
+    """
+
+    name: str
+    computations: tuple[Computation, ...]
+    entry: str
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    tables: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Computation]:
+        """The computations by name."""
+        return {computation.name: computation for computation in self.computations}
+
+    @property
+    def entry_computation(self) -> Computation:
+        """The computation that the module runs."""
+        return self.by_name[self.entry]

@@ -1,0 +1,208 @@
+"""HLO text becomes values; mistakes have a place."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from shardy_py.errors import ShardyError
+from shardy_py.hlo import Layout, Shape, read_module
+
+MODULE = """\
+HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4,8]{1,0})->f32[8]{0}}, num_partitions=2
+
+FileNames
+1 "step.py"
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+%add (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %sum = f32[] add(f32[] %x, f32[] %y)
+}
+
+// the step itself
+ENTRY %main (p: f32[4,8]) -> f32[8] {
+  %p = f32[4,8]{1,0:T(8,128)S(1)} parameter(0), sharding={devices=[2,1]<=[2]}, metadata={op_name="p{"}
+  %zero = f32[] constant(0), frontend_attributes={a="b,c"}
+  %table = s32[2,2]{1,0} constant({ { 1, 2 }, /*row=1*/{ 3, 4 } })
+  %pair = (f32[4,8]{1,0}, /*index=1*/s32[]) custom-call(%p), custom_call_target="pair", \
+backend_config={"k":["1"]}
+  ROOT %folded = f32[<=8]{0} reduce(%p, %zero), dimensions={0}, to_apply=%add, control-predecessors={%table}
+}, execution_thread="main"
+"""
+
+
+def test_everything_is_kept() -> None:
+    module = read_module(MODULE)
+    assert (module.name, module.entry, [c.name for c in module.computations]) == (
+        "jit_step",
+        "main",
+        ["add", "main"],
+    )
+    assert module.attributes["num_partitions"] == "2"
+    assert module.tables == {
+        "FileNames": '1 "step.py"',
+        "StackFrames": "1 {file_location_id=1 parent_frame_id=1}",
+    }
+    main = module.entry_computation
+    assert main.attributes == {"execution_thread": '"main"'}
+    p, _, table, pair, folded = main.instructions
+    assert p.shape == Shape("f32", (4, 8), layout=Layout((1, 0), "T(8,128)S(1)"))
+    assert p.attributes == {"sharding": "{devices=[2,1]<=[2]}", "metadata": '{op_name="p{"}'}
+    assert table.literal == "{ { 1, 2 }, /*row=1*/{ 3, 4 } }"
+    assert [str(leaf) for leaf in pair.shape.leaves()] == ["f32[4,8]{1,0}", "s32[]"]
+    assert pair.attributes["backend_config"] == '{"k":["1"]}'
+    assert folded.shape.dynamic == frozenset({0})
+    assert folded.operands == ("p", "zero")
+    assert folded.attributes == {
+        "dimensions": (0,),
+        "to_apply": "add",
+        "control-predecessors": ("table",),
+    }
+    assert folded.position
+    assert (folded.position.line, folded.position.column) == (21, 8)
+
+
+def attribute(text: str) -> object:
+    module = read_module(f"HloModule m\nENTRY e {{\n  ROOT p = f32[2] parameter(0), {text}\n}}")
+    (value,) = module.entry_computation.instructions[0].attributes.values()
+    return value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("dimensions={}", ()),
+        ("source_target_pairs={{0,1},{1,0}}", ((0, 1), (1, 0))),
+        ("replica_groups={{0,2},{1,3}}", ((0, 2), (1, 3))),
+        ("replica_groups=[2,2]<=[4]", ((0, 1), (2, 3))),
+        ("replica_groups=[3,2]<=[2,3]T(1,0)", ((0, 3), (1, 4), (2, 5))),
+        ("slice={[0:4], [1:9:2]}", ((0, 4, 1), (1, 9, 2))),
+        ("padding=1_4_1x-4_8", ((1, 4, 1), (-4, 8, 0))),
+        (
+            "window={size=3x1 pad=0_1x-2_0 rhs_reversal=1x0}",
+            {"size": (3, 1), "pad": ((0, 1), (-2, 0)), "rhs_reversal": (1, 0)},
+        ),
+        ("window={size=7}", {"size": (7,)}),
+        ("dim_labels=b01f_01io->b01f", "b01f_01io->b01f"),
+        ("direction=LT", "LT"),
+        ("is_stable=true", True),
+        ('custom_call_target="a\\"b"', 'a\\"b'),
+        ("sharding={{maximal device=1}, {replicated}}", "{{maximal device=1}, {replicated}}"),
+    ],
+)
+def test_attributes(text: str, value: object) -> None:
+    assert attribute(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "-:1:1: error: expected 'HloModule', got the end of the text"),
+        ("HloModule m", "-:1:12: error: expected a computation, got the end of the text"),
+        ("HloModule m e {", "-:1:16: error: expected an instruction, got the end of the text"),
+        ("HloModule m\ne {}", "-:2:3: error: computation 'e' has no instructions"),
+        ("HloModule m\ne { p = f33[4] parameter(0) }", "-:2:9: error: expected a shape, got 'f33'"),
+        ("HloModule m\ne { p = f32[4] perimeter(0) }", "-:2:16: error: expected an opcode, got 'perimeter'"),
+        (
+            "HloModule m\ne { p = f32[-4] parameter(0) }",
+            "-:2:13: error: a dimension has the negative size -4",
+        ),
+        (
+            "HloModule m\ne { p = f32[4]{1} parameter(0) }",
+            "-:2:15: error: the layout must list the dimensions 0 to 0, got {1}",
+        ),
+        (
+            "HloModule m\ne { p = f32[4] negate(q) }",
+            "-:2:23: error: instruction 'q' is not defined before its use",
+        ),
+        ("HloModule m\ne { p = f32[4] parameter(0), x=1 }", "-:2:30: error: unknown attribute 'x'"),
+        (
+            "HloModule m\ne { p = f32[4] parameter(1) }",
+            "-:2:3: error: the parameters of 'e' must be numbered from 0, each once",
+        ),
+        (
+            "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] negate(p, p) }",
+            "-:3:2: error: 'negate' takes 1 operands, got 2",
+        ),
+        (
+            "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] transpose(p) }",
+            "-:3:2: error: 'transpose' needs the attribute 'dimensions'",
+        ),
+        (
+            "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] call(p), to_apply=e }",
+            "-:3:22: error: computation 'e' is not defined before its use",
+        ),
+        ("HloModule m\ne { p = f32[4] constant({1, 2) }", "-:2:30: error: this bracket closes no bracket"),
+        ("HloModule m\ne { p = f32[4] constant({1, 2", "-:2:24: error: this bracket is not closed by ')'"),
+        (
+            "HloModule m\ne { p = f32[4] parameter(0)\n p = f32[4] negate(p) }",
+            "-:3:2: error: instruction 'p' is defined twice",
+        ),
+    ],
+)
+def test_mistakes_have_a_place(text: str, message: str) -> None:
+    with pytest.raises(ShardyError) as error:
+        read_module(text)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HloModule m\ne { p = " + "(" * 100_000,
+        "HloModule m\ne { p = f32[" + "9" * 100_000 + "] parameter(0) }",
+        "HloModule m\ne { p = f32[4] parameter(0), dimensions=" + "{" * 100_000,
+        "HloModule m\ne { p = f32[4] parameter(0), replica_groups=[4000000000,1]<=[4000000000] }",
+        "HloModule m\ne { p = f32[4] parameter(0), replica_groups=[2,1]<=[2]T(" + "1" * 100_000 + ") }",
+        "HloModule m\ne { p = f32[4] constant(" + "{" * 100_000,
+        'HloModule m, a="' + "\\" * 100_001,
+        "HloModule m /*" * 10_000,
+        'HloModule m, a="' + '\\"' * 100_000,
+    ],
+)
+def test_hostile_text_is_refused_fast(text: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(ShardyError):
+        read_module(text)
+    assert time.perf_counter() - start < 2
+
+
+def fault_position(text: str) -> object:
+    """Where the text is wrong; True if it is not."""
+    try:
+        read_module(text)
+    except ShardyError as error:
+        return error.diagnostics[0].position
+    return True
+
+
+def test_mutated_text_never_crashes() -> None:
+    chance = random.Random(7)
+    pieces = [
+        "{",
+        "}",
+        "(",
+        ")",
+        "%",
+        "=",
+        ",",
+        "[",
+        "]",
+        "-1",
+        "x",
+        '"',
+        "<=",
+        "->",
+        "99999999999999999999",
+        " ",
+    ]
+    for _ in range(1500):
+        at = chance.randrange(len(MODULE))
+        mutated = MODULE[:at] + chance.choice(pieces) + MODULE[at + chance.randrange(6) :]
+        assert fault_position(mutated) is not None
