@@ -161,7 +161,9 @@ def modulo(left: AffineExpr, right: AffineExpr) -> AffineExpr:
                 return modulo(kept, right)
     inner = _parts(left, _Kind.Mod)
     inner_divisor = _constant(inner[1]) if inner else None
-    if inner and inner_divisor and inner_divisor >= 1 and inner_divisor % b == 0:  # (x mod cb) mod b = x mod b
+    if (
+        inner and inner_divisor and inner_divisor >= 1 and inner_divisor % b == 0
+    ):  # (x mod cb) mod b = x mod b
         return modulo(inner[0], right)
     return AffineBinaryOpExpr(_Kind.Mod, left, right)
 

@@ -40,9 +40,7 @@ def read_affine(cursor: Cursor, *, is_map: bool) -> AffineMap | AffineSet:
     """What stands between the angle brackets of a map or set."""
     names: dict[str, AffineExpr] = {}
     dims = _read_names(cursor, names, AffineDimExpr, "(", ")", " in dimensional identifier list")
-    symbols = (
-        _read_names(cursor, names, AffineSymExpr, "[", "]", " in symbol list") if cursor.at("[") else 0
-    )
+    symbols = _read_names(cursor, names, AffineSymExpr, "[", "]", " in symbol list") if cursor.at("[") else 0
     if is_map:
         if not cursor.accept("->"):
             cursor.wrong_token("expected '->' or ':'")
@@ -50,7 +48,9 @@ def read_affine(cursor: Cursor, *, is_map: bool) -> AffineMap | AffineSet:
         return AffineMap(dims, symbols, tuple(results))
     if not cursor.accept(":"):
         cursor.wrong_token("expected '->' or ':'")
-    constraints = cursor.items(lambda: _read_constraint(cursor, names), "(", ")", " in integer set constraint list")
+    constraints = cursor.items(
+        lambda: _read_constraint(cursor, names), "(", ")", " in integer set constraint list"
+    )
     if not constraints:
         zero = AffineConstantExpr(0)
         constraints = [AffineConstraintExpr(AffineConstraintKind.eq, zero, zero, canonicalize=False)]
@@ -166,7 +166,10 @@ def map_text(affine_map: AffineMap) -> str:
 
 def set_text(affine_set: AffineSet) -> str:
     """`(d0) : (d0 - 5 >= 0)`."""
-    texts = [f"{_text(c.lhs)} {'==' if c.kind is AffineConstraintKind.eq else '>='} 0" for c in affine_set.constraints]
+    texts = [
+        f"{_text(c.lhs)} {'==' if c.kind is AffineConstraintKind.eq else '>='} 0"
+        for c in affine_set.constraints
+    ]
     return f"{_space_text(affine_set.num_dims, affine_set.num_symbols)} : ({', '.join(texts)})"
 
 
@@ -193,7 +196,11 @@ def _sum_text(expression: AffineBinaryOpExpr) -> str:
     left, right = _text(expression.lhs), expression.rhs
     if isinstance(right, AffineConstantExpr) and right.value < 0:
         return f"{left} - {-right.value}"
-    if isinstance(right, AffineBinaryOpExpr) and right.kind is _Kind.Mul and isinstance(right.rhs, AffineConstantExpr):
+    if (
+        isinstance(right, AffineBinaryOpExpr)
+        and right.kind is _Kind.Mul
+        and isinstance(right.rhs, AffineConstantExpr)
+    ):
         factor = right.rhs.value
         if factor == -1:
             return f"{left} - {_text(right.lhs, tight=_is_sum(right.lhs))}"

@@ -70,7 +70,10 @@ def assembly(*elements: Element) -> AssemblyForm:
         for element in bound:
             element.read(reader, draft)
         return OpParts(
-            reader.resolve(draft.names, draft.operand_types), draft.result_types, draft.properties, draft.attributes
+            reader.resolve(draft.names, draft.operand_types),
+            draft.result_types,
+            draft.properties,
+            draft.attributes,
         )
 
     def write(writer: OpWriter, op: Operation) -> None:
@@ -216,7 +219,8 @@ def _read_function_type(reader: OpReader, draft: Draft) -> None:
     type_ = read_type_or_function(reader)
     if not isinstance(type_, FunctionType):
         reader.form_error(
-            f"invalid kind of type specified: expected builtin.function, but found '{attribute_text(type_)}'", start
+            f"invalid kind of type specified: expected builtin.function, but found '{attribute_text(type_)}'",
+            start,
         )
     draft.operand_types, draft.result_types = type_.inputs.data, type_.outputs.data
 

@@ -246,4 +246,3 @@ _READERS: dict[str, Callable[[Cursor, Attribute | None], Attribute]] = {
     "sparse": _unsupported,
     "distinct": _unsupported,
 }
-

@@ -138,7 +138,9 @@ def untyped_text(attribute: Any) -> str:
         return _integer_value(attribute)
     if isinstance(attribute, FloatAttr):
         form = FORMATS[attribute.type.name]
-        return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), attribute.type.name)
+        return float_text(
+            form.encode(attribute.value.data).to_bytes(form.size, "little"), attribute.type.name
+        )
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         return dense_text(attribute)
     return attribute_text(attribute)

@@ -74,7 +74,10 @@ def _read_func(reader: OpReader) -> OpParts:
                     start,
                 )
     parts.properties["function_type"] = FunctionType.from_lists([a.type for a in arguments], results)
-    for name, dictionaries in (("arg_attrs", [a.attributes for a in arguments]), ("res_attrs", result_attributes)):
+    for name, dictionaries in (
+        ("arg_attrs", [a.attributes for a in arguments]),
+        ("res_attrs", result_attributes),
+    ):
         if any(dictionaries):
             parts.properties[name] = ArrayAttr([DictionaryAttr(d) for d in dictionaries])
     if reader.at("{"):
@@ -96,7 +99,9 @@ def _read_arguments(reader: OpReader) -> list[Argument]:
         name, offset = "", reader.offset
         is_named = reader.token[:1] == "%"
         if found and is_named != bool(found[0].name):
-            reader.form_error("expected SSA identifier" if found[0].name else "expected type instead of SSA identifier")
+            reader.form_error(
+                "expected SSA identifier" if found[0].name else "expected type instead of SSA identifier"
+            )
         if is_named:
             name = reader.advance()
             reader.expect(":")
@@ -113,7 +118,9 @@ def _read_results(reader: OpReader) -> tuple[list[Attribute], list[dict[str, Att
     if not reader.at("("):
         return [read_type_or_function(reader)], [{}]
     pairs = reader.items(
-        lambda: (read_type_or_function(reader), reader.attribute_dictionary() if reader.at("{") else {}), "(", ")"
+        lambda: (read_type_or_function(reader), reader.attribute_dictionary() if reader.at("{") else {}),
+        "(",
+        ")",
     )
     return [type_ for type_, _ in pairs], [attributes for _, attributes in pairs]
 

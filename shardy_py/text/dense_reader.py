@@ -117,7 +117,9 @@ def _read_element(cursor: Cursor, literal: _Literal) -> None:
     token = cursor.token
     if not (token[:1].isdecimal() or (token in _BOOLEANS and not negated)):
         cursor.error(
-            "expected integer or floating point literal" if negated else "expected element literal of primitive type"
+            "expected integer or floating point literal"
+            if negated
+            else "expected element literal of primitive type"
         )
     literal.tokens.append((token, negated, cursor.offset))
     cursor.advance()

@@ -80,7 +80,7 @@ def _read_name_or_file(cursor: Cursor) -> Attribute:
     if cursor.accept("("):
         inner = cursor.nested(lambda: _read_body(cursor))
         cursor.expect(")", " after child location of NameLoc")
-        return NameLoc(name, NONE if isinstance(inner, UnknownLoc) else inner)
+        return _make(NameLoc, desc=name, location=NONE if isinstance(inner, UnknownLoc) else inner)
     if not cursor.accept(":"):
         return NameLoc(name, NONE)
     line = _read_size(cursor, "line")
@@ -92,6 +92,13 @@ def _read_name_or_file(cursor: Cursor) -> Attribute:
     if (end_line, end_column) == (line, column):
         return FileLineColLoc(name, IntAttr(line), IntAttr(column))
     return FileRangeLoc(name, IntAttr(line), IntAttr(column), IntAttr(end_line), IntAttr(end_column))
+
+
+def _make(location_class: type[Attribute], **parameters: Attribute) -> Attribute:
+    """A location made without xDSL's checks, which know no ranges."""
+    made = object.__new__(location_class)
+    made.__dict__.update(parameters)
+    return made
 
 
 def _read_size(cursor: Cursor, what: str) -> int:
@@ -111,7 +118,7 @@ def _read_callsite(cursor: Cursor) -> Attribute:
         cursor.wrong_token("expected 'at' in callsite location")
     caller = _read_body(cursor)
     cursor.expect(")", " in callsite location")
-    return CallSiteLoc(callee, caller)
+    return _make(CallSiteLoc, callee=callee, caller=caller)
 
 
 def _read_fused(cursor: Cursor) -> Attribute:
@@ -135,7 +142,7 @@ def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
             return UNKNOWN
         if len(flat) == 1:
             return next(iter(flat))
-    return FusedLoc(ArrayAttr(list(flat)), metadata)
+    return _make(FusedLoc, locations=ArrayAttr(list(flat)), metadata=metadata)
 
 
 _READERS = {"unknown": _read_unknown, "callsite": _read_callsite, "fused": _read_fused}

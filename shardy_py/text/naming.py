@@ -129,7 +129,9 @@ class ValueNames:
     def _syntax_of(self, op_class: type[Operation]) -> OpSyntax | None:
         """What the table says of a class; nothing in generic form, where ops suggest no names."""
         if op_class not in self._syntaxes:
-            self._syntaxes[op_class] = self._table.op(operation_name(op_class)) if self._table is not None else None
+            self._syntaxes[op_class] = (
+                self._table.op(operation_name(op_class)) if self._table is not None else None
+            )
         return self._syntaxes[op_class]
 
 

@@ -69,7 +69,9 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     return made
 
 
-def _integer(cursor: Cursor, token: str, negated: bool, type_: IntegerType | IndexType, place: int) -> Attribute:
+def _integer(
+    cursor: Cursor, token: str, negated: bool, type_: IntegerType | IndexType, place: int
+) -> Attribute:
     if not is_integer_token(token):
         cursor.error("floating point value not valid for specified type")
     if negated and isinstance(type_, IntegerType) and type_.signedness.data is Signedness.UNSIGNED:
@@ -82,12 +84,18 @@ def _integer(cursor: Cursor, token: str, negated: bool, type_: IntegerType | Ind
 
 def integer_of(data: bytes, type_: Any) -> int:
     """The integer that xDSL's attribute holds for those bytes; that of a true i1 is -1."""
-    if isinstance(type_, IntegerType) and type_.width.data == 1 and type_.signedness.data is not Signedness.UNSIGNED:
+    if (
+        isinstance(type_, IntegerType)
+        and type_.width.data == 1
+        and type_.signedness.data is not Signedness.UNSIGNED
+    ):
         return -data[0]
     return load_integer(data, type_)
 
 
-def float_value(cursor: Cursor, token: str, negated: bool, form: FloatFormat, start: int, literal: int) -> int:
+def float_value(
+    cursor: Cursor, token: str, negated: bool, form: FloatFormat, start: int, literal: int
+) -> int:
     """The bits of a float literal; fails on a decimal integer and on hexadecimal that does not fit."""
     if token[:2] == "0x":
         if negated:

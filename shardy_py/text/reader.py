@@ -25,7 +25,15 @@ from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.location_syntax import LOCATIONS, PendingLocation, read_location
 from shardy_py.text.op_classes import default_properties, has_own_syntax, inherent_names, unregistered_class
-from shardy_py.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, is_plain, repeated_signature, signature
+from shardy_py.text.recipes import (
+    LONGEST_LINE,
+    VALUE,
+    Recipe,
+    follower,
+    is_plain,
+    repeated_signature,
+    signature,
+)
 from shardy_py.text.resources import keep_resources, read_file_metadata
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import OpParts, OpSyntax, SyntaxTable
@@ -33,7 +41,9 @@ from shardy_py.text.type_reader import read_function_type, read_type_or_function
 from shardy_py.text.value_reader import ValueReader
 
 _ALIAS_LOCATION = " loc(#"
-_REGISTRATION = "https://mlir.llvm.org/getting_started/Faq/#registered-loaded-dependent-whats-up-with-dialects-management"
+_REGISTRATION = (
+    "https://mlir.llvm.org/getting_started/Faq/#registered-loaded-dependent-whats-up-with-dialects-management"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,15 @@ class OpReader(ValueReader):
     remake: makes the regions of the op read last, where its line says all of them.
     """
 
-    __slots__ = ("blocks", "default_dialects", "pending_locations", "recipes", "remake", "resources", "use_recipes")
+    __slots__ = (
+        "blocks",
+        "default_dialects",
+        "pending_locations",
+        "recipes",
+        "remake",
+        "resources",
+        "use_recipes",
+    )
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
@@ -128,9 +146,15 @@ class OpReader(ValueReader):
             return
         line = text[start:end]
         location: Any = None
-        if line[-1] == ")" and (at := line.rfind(_ALIAS_LOCATION)) >= 0 and line.find(")", at) == len(line) - 1:
+        if (
+            line[-1] == ")"
+            and (at := line.rfind(_ALIAS_LOCATION)) >= 0
+            and line.find(")", at) == len(line) - 1
+        ):
             alias = line[at + len(_ALIAS_LOCATION) : -1]
-            location = self.aliases.get(alias) or PendingLocation(alias, start + at + len(_ALIAS_LOCATION) - 1)
+            location = self.aliases.get(alias) or PendingLocation(
+                alias, start + at + len(_ALIAS_LOCATION) - 1
+            )
             line = line[:at]
         parts = VALUE.split(line)
         recipes = self.recipes.get(self.default_dialects[-1])
@@ -194,10 +218,14 @@ class OpReader(ValueReader):
             values[name] = op.results[0]
             self.defined.append((name, start))
         elif count:
-            self._define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
+            self._define_results(
+                op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)]
+            )
         return True
 
-    def _read_line(self, recipes: dict[str, Recipe], parts: list[str], end: int, *, has_alias_location: bool) -> None:
+    def _read_line(
+        self, recipes: dict[str, Recipe], parts: list[str], end: int, *, has_alias_location: bool
+    ) -> None:
         """Reads the operation at the cursor; keeps a recipe of it if it fills its line."""
         start = self.offset
         self.operand_names = []
@@ -212,8 +240,13 @@ class OpReader(ValueReader):
             return
         if signature(parts).count("%") != len(cut):
             return  # a `%` in a string would pass for a name
-        has_own_location = not has_alias_location and self.text[self.previous_end - 1] == ")" and (
-            type(op.location) is not FileLineColLoc or op.location.filename is not self.source.file_attribute
+        has_own_location = (
+            not has_alias_location
+            and self.text[self.previous_end - 1] == ")"
+            and (
+                type(op.location) is not FileLineColLoc
+                or op.location.filename is not self.source.file_attribute
+            )
         )
         key = signature(parts) if len(set(cut)) == len(cut) else repeated_signature(parts)
         recipe = recipes.get(key)
@@ -253,7 +286,9 @@ class OpReader(ValueReader):
                 self.error("cannot name an operation with no results", start)
             total = sum([max(count, 1) for _, count, _ in names])
             if total != len(op.results):
-                self.error(f"operation defines {len(op.results)} results but was provided {total} to bind", start)
+                self.error(
+                    f"operation defines {len(op.results)} results but was provided {total} to bind", start
+                )
             self._define_results(op, names)
         return op, names, name_offset
 
@@ -360,7 +395,9 @@ class OpReader(ValueReader):
             self.error(f"custom op '{token}' is unknown")
         known = ", ".join(sorted(table.dialects))
         note = f"Available dialects: {known}; for more info on dialect registration see {_REGISTRATION}"
-        return self.error(f"Dialect `{dialect}' not found for custom op '{token}' ", None, (note, self.offset))
+        return self.error(
+            f"Dialect `{dialect}' not found for custom op '{token}' ", None, (note, self.offset)
+        )
 
     def _syntax_of(self, name: str, offset: int) -> OpSyntax | None:
         """What is known of an op in generic form; fails on one that is not known but ought to be."""
@@ -425,7 +462,11 @@ class OpReader(ValueReader):
         return self.items(read, opening, closing)
 
     def region(
-        self, arguments: Sequence[Argument] = (), *, is_isolated: bool = False, default_dialect: str | None = None
+        self,
+        arguments: Sequence[Argument] = (),
+        *,
+        is_isolated: bool = False,
+        default_dialect: str | None = None,
     ) -> Region:
         """`{ ... }`, with an entry block that has `arguments` if any are given.
 
@@ -459,7 +500,9 @@ class OpReader(ValueReader):
         missing = [offset for block, offset in self.blocks.values() if block.parent is None]
         if missing:
             position = self.source.position
-            raise ShardyError(*[Diagnostic("reference to an undefined block", position(at)) for at in sorted(missing)])
+            raise ShardyError(
+                *[Diagnostic("reference to an undefined block", position(at)) for at in sorted(missing)]
+            )
         self.advance()
 
     def _enter(self, block: Block, region: Region) -> None:

@@ -76,7 +76,9 @@ def resources_text(module: Operation, printed: str) -> str:
     """The metadata behind a module's text: the resources that the text mentions; empty if none."""
     groups: list[str] = []
     for dialect, entries in _of_module.get(module, {}).items():
-        mentioned = sorted(name for name in entries if f"dense_resource<{keyword_or_string(name)}>" in printed)
+        mentioned = sorted(
+            name for name in entries if f"dense_resource<{keyword_or_string(name)}>" in printed
+        )
         lines = [f"      {keyword_or_string(name)}: {entries[name]}" for name in mentioned]
         if lines:
             groups.append(f"    {keyword_or_string(dialect)}: {{\n" + ",\n".join(lines) + "\n    }")

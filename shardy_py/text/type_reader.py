@@ -106,7 +106,9 @@ def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribut
 def is_type_start(cursor: Cursor) -> bool:
     """Whether a type may start at the cursor."""
     token = cursor.token
-    return token[:1] in ("!", "(") or token in _READERS or token in _SCALARS or _INTEGER.match(token) is not None
+    return (
+        token[:1] in ("!", "(") or token in _READERS or token in _SCALARS or _INTEGER.match(token) is not None
+    )
 
 
 def read_type(cursor: Cursor) -> Attribute:
@@ -154,7 +156,9 @@ def read_function_type(cursor: Cursor) -> FunctionType:
     if not cursor.at("("):
         start = cursor.offset
         found_text = _text(read_type(cursor))
-        cursor.form_error(f"invalid kind of type specified: expected builtin.function, but found '{found_text}'", start)
+        cursor.form_error(
+            f"invalid kind of type specified: expected builtin.function, but found '{found_text}'", start
+        )
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     cursor.expect("->", " in function type")
     outputs = read_result_types(cursor)
@@ -248,7 +252,9 @@ def _vector(cursor: Cursor) -> Attribute:
     cursor.expect(">", " in vector type")
     for size, _ in dimensions:
         if size < 1:
-            cursor.error(f"vector types must have positive constant sizes but got {_sizes_text(dimensions)}", start)
+            cursor.error(
+                f"vector types must have positive constant sizes but got {_sizes_text(dimensions)}", start
+            )
     if not isinstance(element, IntegerType | IndexType) and element not in _FLOATS.values():
         cursor.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
     scalable = ArrayAttr([BoolAttr.from_bool(scales) for _, scales in dimensions])

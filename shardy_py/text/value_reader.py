@@ -136,7 +136,9 @@ class ValueReader(Cursor):
             counts = f"got {len(names)} operands and {len(types)} types"
             offset = names[0][1] if names else None
             self.form_error(f"number of operands and types do not match: {counts}", offset)
-        return [self._resolve(name, offset, type_) for (name, offset), type_ in zip(names, types, strict=True)]
+        return [
+            self._resolve(name, offset, type_) for (name, offset), type_ in zip(names, types, strict=True)
+        ]
 
     def _resolve(self, name: str, offset: int, type_: Attribute) -> SSAValue:
         value = self.values.get(name)

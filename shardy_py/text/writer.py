@@ -324,7 +324,11 @@ class OpWriter:
         blocks = [use.operation.parent for use in block.uses]
         labels = [label for _, label in sorted([self._block_labels[id(found)] for found in blocks])]
         if labels:
-            return f"  // pred: {labels[0]}" if len(labels) == 1 else f"  // {len(labels)} preds: {', '.join(labels)}"
+            return (
+                f"  // pred: {labels[0]}"
+                if len(labels) == 1
+                else f"  // {len(labels)} preds: {', '.join(labels)}"
+            )
         is_entry = block.parent is not None and block.parent.blocks[0] is block
         return "" if is_entry else "  // no predecessors"
 

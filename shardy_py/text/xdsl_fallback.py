@@ -57,8 +57,19 @@ def read_custom(reader: OpReader, start: int) -> Operation:
         reader.error(_last_line(error.args[-1] if error.args else error), span.start)
     except RecursionError:
         reader.error(f"nesting exceeds {MAX_NESTING} levels", start)
-    except (VerifyException, ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError) as error:
+    except (
+        VerifyException,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        AssertionError,
+    ) as error:
         reader.error(_last_line(error), start)
+    if parser.forward_ssa_references:
+        name = next(iter(parser.forward_ssa_references))
+        reader.error("use of undeclared SSA value name", max(reader.text.find(f"%{name}", start, end), start))
     if op.parent is None:
         reader.block.add_op(op)
     for inner in op.walk():

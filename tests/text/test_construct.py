@@ -1,0 +1,83 @@
+"""Ops made without xDSL's checks are what `Operation.create` makes, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import StringAttr, UnknownLoc, i1, i32
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from shardy_py.text.construct import append_arguments, build_operation
+
+LOCATION = UnknownLoc()
+
+
+def described(value: Any) -> Any:
+    """A field as something that compares: values by where they come from, the rest as it is."""
+    if isinstance(value, SSAValue):
+        return (type(value).__name__, value.type, value.index, len(list(value.uses)))  # pyright: ignore
+    if isinstance(value, tuple):
+        return (type(value).__name__, *map(described, value))
+    if isinstance(value, Region):
+        return ("Region", len(value.blocks), value.parent is not None)
+    return value if not isinstance(value, Operation | Block) else type(value).__name__
+
+
+def fields(op: Operation, names: set[str]) -> dict[str, Any]:
+    return {name: described(getattr(op, name)) for name in names - {"_operand_uses"}}
+
+
+def test_same_fields() -> None:
+    properties, attributes = {"a": StringAttr("x")}, {"b": StringAttr("y")}
+    for result_types in ((), (i32,), (i32, i1)):
+        for count in (0, 1, 3):
+            ours_block, theirs_block = Block(arg_types=[i32]), Block(arg_types=[i32])
+            ours = build_operation(
+                AnyOp,
+                [ours_block.args[0]] * count,
+                result_types,
+                properties.copy(),
+                attributes.copy(),
+                LOCATION,
+                ours_block,
+                [Region(Block())],
+            )
+            theirs = AnyOp.create(
+                operands=[theirs_block.args[0]] * count,
+                result_types=result_types,
+                properties=properties.copy(),
+                attributes=attributes.copy(),
+                regions=[Region(Block())],
+            )
+            theirs.location = LOCATION
+            theirs_block.add_op(theirs)
+            names = vars(ours).keys() | vars(theirs).keys()
+            assert fields(ours, names) == fields(theirs, names)
+            for result, expected in zip(ours.results, theirs.results, strict=True):
+                names = (vars(result).keys() | vars(expected).keys()) - {"op", "first_use"}
+                assert [getattr(result, n) for n in names] == [getattr(expected, n) for n in names]
+            ours_uses = [(use.operation is ours, use.index) for use in ours_block.args[0].uses]
+            assert ours_uses == [(use.operation is theirs, use.index) for use in theirs_block.args[0].uses]
+            for use, expected in zip(ours._operand_uses, theirs._operand_uses, strict=True):  # pyright: ignore
+                assert use.index == expected.index
+                assert (use._prev_use is None) == (expected._prev_use is None)  # pyright: ignore
+                assert (use._next_use is None) == (expected._next_use is None)  # pyright: ignore
+
+
+def test_ops_stand_in_order_and_can_be_erased() -> None:
+    block = Block(arg_types=[i32])
+    made = [build_operation(AnyOp, [block.args[0]], [i32], {}, {}, LOCATION, block) for _ in range(3)]
+    assert list(block.ops) == made
+    made[1].detach()
+    made[1].erase()
+    assert list(block.ops) == [made[0], made[2]]
+    assert sorted(use.operation is made[2] for use in block.args[0].uses) == [False, True]
+
+
+def test_arguments() -> None:
+    block = Block(arg_types=[i32])
+    made = append_arguments(block, [(i1, LOCATION), (i32, LOCATION)])
+    assert [argument.index for argument in block.args] == [0, 1, 2]
+    assert list(block.args[1:]) == made
+    assert all(argument.owner is block for argument in made)

@@ -1,0 +1,97 @@
+"""The corpus reads and prints byte for byte, in pretty and generic form, with and without locations; fast."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.text.cursor import TOKEN
+
+CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "corpus"
+PROGRAMS = sorted(path.name for path in CORPUS.glob("*.mlir")) if CORPUS.exists() else []
+LARGE = CORPUS / "transformer_train_48.mlir.gz"
+SLACK = 4.0
+"""How much slower than the aim a loaded machine may be."""
+
+needs_corpus = pytest.mark.skipif(not PROGRAMS, reason="the shared corpus is not there")
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pretty(name: str) -> None:
+    text = (CORPUS / name).read_text("utf-8")
+    assert print_module(parse_module(text)).rstrip("\n") == text.rstrip("\n")
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generic(name: str) -> None:
+    text = (CORPUS / name).read_text("utf-8")
+    generic = print_module(parse_module(text), generic=True)
+    again = parse_module(generic)
+    assert print_module(again, generic=True) == generic
+    assert print_module(again).rstrip("\n") == text.rstrip("\n")
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", ["calls.mlir", "convnet_train.mlir", "scan_transformer.mlir", "linalg.mlir"])
+def test_as_the_reference_prints(name: str) -> None:
+    ir = pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib holds the C++ reference")
+    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
+    text = (CORPUS / name).read_text("utf-8")
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.enable_multithreading(False)
+    for register in (chlo.register_chlo_dialect, sdy.register_dialect, stablehlo.register_dialect):
+        register(context)
+    context.load_all_available_dialects()
+    with context:
+        operation = ir.Module.parse(text).operation
+        generic = operation.get_asm(print_generic_op_form=True)
+        located = operation.get_asm(enable_debug_info=True)
+    ours = parse_module(text)
+    assert print_module(ours, generic=True).rstrip("\n") == generic.rstrip("\n")
+    assert print_module(ours, debuginfo=True).rstrip("\n") == located.rstrip("\n")
+    assert print_module(parse_module(located), debuginfo=True).rstrip("\n") == located.rstrip("\n")
+
+
+def seconds(run: object) -> float:
+    assert callable(run)
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        run()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def test_tokens_scan_fast() -> None:
+    text = '%0 = "foo.a"(%1) {x = 1 : i32} : (i32) -> i32\n' * 16_000
+    tokens = TOKEN.findall(text)
+    assert len(tokens) > 300_000
+    assert tokens[:4] == ["%0", "=", '"foo.a"', "("]
+    assert seconds(lambda: TOKEN.findall(text)) < 0.1 * SLACK
+
+
+@pytest.mark.skipif(not LARGE.exists(), reason="the shared corpus is not there")
+def test_the_large_program_is_fast() -> None:
+    text = gzip.decompress(LARGE.read_bytes()).decode()
+    module = parse_module(text)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        assert seconds(lambda: parse_module(text)) < 0.35 * SLACK
+        assert seconds(lambda: print_module(module)) < 0.20 * SLACK
+    finally:
+        gc.enable()
+        gc.unfreeze()
