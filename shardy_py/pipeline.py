@@ -40,7 +40,7 @@ def propagate(module: ModuleOp) -> ModuleOp:
 
 def finish(module: ModuleOp) -> ModuleOp:
     """Restores functions and calls, removes what propagation needed, inserts the reshards that are left."""
-    return run_passes(module, pipelines.outline_passes() + pipelines.export_passes())
+    return run_passes(module, pipelines.outline_passes() + pipelines.export_passes(inline_meshes=False))
 
 
 def write(module: ModuleOp) -> str:

@@ -62,6 +62,7 @@ def export_passes(
     keep_sharding_rules: bool = False,
     avoid_export_for_partitioning: bool = False,
     update_non_divisible_input_output_shardings: bool = True,
+    inline_meshes: bool = True,
 ) -> Calls:
     """From what propagation left to what a partitioner takes: closed shardings, reshards, no helper ops."""
     calls = _calls("sdy-constant-or-scalar-merger", "sdy-sink-data-flow-edges")
@@ -75,7 +76,11 @@ def export_passes(
     if not avoid_export_for_partitioning:
         calls += _calls("sdy-verify-unreduced-axes", "sdy-insert-explicit-reshards")
         calls += (_call("canonicalize", enable_patterns=("sdy-collective",)),)
-    return calls if keep_sharding_rules else (*calls, _call("sdy-drop-sharding-rules"))
+    if not keep_sharding_rules:
+        calls += _calls("sdy-drop-sharding-rules")
+    if inline_meshes and not avoid_export_for_partitioning:
+        calls += _calls("sdy-inline-meshes")
+    return calls
 
 
 def propagation_passes(*, dedup_functions_fully: bool = False) -> Calls:
@@ -85,7 +90,7 @@ def propagation_passes(*, dedup_functions_fully: bool = False) -> Calls:
         *inline_passes(dedup_functions_fully=dedup_functions_fully),
         *propagate_passes(),
         *outline_passes(dedup_functions_fully=dedup_functions_fully),
-        *export_passes(),
+        *export_passes(inline_meshes=False),
     )
 
 
@@ -121,6 +126,7 @@ PIPELINES: tuple[PipelineRow, ...] = (
                 True,
                 "cut shardings of arguments and results to what divides evenly",
             ),
+            Option("inline-meshes", True, "replace the names of meshes by the meshes"),
         ),
     ),
 )

@@ -10,7 +10,7 @@ Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.mesh import Mesh
@@ -77,10 +77,6 @@ class TensorSharding:
     def is_fully_replicated(self) -> bool:
         """Whether no dimension is sharded."""
         return not any(d.axes for d in self.dimensions)
-
-    def closed(self) -> TensorSharding:
-        """The same axes with every dimension closed and no priority."""
-        return replace(self, dimensions=tuple(DimensionSharding(d.axes, True) for d in self.dimensions))
 
     def __str__(self) -> str:
         """As MLIR spells it."""

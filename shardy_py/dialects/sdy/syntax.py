@@ -189,8 +189,13 @@ def read_sharding(cursor: Cursor) -> TensorSharding:
 
 
 def read_sharding_list(cursor: Cursor) -> tuple[TensorSharding, ...]:
-    """`[<@mesh, [...]>, ...]`."""
-    return tuple(cursor.items(lambda: read_sharding(cursor)))
+    """`[<@mesh, [...]>, ...]`; each may have its prefix `#sdy.sharding`."""
+
+    def read() -> TensorSharding:
+        cursor.accept("#sdy.sharding")
+        return read_sharding(cursor)
+
+    return tuple(cursor.items(read))
 
 
 def sharding_list_text(shardings: Iterable[TensorSharding]) -> str:
@@ -273,8 +278,8 @@ def _read_factor_sizes(cursor: Cursor) -> list[int]:
             cursor.error(f"expecting single factor symbol: {''.join(map(factor_symbol, index[1:]))}")
         if index[0] != wanted:
             cursor.error(
-                "expecting factor indices to be ordered like an iota ([0,1,2,...], e.g. {i=#, j=#, ...}). Expecting "
-                f"factor index symbol '{factor_symbol(wanted)}', received: '{factor_symbol(index[0])}'"
+                "expecting factor indices to be ordered like an iota ([0,1,2,...], e.g. {i=#, j=#, ...}). "
+                f"Expecting factor index symbol '{factor_symbol(wanted)}', received: '{factor_symbol(index[0])}'"
             )
         cursor.expect("=")
         return cursor.integer()
@@ -363,7 +368,7 @@ def _spelling(attribute_class: Any, read: Callable[[Cursor], Any], write: Callab
 
 
 def _stripped(attribute_class: Any, read: Callable[[Cursor], Any], write: Callable[[Any], str]) -> Spelling:
-    """The spelling in an op's form: without the prefix, but the attribute in full, or its alias, is taken too."""
+    """The spelling in an op's form: without the prefix; the attribute in full, or its alias, is taken too."""
     bare = _spelling(attribute_class, read, write)
 
     def read_either(cursor: Cursor) -> Any:

@@ -1,8 +1,0 @@
-"""Lets the tests of rules import each other's helpers as `tests.rules.NAME`."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
