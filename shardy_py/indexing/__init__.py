@@ -3,7 +3,9 @@
 Imports only `errors`; the maps of ops are in `ops/`, what follows from them for sharding in `rules/`.
 """
 
+from shardy_py.indexing.arrays import evaluate_array, evaluate_points, point_chunks, points_array
 from shardy_py.indexing.bounds import bounds_of
+from shardy_py.indexing.counting import cardinality, is_empty
 from shardy_py.indexing.enumerate import points, reads
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
 from shardy_py.indexing.index_map import IndexMap, simplify
@@ -20,13 +22,19 @@ __all__ = [
     "Interval",
     "Variable",
     "bounds_of",
+    "cardinality",
     "constant",
     "dim",
+    "evaluate_array",
+    "evaluate_points",
     "extent",
     "inverse",
+    "is_empty",
     "parse_expr",
     "parse_map",
+    "point_chunks",
     "points",
+    "points_array",
     "range_var",
     "reads",
     "reverse",

@@ -2,12 +2,13 @@
 
 An `IndexMap` has dimension variables d (they index the domain tensor), range variables s (each runs over its
 whole interval for every d) and runtime variables rt (known only when the program runs), all with closed
-intervals, and constraints `lower <= expression <= upper`. Maps are equal if they are after simplification. Not
-here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`), counting and
-arrays of points (`counting.py`), the other direction (`reverse.py`).
+intervals, and constraints `lower <= expression <= upper`. Maps are equal if they are after simplification.
 
->>> first = IndexMap((dim(0) + runtime(0), range_var(0)), (Interval(0, 9),), (Interval(0, 2),), (Interval(0, 5),))
->>> print(first)
+Not here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`),
+counting and arrays of points (`counting.py`, `arrays.py`), the other direction (`reverse.py`).
+
+>>> ten, three, six = Interval(0, 9), Interval(0, 2), Interval(0, 5)
+>>> print(IndexMap((dim(0) + runtime(0), range_var(0)), (ten,), (three,), (six,)))
 (d0)[s0]{rt0} -> (d0 + rt0, s0),
 domain:
 d0 in [0, 9],
@@ -54,7 +55,7 @@ class IndexMap:
 
     @cached_property
     def tidied(self) -> IndexMap:
-        """Simplified, but `d0 + rt0` is kept where d0 or rt0 has one value only: how maps of single ops read."""
+        """Simplified, but `d0 + rt0` stays where d0 or rt0 has one value only: how maps of ops read."""
         return _simplify(self, keeps_names=True)
 
     @property

@@ -1,7 +1,7 @@
 """Rewrites of expressions that the bounds of their variables allow.
 
-Each rewrite opens with its identity and the condition it needs; docs/design/indexing.md lists them and says what
-normal form they lead to. Not here: constraints and whole maps (`simplify.py`).
+Each rewrite opens with its identity and the condition it needs; docs/design/indexing.md lists them and says
+what normal form they lead to. Not here: constraints and whole maps (`simplify.py`).
 
 >>> from shardy_py.indexing.expr import dim
 >>> from shardy_py.indexing.interval import Interval

@@ -1,9 +1,10 @@
 """Simplification of whole maps: results, intervals and constraints together, until nothing changes.
 
-Constraints on shifts, multiples and quotients become bounds on what is inside; on a lone variable, its interval;
-what always holds goes, and what never holds empties the map. The rewritten map reads the same elements at every
-point of the domain (`enumerate.py` is the oracle of the tests). Not here: rewrites of expressions (`rewrite.py`),
-`simplify` itself, which is in `index_map.py`.
+Constraints on shifts, multiples and quotients become bounds on what is inside; on a lone variable, its
+interval; what always holds goes, and what never holds empties the map. The rewritten map reads the same
+elements at every point of the domain (`enumerate.py` is the oracle of the tests).
+
+Not here: rewrites of expressions (`rewrite.py`), `simplify` itself (`index_map.py`).
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> m = parse_map("(d0, d1) -> (d0 + d1 floordiv 16, d1 mod 16), domain: d0 in [0, 6], d1 in [0, 14]")

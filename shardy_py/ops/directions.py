@@ -2,14 +2,14 @@
 
 `output_to_input(record)[result][operand]` holds the maps from an element of the result to the elements of the
 operand that it reads, `input_to_output(record)[operand][result]` those from an element of the operand to the
-elements of the result that read it. Usually there is one map; none if nothing is read, several if an operand is
-read in several ways. Each is derived from the op's row (`table.py`): its `closer` maps, or those that sharding
+elements of the result that read it. Usually there is one map; none if nothing is read, several if an operand
+is read in several ways. All come of the op's row (`table.py`): its `closer` maps, or those that sharding
 rules derive from. An op of which nothing is stated reads everything.
 
 >>> from shardy_py.ops.record import TensorType
 >>> record = OpRecord("stablehlo.reshape", (TensorType((4, 8)),), (TensorType((32,)),))
->>> str(output_to_input(record)[0][0][0]).splitlines()[0], str(input_to_output(record)[0][0][0]).splitlines()[0]
-('(d0) -> (d0 floordiv 8, d0 mod 8),', '(d0, d1) -> (d0 * 8 + d1),')
+>>> [str(maps[0][0][0]).splitlines()[0] for maps in (output_to_input(record), input_to_output(record))]
+['(d0) -> (d0 floordiv 8, d0 mod 8),', '(d0, d1) -> (d0 * 8 + d1),']
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ class OpSpec:
     name: as in MLIR; a custom call's is "stablehlo.custom_call@TARGET".
     maps: makes the maps of a record; None: nothing is stated of what the op reads.
     is_elementwise: whether MLIR gives the op a trait Elementwise or BroadcastingElementwise.
-    closer: maps for analyses, where they say more than those that sharding rules derive from. Several groups may
-        hold the same result: it reads what any of them reads.
+    closer: maps for analyses, where they say more than those that sharding rules derive from. Several groups
+        may hold the same result: it reads what any of them reads.
     superset: the operands whose maps hold elements that are not read after all; None: there are none.
     """
 

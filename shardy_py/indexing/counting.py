@@ -1,0 +1,125 @@
+"""How many points a domain has, exactly, without visiting them where its constraints allow.
+
+Variables that no constraint joins are counted apart. A group joined by constraints is counted by
+
+| its constraints | by |
+|---|---|
+| one, on a sum of variables | how often the sum takes each value, variable by variable |
+| one, on a sum mod k | how often the sum takes each remainder |
+| anything else | its points, in chunks |
+
+>>> from shardy_py.indexing.parse import parse_map
+>>> domain = "d0 in [0, 999999999], d1 in [0, 9], (d0 - 3) mod 7 in [0, 0]"
+>>> cardinality(parse_map(f"(d0, d1) -> (d0), domain: {domain}"))
+1428571430
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.indexing.arrays import point_chunks
+from shardy_py.indexing.expr import Division, Expr, Variable, dim
+from shardy_py.indexing.index_map import IndexMap
+from shardy_py.indexing.interval import Constraint, Interval
+from shardy_py.indexing.simplify import simplify_parts
+
+_MOST_VALUES = 1 << 22
+_LARGEST_DIVISOR = 1 << 12
+
+
+def cardinality(index_map: IndexMap) -> int:
+    """The number of points of the domain: of all variables, range and runtime ones included."""
+    _, bounds, constraints = simplify_parts((), index_map.bounds, index_map.constraints)
+    total = 1
+    joined: set[Variable] = set()
+    for variables, group in _components(constraints):
+        joined |= variables
+        total *= _count({v: i for v, i in bounds.items() if v in variables}, group)
+        if not total:
+            return 0
+    return total * prod(interval.size for v, interval in bounds.items() if v not in joined)
+
+
+def is_empty(index_map: IndexMap) -> bool:
+    """Whether no point lies in the domain."""
+    return cardinality(index_map) == 0
+
+
+def _components(constraints: Iterable[Constraint]) -> list[tuple[frozenset[Variable], list[Constraint]]]:
+    """The constraints in groups that share no variable."""
+    found: list[tuple[frozenset[Variable], list[Constraint]]] = []
+    for constraint in constraints:
+        variables, group = constraint[0].variables, [constraint]
+        apart: list[tuple[frozenset[Variable], list[Constraint]]] = []
+        for others, members in found:
+            if others & variables:
+                variables, group = variables | others, members + group
+            else:
+                apart.append((others, members))
+        found = [*apart, (variables, group)]
+    return found
+
+
+def _count(bounds: dict[Variable, Interval], constraints: list[Constraint]) -> int:
+    if not bounds:
+        return int(all(interval.contains(e.constant) for e, interval in constraints))
+    if len(constraints) == 1:
+        expression, interval = constraints[0]
+        if isinstance(expression, Division) and expression.op == "mod" and _is_linear(expression.dividend):
+            if expression.divisor <= _LARGEST_DIVISOR:
+                return _count_remainders(expression.dividend, expression.divisor, interval, bounds)
+        if _is_linear(expression):
+            span = 1 + sum(abs(f) * (bounds[v].size - 1) for v, f in _linear(expression))
+            if span <= _MOST_VALUES:
+                return _count_sums(expression, interval, bounds)
+    renamed = {v: dim(i) for i, v in enumerate(bounds)}
+    box = IndexMap((), tuple(bounds.values()), constraints=tuple(constraints)).substituted(renamed)
+    return sum(len(chunk) for chunk in point_chunks(box))
+
+
+def _is_linear(expression: Expr) -> bool:
+    return expression.division_count == 0
+
+
+def _linear(expression: Expr) -> list[tuple[Variable, int]]:
+    return [(atom, factor) for atom, factor in expression.terms if isinstance(atom, Variable)]
+
+
+def _count_sums(expression: Expr, interval: Interval, bounds: dict[Variable, Interval]) -> int:
+    """Of all values of the variables, those whose sum lies in the interval."""
+    low = expression.constant
+    counts: NDArray[np.object_] = np.array([1], dtype=object)
+    for variable, factor in _linear(expression):
+        ends = bounds[variable]
+        step, times = abs(factor), ends.size
+        low += min(ends.low * factor, ends.high * factor)
+        # Adding a variable: each count is spread over `times` places `step` apart.
+        spread: NDArray[np.object_] = np.zeros(len(counts) + step * times, dtype=object)
+        spread[: len(counts)] += counts
+        spread[step * times :] -= counts
+        for phase in range(min(step, len(spread))):
+            spread[phase::step] = np.cumsum(spread[phase::step])
+        counts = spread[: len(counts) + step * (times - 1)]
+    first, last = max(interval.low - low, 0), interval.high - low
+    return int(sum(counts[first : last + 1])) if last >= first else 0
+
+
+def _count_remainders(
+    dividend: Expr, divisor: int, interval: Interval, bounds: dict[Variable, Interval]
+) -> int:
+    """Of all values of the variables, those whose sum has a remainder in the interval."""
+    counts: NDArray[np.object_] = np.zeros(divisor, dtype=object)
+    counts[dividend.constant % divisor] = 1
+    for variable, factor in _linear(dividend):
+        ends = bounds[variable]
+        whole, rest = divmod(ends.size, divisor)
+        spread: NDArray[np.object_] = np.zeros(divisor, dtype=object)
+        for k in range(min(divisor, ends.size)):
+            spread += np.roll(counts, (ends.low + k) * factor % divisor) * (whole + (k < rest))
+        counts = spread
+    return int(sum(counts[max(interval.low, 0) : interval.high + 1]))
