@@ -129,10 +129,11 @@ class Verifier:
         return self.report(self._attribute_faults(op, scope), op) and self.report(self._op_faults(op), op)
 
     def results(self, op: Operation, signature: tuple[Any, ...] | None = None) -> bool:
-        """Checks the results of an op whose regions are sound; its signature is not sound if they are not."""
+        """Checks the results of an op whose regions are sound; if they are right, so is its signature."""
+        before = len(self.found)
         is_sound = self.report(self._result_faults(op), op)
-        if not is_sound and signature is not None:
-            self._sound.discard(signature)
+        if signature is not None and len(self.found) == before:
+            self._sound.add(signature)
         return is_sound
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
@@ -168,7 +169,7 @@ class Verifier:
         for fault in self._signature_faults(op):
             is_sound = False
             yield fault
-        if is_sound:
+        if is_sound and not op.regions:
             self._sound.add(key)
 
     def _signature_faults(self, op: Operation) -> Faults:

@@ -1,0 +1,73 @@
+"""The invalid programs of `filecheck/dialects`: complete, and faulted as the C++ faults them.
+
+That `sdy-opt` gives the diagnostics in their comments is filecheck's test; here the C++ must give them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shardy_py.cli.expectations import read_expectations
+from shardy_py.dialects.stablehlo.verify import TABLE
+
+FOLDER = Path(__file__).resolve().parents[2] / "filecheck" / "dialects"
+FILES = sorted(
+    path
+    for path in FOLDER.glob("*/invalid_*.mlir")
+    if path.stem not in ("invalid_attributes", "invalid_forms")  # what cannot be read: tests/text
+)
+
+NEWER = {
+    "collective_broadcast": "jaxlib's has one operand and result",
+    "collective_reduce": "jaxlib has no such op",
+    "unreduced=": "jaxlib has no reductions but sums, and lets unreduced axes come and go",
+    "special factors": "a rule's lists are checked while they are read: the place is the rule's",
+    "index must be less than": "as above",
+    "a factor can only be in one of": "as above",
+    "number of results and mappings": "the C++ reads no rule without mappings",
+}
+"""Where jaxlib differs: what stands in the program or its messages, and why."""
+
+NO_FAULT_OF_ITS_OWN = frozenset({"return"})
+"""Ops whose every fault is one of the ops around them."""
+
+
+def _chunks(path: Path) -> list[str]:
+    return re.split(r"^// -----.*\n", path.read_text(), flags=re.MULTILINE)
+
+
+CASES = [
+    pytest.param(chunk, id=f"{path.parent.name}/{path.stem}/{index}")
+    for path in FILES
+    for index, chunk in enumerate(_chunks(path))
+]
+
+
+def test_every_op_has_an_invalid_program() -> None:
+    text = "\n".join(path.read_text() for path in FILES)
+    missing = [name for name in TABLE if f"stablehlo.{name}" not in text]
+    assert not set(missing) - NO_FAULT_OF_ITS_OWN, missing
+
+
+def _reference_faults(reference: Any, text: str) -> list[tuple[int, str]]:
+    with reference.context() as context:
+        context.emit_error_diagnostics = False
+        try:
+            reference.ir.Module.parse(text)
+        except reference.ir.MLIRError as error:
+            return [(int(str(d.location).split(":")[-2]), d.message) for d in error.error_diagnostics]
+    return []
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_faults_as_the_reference(reference: Any, text: str) -> None:
+    expected = [(e.line, e.text) for e in read_expectations(text, "-") if e.severity == "error"]
+    found = _reference_faults(reference, text)
+    if any(mark in text for mark in NEWER) and found != expected:
+        pytest.skip("newer than jaxlib: " + next(why for mark, why in NEWER.items() if mark in text))
+    assert found[:1] == expected[:1]
+    assert "custom op 'sdy.mesh'" in expected[0][1] or found == expected

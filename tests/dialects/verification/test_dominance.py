@@ -1,0 +1,73 @@
+"""Values used where they are not defined."""
+
+from __future__ import annotations
+
+from shardy_py.dialects import parse_module
+from shardy_py.dialects.verification import find_faults
+
+PROGRAM = """
+func.func @f(%arg0: tensor<8xf32>) {
+  %0 = stablehlo.abs %arg0 : tensor<8xf32>
+  %1 = stablehlo.negate %0 : tensor<8xf32>
+  return
+}
+func.func @g(%arg0: tensor<8xf32>) {
+  %0 = stablehlo.sign %arg0 : tensor<8xf32>
+  return
+}
+"""
+
+
+def _ops(module: object) -> dict[str, object]:
+    return {op.name: op for op in module.walk()}  # pyright: ignore
+
+
+def test_a_value_defined_later_does_not_dominate_its_use() -> None:
+    module = parse_module(PROGRAM)
+    ops = _ops(module)
+    absolute, negation = ops["stablehlo.abs"], ops["stablehlo.negate"]
+    negation.detach()  # pyright: ignore
+    absolute.parent.insert_op_before(negation, absolute)  # pyright: ignore
+    (fault,) = find_faults(module)
+    assert fault.message == "operand #0 does not dominate this use"
+    assert [note.message for note in fault.notes] == ["operand defined here (op in the same block)"]
+    assert (fault.position, fault.notes[0].position) == (
+        parse_position(4),
+        parse_position(3),
+    )
+
+
+def parse_position(line: int) -> object:
+    """The place of the first op of a line of the program."""
+    from shardy_py.errors import Position
+
+    text = PROGRAM.split("\n")[line - 1]
+    return Position("-", line, text.index("stablehlo") + 1)
+
+
+def test_a_value_of_another_function_is_beyond_isolation() -> None:
+    module = parse_module(PROGRAM)
+    ops = _ops(module)
+    ops["stablehlo.sign"].operands[0] = ops["stablehlo.abs"].results[0]  # pyright: ignore
+    (fault,) = find_faults(module)
+    assert fault.message == "'stablehlo.sign' op using value defined outside the region"
+    assert [note.message for note in fault.notes] == ["required by region isolation constraints"]
+
+
+def test_a_value_of_an_inner_region_ends_with_it() -> None:
+    module = parse_module("""
+func.func @f(%arg0: tensor<8xf32>, %arg1: tensor<i1>) {
+  %0 = "stablehlo.if"(%arg1) ({
+    %1 = stablehlo.abs %arg0 : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %2 = stablehlo.sign %arg0 : tensor<8xf32>
+    stablehlo.return %2 : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  %3 = stablehlo.negate %arg0 : tensor<8xf32>
+  return
+}""")
+    ops = _ops(module)
+    ops["stablehlo.negate"].operands[0] = ops["stablehlo.abs"].results[0]  # pyright: ignore
+    (fault,) = find_faults(module)
+    assert fault.notes[0].message == "operand defined here (op in a child region)"

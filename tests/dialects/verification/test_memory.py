@@ -1,0 +1,31 @@
+"""Numbers that equal attributes share."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i64
+
+from shardy_py.dialects.verification.memory import canonical, sound_signatures
+
+
+def test_equal_attributes_share_a_number() -> None:
+    first, second = TensorType(f32, [8, 3]), TensorType(f32, [8, 3])
+    assert first is not second
+    assert canonical(first) == canonical(second)
+    assert canonical(first) != canonical(TensorType(f32, [8, 4]))
+
+
+def test_types_of_values_count() -> None:
+    assert canonical(IntegerAttr(1, i64)) != canonical(IntegerAttr(1, 32))
+
+
+def test_absence_has_a_number_of_its_own() -> None:
+    assert canonical(None) == -1
+
+
+def test_memory_is_bounded(monkeypatch: object) -> None:
+    import shardy_py.dialects.verification.memory as memory
+
+    monkeypatch.setattr(memory, "_LIMIT", 0)  # pyright: ignore
+    canonical(f32)
+    memory._sound.add(("a",))  # pyright: ignore
+    assert sound_signatures() == set()
