@@ -119,7 +119,7 @@ class Verifier:
                 needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
                 has_structure=has_structure,
                 has_uses=has_uses,
-                is_plain=not (is_terminator or has_structure or has_uses),
+                is_plain=not (has_structure or has_uses),
             )
         return found
 

@@ -150,9 +150,12 @@ class Walk:
                         return False
                     fresh = self.verifier.fresh
                     known[signature] = kind
-            if (regions or not kind.is_plain) and not self._special(op, kind, scope, fresh=fresh):
+            following = op._next_op
+            if (regions or not kind.is_plain or (kind.is_terminator and following is not None)) and (
+                not self._special(op, kind, scope, fresh=fresh)
+            ):
                 return False
-            op = op._next_op
+            op = following
         return True
 
     def _undefined(self, op: Operation) -> None:
