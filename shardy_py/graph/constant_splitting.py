@@ -9,6 +9,7 @@ sharded and stay shared. The last user of a constant takes the original, which s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -44,6 +45,19 @@ def split_constants(module: ModuleOp) -> None:
         for computation in innermost_first(find_ops(function, COMPUTATION)):
             splitter.split(computation.regions[0], name)
         splitter.split(function.regions[0], name)
+
+
+class Task(Enum):
+    """What is to be done with a value on the way to its copy.
+
+    KEEP: map it to itself if nothing else uses it, else to a copy. COPY: map it to a copy. CLONE: make the
+    copy, its operands are mapped. REPLACE: let an operand of what makes it be what that is mapped to.
+    """
+
+    KEEP = 0
+    COPY = 1
+    CLONE = 2
+    REPLACE = 3
 
 
 class _Splitter:
@@ -121,31 +135,44 @@ class _Splitter:
         if is_scalar(value):
             return
         mapping: Mapping = {}
-        self._copy(value, mapping, may_keep=True)
+        self._copy(value, mapping)
         own = mapping[value]
         if own is not value:
             replace_operand(user, index, own)
 
-    def _copy(self, value: OpResult, mapping: Mapping, *, may_keep: bool = False) -> None:
-        """Map `value`, and what it is computed of, to copies.
+    def _copy(self, root: OpResult, mapping: Mapping) -> None:
+        """Map `root`, and what it is computed of, to copies; iteratively, for constants may nest deep.
 
-        may_keep: the one user of `value` is what the copy is for, so it may be its own copy.
+        What only `root` is computed of, and `root` only used for, is its own copy.
         """
-        if value in mapping or is_scalar(value):
-            return
+        pending: list[tuple[OpResult, Task, int]] = [(root, Task.KEEP, 0)]
+        while pending:
+            value, task, index = pending.pop()
+            op = value.op
+            if task is Task.REPLACE:
+                operand = op._operands[index]
+                own = mapping.get(operand, operand)
+                if own is not operand:
+                    replace_operand(op, index, own)
+            elif task is Task.CLONE:
+                self._clone(value, mapping)
+            elif value in mapping or is_scalar(value):
+                continue
+            elif task is Task.KEEP and _has_one_use(op) and op.name != CALL:
+                mapping[value] = value
+                for index, operand in reversed([*enumerate(op._operands)]):
+                    if isinstance(operand, OpResult):
+                        pending.append((value, Task.REPLACE, index))
+                        pending.append((operand, Task.KEEP, 0))
+            else:
+                pending.append((value, Task.CLONE, 0))
+                for operand in reversed(op._operands):
+                    if isinstance(operand, OpResult):
+                        pending.append((operand, Task.COPY, 0))
+
+    def _clone(self, value: OpResult, mapping: Mapping) -> None:
+        """Put a copy of what makes `value`, of the copies of its operands, before it; groups take it in."""
         op = value.op
-        if may_keep and _has_one_use(op) and op.name != CALL:
-            mapping[value] = value
-            for index, operand in enumerate(op._operands):
-                if isinstance(operand, OpResult):
-                    self._copy(operand, mapping, may_keep=True)
-                    own = mapping.get(operand, operand)
-                    if own is not operand:
-                        replace_operand(op, index, own)
-            return
-        for operand in op._operands:
-            if isinstance(operand, OpResult):
-                self._copy(operand, mapping)
         copy = clone(op, mapping)
         place_before(copy, op)
         if copy.name == CALL:

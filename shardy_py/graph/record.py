@@ -67,9 +67,7 @@ def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRec
     return known[0]
 
 
-def _convert(
-    op: Operation, surroundings: dict[str, Hashable]
-) -> tuple[OpRecord, tuple[Attribute, ...]]:
+def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
     operand_types = [value._type for value in op._operands]
     result_types = [value._type for value in op.results]

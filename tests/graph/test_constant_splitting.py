@@ -49,3 +49,17 @@ def test_what_a_copy_is_computed_of_is_copied_though_it_has_one_use() -> None:
     for op in find_ops(module, "sdy.constant", "stablehlo.negate"):
         assert len(list(op.results[0].uses)) == 1
     assert len(find_ops(module, "sdy.constant", "stablehlo.negate")) == 4
+
+
+def test_constants_may_nest_deep() -> None:
+    depth = 3000
+    body = "\n".join(f"%{i} = stablehlo.negate %{i - 1} : tensor<8xf32>" for i in range(1, depth))
+    module = parse_module(f"""
+      func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {{
+        %0 = sdy.constant dense<1.0> : tensor<8xf32>
+        {body}
+        %b = stablehlo.add %a, %{depth - 1} : tensor<8xf32>
+        return %b, %{depth - 1} : tensor<8xf32>, tensor<8xf32>
+      }}""")
+    split_constants(module)
+    assert len(find_ops(module, "stablehlo.negate")) == 2 * (depth - 1)
