@@ -4,7 +4,7 @@ Dialects register what they know through `syntax.py`; `shardy_py.dialects` joins
 dialects of this package.
 """
 
-from shardy_py.text.reader import parse_module
+from shardy_py.text.module_reader import parse_module
 from shardy_py.text.syntax import AssemblyForm, AttributeSyntax, DialectSyntax, OpParts, OpSyntax, SyntaxTable
 from shardy_py.text.writer import print_module
 

@@ -40,6 +40,7 @@ from shardy_py.text.location_syntax import PendingLocation, read_location
 from shardy_py.text.number_reader import float_value, read_number
 from shardy_py.text.strings import string_attribute
 from shardy_py.text.type_reader import is_type_start, read_type_or_function
+from shardy_py.text.type_tests import is_integer
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -137,11 +138,11 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     cursor.expect("<", " after 'array'")
     start = cursor.offset
     element: Any = cursor.type()
-    if not isinstance(element, IntegerType) and getattr(element, "name", "") not in FORMATS:
+    if not is_integer(element) and getattr(element, "name", "") not in FORMATS:
         from shardy_py.text.attribute_writer import attribute_text
 
         cursor.error(f"expected integer or float type, got: '{attribute_text(element)}'", start)
-    if isinstance(element, IntegerType) and element != _I1 and element.width.data % 8:
+    if is_integer(element) and element != _I1 and element.width.data % 8:
         cursor.error("element type bitwidth must be a multiple of 8", start)
     values: list[bytes] = []
     if not cursor.at(">"):
@@ -166,7 +167,7 @@ def _array_element(cursor: Cursor, element: Any) -> bytes:
         return b"\1" if cursor.advance() == "true" else b"\0"
     negated = cursor.accept("-")
     literal, token = cursor.offset, cursor.token
-    if isinstance(element, IntegerType):
+    if is_integer(element):
         if not is_integer_token(token):
             cursor.error("expected integer literal")
         cursor.advance()

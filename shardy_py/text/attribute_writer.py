@@ -6,7 +6,7 @@ process (`dialects/registry.py` makes it), so that the memo can be too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,6 +50,7 @@ from shardy_py.text.location_syntax import LOCATIONS, location_body
 from shardy_py.text.numbers import float_text
 from shardy_py.text.strings import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.syntax import SyntaxTable
+from shardy_py.text.type_tests import is_integer
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
 _MEMO_LIMIT = 1 << 18
@@ -68,7 +69,7 @@ def use_syntax(syntax: SyntaxTable) -> None:
 
 
 @contextmanager
-def use_aliases(aliases: AliasTable) -> Iterator[None]:
+def use_aliases(aliases: AliasTable) -> Generator[None]:
     """Collects aliases in a table while the context lasts, or prints those that it has given."""
     global _aliases
     before, _aliases = _aliases, aliases
@@ -134,16 +135,14 @@ def function_type_text(inputs: list[str], outputs: list[str]) -> str:
 
 def untyped_text(attribute: Any) -> str:
     """The text of an attribute without the type behind it: `5` for `5 : i64`."""
-    if isinstance(attribute, IntegerAttr):
-        return _integer_value(attribute)
-    if isinstance(attribute, FloatAttr):
-        form = FORMATS[attribute.type.name]
-        return float_text(
-            form.encode(attribute.value.data).to_bytes(form.size, "little"), attribute.type.name
-        )
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return dense_text(attribute)
-    return attribute_text(attribute)
+    writer = _UNTYPED_WRITERS.get(attribute.__class__)
+    return attribute_text(attribute) if writer is None else writer(attribute)
+
+
+def _float_value(attribute: Any) -> str:
+    name: str = attribute.type.name
+    form = FORMATS[name]
+    return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), name)
 
 
 def _text(attribute: Attribute) -> str:
@@ -161,15 +160,16 @@ def _text(attribute: Attribute) -> str:
 
 def _element_text(attribute: Any) -> str:
     """The text of an attribute in an array, where i64 and f64 go without saying."""
-    if isinstance(attribute, IntegerAttr | FloatAttr) and attribute.type in (builtin.i64, builtin.f64):
-        return untyped_text(attribute)
+    writer = _NUMBER_WRITERS.get(attribute.__class__)
+    if writer is not None and attribute.type in (builtin.i64, builtin.f64):
+        return writer(attribute)
     return attribute_text(attribute)
 
 
 def _integer_value(attribute: Any) -> str:
     type_ = attribute.type
     value = attribute.value.data
-    if isinstance(type_, IntegerType) and type_.width.data == 1 and type_.signedness.data.name == "SIGNLESS":
+    if is_integer(type_) and type_.width.data == 1 and type_.signedness.data.name == "SIGNLESS":
         return "true" if value else "false"
     return str(value)
 
@@ -210,10 +210,11 @@ def _vector(attribute: Any) -> str:
 
 
 def _memref(attribute: Any) -> str:
-    sizes = _sizes(attribute.get_shape()) if isinstance(attribute, MemRefType) else "*x"
-    layout = _behind_comma(attribute.layout) if isinstance(attribute, MemRefType) else ""
+    sizes, layout = "*x", ""
+    if attribute.name == MemRefType.name and hasattr(attribute, "layout"):
+        sizes, layout = _sizes(attribute.get_shape()), _behind_comma(attribute.layout)
     space: Any = attribute.memory_space
-    is_i64 = isinstance(space, IntegerAttr) and space.type == builtin.i64
+    is_i64 = type(space) is IntegerAttr and attribute_text(space).endswith(" : i64")
     tail = f", {_integer_value(space)}" if is_i64 else _behind_comma(space)
     return f"memref<{sizes}{attribute_text(attribute.element_type)}{layout}{tail}>"
 
@@ -240,6 +241,11 @@ def _typed(show: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda attribute: f"{show(attribute)} : {attribute_text(attribute.type)}"
 
 
+_NUMBER_WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
+    IntegerAttr: _integer_value,
+    FloatAttr: _float_value,
+}
+_UNTYPED_WRITERS = {**_NUMBER_WRITERS, DenseIntOrFPElementsAttr: dense_text}
 _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
     StringAttr: lambda a: string_literal(a.data),
     IntegerAttr: _integer,

@@ -47,19 +47,31 @@ def build_operation(
         uses = tuple(uses)
     if len(result_types) == 1:
         result = _new(OpResult)
-        result.__dict__ = {"_type": result_types[0], "op": op, "index": 0, "first_use": None, "_name": None}
+        result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
+            "_type": result_types[0],
+            "op": op,
+            "index": 0,
+            "first_use": None,
+            "_name": None,
+        }
         results: Any = SSAValues((result,))
     elif result_types:
         made: list[OpResult] = []
         for index, type_ in enumerate(result_types):
             result = _new(OpResult)
-            result.__dict__ = {"_type": type_, "op": op, "index": index, "first_use": None, "_name": None}
+            result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
+                "_type": type_,
+                "op": op,
+                "index": index,
+                "first_use": None,
+                "_name": None,
+            }
             made.append(result)
         results = SSAValues(made)
     else:
         results = _NO_VALUES
     last = block._last_op if block is not None else None  # pyright: ignore[reportPrivateUsage]
-    op.__dict__ = {
+    op.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
         "_operands": SSAValues(operands) if operands else _NO_VALUES,
         "_operand_uses": uses,
         "results": results,

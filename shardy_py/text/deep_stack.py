@@ -1,12 +1,12 @@
 """Room for nested text: `MAX_NESTING` levels take more frames than Python allows by default.
 
-Frames of Python functions live on the heap, so that the higher limit costs nothing and cannot overflow the stack.
+Frames of Python functions live on the heap: the higher limit costs nothing and cannot overflow the stack.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 _FRAMES = 12_000
@@ -14,7 +14,7 @@ _FRAMES = 12_000
 
 
 @contextmanager
-def deep_stack() -> Iterator[None]:
+def deep_stack() -> Generator[None]:
     """Allows as many frames as the deepest text needs, while the context lasts."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))

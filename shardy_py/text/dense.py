@@ -1,7 +1,7 @@
 """Dense elements: their bytes and their text.
 
-An attribute that repeats one value (a splat) holds that value once, whatever its type's size, so that a splat of
-10^12 elements costs nothing. Elements lie in row-major order, little-endian, sign-extended to whole bytes; i1
+An attribute that repeats one value (a splat) holds that value once, whatever its type's size, so that a splat
+of 10^12 elements costs nothing. Elements lie in row-major order, little-endian, sign-extended to whole bytes; i1
 takes a byte.
 
 Not here: reading them (`dense_reader.py`), `array<...>` (`attribute_reader.py`).
@@ -20,7 +20,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import (
     BytesAttr,
-    ComplexType,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
@@ -30,6 +29,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.numbers import float_text
+from shardy_py.text.type_tests import is_complex, is_integer, is_integral
 
 HEX_THRESHOLD = 100
 """Dense elements that are no splat and more than these print as hexadecimal."""
@@ -42,29 +42,27 @@ def element_width(element: Any) -> int:
     """Bits of an integer or float element."""
     if isinstance(element, IndexType):
         return _INDEX_WIDTH
-    if isinstance(element, IntegerType):
+    if is_integer(element):
         return element.width.data
     return FORMATS[element.name].width
 
 
 def element_size(element: Any) -> int:
     """Bytes of one element as stored here."""
-    if isinstance(element, ComplexType):
+    if is_complex(element):
         return 2 * element_size(element.element_type)
     return max((element_width(element) + 7) // 8, 1)
 
 
 def _is_unsigned(element: Any) -> bool:
-    return isinstance(element, IntegerType) and (
-        element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED
-    )
+    return is_integer(element) and (element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED)
 
 
 def integer_bytes(value: int, element: IntegerType | IndexType) -> bytes | None:
     """The bytes of an integer, None if it does not fit its type (signless types: in either reading)."""
     width = element_width(element)
     has_sign = isinstance(element, IndexType) or element.signedness.data is Signedness.SIGNED
-    is_unsigned = isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
+    is_unsigned = is_integer(element) and element.signedness.data is Signedness.UNSIGNED
     low = 0 if is_unsigned or not width else -1 << (width - 1)
     high = (1 << (width - 1 if has_sign and width else width)) - 1
     return store_integer(value, element) if low <= value <= high else None
@@ -94,18 +92,18 @@ def load_integer(data: bytes, element: Any) -> int:
 
 def integer_text(data: bytes, element: Any) -> str:
     """The text of one integer element."""
-    if isinstance(element, IntegerType) and element.width.data == 1:
+    if is_integer(element) and element.width.data == 1:
         return "true" if data[0] else "false"
     return str(load_integer(data, element))
 
 
 def element_printer(element: Any) -> Callable[[bytes], str]:
     """The function that prints one element of that type."""
-    if isinstance(element, ComplexType):
+    if is_complex(element):
         inner = element_printer(element.element_type)
         half = element_size(element.element_type)
         return lambda data: f"({inner(data[:half])},{inner(data[half:])})"
-    if isinstance(element, IntegerType | IndexType):
+    if is_integral(element):
         return partial(integer_text, element=element)
     return partial(float_text, name=element.name)
 
@@ -116,7 +114,7 @@ def make_dense(type_: Attribute, data: bytes) -> DenseIntOrFPElementsAttr:
     Made without xDSL's checks, which know fewer types than MLIR.
     """
     made = object.__new__(DenseIntOrFPElementsAttr)
-    made.__dict__.update(type=type_, data=BytesAttr(data))
+    vars(made).update(type=type_, data=BytesAttr(data))
     return made
 
 
@@ -151,7 +149,7 @@ def dense_text(attribute: DenseIntOrFPElementsAttr) -> str:
 
 def _unextended(data: bytes, element: Any) -> bytes:
     """The data as MLIR stores it: the bits above an element's width are zero."""
-    scalar = element.element_type if isinstance(element, ComplexType) else element
+    scalar = element.element_type if is_complex(element) else element
     width, size = element_width(scalar), element_size(scalar)
     if width % 8 == 0:
         return data

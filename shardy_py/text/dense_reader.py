@@ -11,8 +11,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import (
-    ComplexType,
-    IndexType,
     IntegerType,
     MemRefType,
     Signedness,
@@ -27,11 +25,13 @@ from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
 from shardy_py.text.dense import element_size, literal_bytes, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.number_reader import HEX_MINUS, HEX_RANGE, NO_FLOAT, NO_FLOAT_NOTE
+from shardy_py.text.type_tests import is_complex, is_integer, is_integral
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
 
 _UNRANKED = (UnrankedTensorType, UnrankedMemRefType)
+_RANKED = (TensorType, VectorType, MemRefType)
 _BOOLEANS = ("true", "false")
 
 
@@ -54,7 +54,7 @@ def elements_literal_type(cursor: Cursor, expected_type: Attribute | None, start
         type_ = cursor.type()
     if isinstance(type_, _UNRANKED):
         cursor.error("elements literal type must have static shape", start)
-    if not isinstance(type_, TensorType | VectorType | MemRefType):
+    if type(type_) not in _RANKED:
         cursor.error("elements literal must be a shaped type", start)
     if any(size < 0 for size in type_.get_shape()):
         cursor.error("elements literal type must have static shape", start)
@@ -137,8 +137,8 @@ class _Typed:
     def data(self) -> bytes:
         """The elements' bytes: one element if all are alike; fails where they do not fit the type."""
         element: Any = self.type.element_type
-        scalar: Any = element.element_type if isinstance(element, ComplexType) else element
-        if not (isinstance(scalar, IntegerType | IndexType) or getattr(scalar, "name", "") in FORMATS):
+        scalar: Any = element.element_type if is_complex(element) else element
+        if not (is_integral(scalar) or getattr(scalar, "name", "") in FORMATS):
             self.cursor.error(f"elements of type '{_text(element)}' are not supported", self.start)
         data = self._blob(scalar) if self.literal.blob is not None else self._elements(scalar)
         size = element_size(element)
@@ -157,7 +157,7 @@ class _Typed:
             self.cursor.error(
                 f"parsed zero elements, but type ('{_text(self.type)}') expected at least 1", self.start
             )
-        if isinstance(self.type.element_type, ComplexType):
+        if is_complex(self.type.element_type):
             expected = 2 * prod(written) if written else 2 * bool(prod(shape))
             if len(tokens) != expected and (written or prod(shape)):
                 shown = self.type if written else self.type.element_type
@@ -195,7 +195,7 @@ class _Typed:
             self.cursor.error(
                 f"elements hex data size is invalid for provided type: '{_text(self.type)}'", self.start
             )
-        if not isinstance(scalar, IntegerType) or scalar.width.data % 8 == 0:
+        if not is_integer(scalar) or scalar.width.data % 8 == 0:
             return data
         if scalar.width.data == 1:
             return bytes([bool(byte) for byte in data])
@@ -207,14 +207,14 @@ class _Typed:
 @lru_cache(maxsize=8192)
 def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
     """The bytes of one literal under a type, or what is wrong with it."""
-    if isinstance(element, IntegerType | IndexType):
+    if is_integral(element):
         if text in _BOOLEANS:
             if element != IntegerType(1):
                 return "expected i1 type for 'true' or 'false' values"
             return b"\1" if text == "true" else b"\0"
         if not is_integer_token(text):
             return "expected integer elements, but parsed floating-point"
-        if negated and isinstance(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED:
+        if negated and is_integer(element) and element.signedness.data is Signedness.UNSIGNED:
             return "expected unsigned integer elements, but parsed negative value"
         data = literal_bytes(text, negated, element)
         return "integer constant out of range for type" if data is None else data

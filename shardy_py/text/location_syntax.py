@@ -97,7 +97,7 @@ def _read_name_or_file(cursor: Cursor) -> Attribute:
 def _make(location_class: type[Attribute], **parameters: Attribute) -> Attribute:
     """A location made without xDSL's checks, which know no ranges."""
     made = object.__new__(location_class)
-    made.__dict__.update(parameters)
+    vars(made).update(parameters)
     return made
 
 

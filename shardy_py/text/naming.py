@@ -145,7 +145,7 @@ class _Scope(set[str]):
     def __contains__(self, name: object) -> bool:
         scope: _Scope | None = self
         while scope is not None:
-            if set.__contains__(scope, name):
+            if super(_Scope, scope).__contains__(name):
                 return True
             scope = scope.outer
         return False

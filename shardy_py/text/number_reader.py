@@ -23,6 +23,7 @@ from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
 from shardy_py.text.dense import literal_bytes, load_integer
 from shardy_py.text.float_formats import FORMATS, FloatFormat
 from shardy_py.text.type_reader import float_type
+from shardy_py.text.type_tests import is_integer, is_integral
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -55,7 +56,7 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     hit = _numbers.get(key)
     if hit is not None:
         return hit[0]
-    if isinstance(type_, IntegerType | IndexType):
+    if is_integral(type_):
         made = _integer(cursor, token, negated, type_, literal)
     else:
         form = FORMATS.get(getattr(type_, "name", ""))
@@ -74,7 +75,7 @@ def _integer(
 ) -> Attribute:
     if not is_integer_token(token):
         cursor.error("floating point value not valid for specified type")
-    if negated and isinstance(type_, IntegerType) and type_.signedness.data is Signedness.UNSIGNED:
+    if negated and is_integer(type_) and type_.signedness.data is Signedness.UNSIGNED:
         cursor.error("negative integer literal not valid for unsigned integer type", place)
     data = literal_bytes(token, negated, type_)
     if data is None:
@@ -84,11 +85,7 @@ def _integer(
 
 def integer_of(data: bytes, type_: Any) -> int:
     """The integer that xDSL's attribute holds for those bytes; that of a true i1 is -1."""
-    if (
-        isinstance(type_, IntegerType)
-        and type_.width.data == 1
-        and type_.signedness.data is not Signedness.UNSIGNED
-    ):
+    if is_integer(type_) and type_.width.data == 1 and type_.signedness.data is not Signedness.UNSIGNED:
         return -data[0]
     return load_integer(data, type_)
 

@@ -5,6 +5,7 @@ Not here: what dialects tell of their ops (`syntax.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,21 @@ def default_properties(op_class: Any) -> dict[str, Attribute]:
     """The properties that an op has also where its text leaves them out."""
     definitions = _property_definitions(op_class)
     return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
+
+
+@cache
+def _property_storage(op_class: Any) -> dict[str, Callable[[Attribute], bool]]:
+    constraints = {name: getattr(p, "constr", None) for name, p in _property_definitions(op_class).items()}
+    found = {name: getattr(constraint, "storage", None) for name, constraint in constraints.items()}
+    return {name: storage for name, storage in found.items() if storage is not None}
+
+
+def refused_property(op_class: Any, properties: Mapping[str, Attribute]) -> str | None:
+    """The name of a property whose attribute is of a class that the op cannot hold, None if all are fine."""
+    for name, accepts in _property_storage(op_class).items():
+        if name in properties and not accepts(properties[name]):
+            return name
+    return None
 
 
 def has_own_syntax(op_class: Any) -> bool:

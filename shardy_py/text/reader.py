@@ -1,30 +1,31 @@
 """Reads modules: MLIR text to xDSL IR.
 
-An op's line with the names of its values cut out is its signature. The first op of a signature is read token by
-token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
+An op's line with the names of its values cut out is its signature. The first op of a signature is read token
+by token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
 creation of the op (see `recipes.py` for why that is sound).
 
-Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), assembly forms (`assembly.py`,
-`builtin_forms.py`, dialects).
+Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), regions (`region_reader.py`), whole
+sources (`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.utils.exceptions import VerifyException
+from xdsl.dialects.builtin import FileLineColLoc, FunctionType, StringAttr
+from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.text.attribute_writer import attribute_text
-from shardy_py.text.construct import append_arguments, build_operation
-from shardy_py.text.cursor import MAX_NESTING
-from shardy_py.text.deep_stack import deep_stack
-from shardy_py.text.location_syntax import LOCATIONS, PendingLocation, read_location
-from shardy_py.text.op_classes import default_properties, has_own_syntax, inherent_names, unregistered_class
+from shardy_py.text.attribute_writer import attribute_text, dictionary_entries
+from shardy_py.text.construct import build_operation
+from shardy_py.text.location_syntax import PendingLocation, read_location
+from shardy_py.text.op_classes import (
+    default_properties,
+    has_own_syntax,
+    inherent_names,
+    refused_property,
+    unregistered_class,
+)
 from shardy_py.text.recipes import (
     LONGEST_LINE,
     VALUE,
@@ -34,11 +35,12 @@ from shardy_py.text.recipes import (
     repeated_signature,
     signature,
 )
-from shardy_py.text.resources import keep_resources, read_file_metadata
+from shardy_py.text.region_reader import Argument, RegionReader
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import OpParts, OpSyntax, SyntaxTable
-from shardy_py.text.type_reader import read_function_type, read_type_or_function
-from shardy_py.text.value_reader import ValueReader
+from shardy_py.text.type_reader import read_type_or_function
+
+__all__ = ["Argument", "OpReader"]
 
 _ALIAS_LOCATION = " loc(#"
 _REGISTRATION = (
@@ -46,93 +48,21 @@ _REGISTRATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """The name, type, attributes and location of a region's argument, as an assembly form reads them."""
+class OpReader(RegionReader):
+    """Reads operations.
 
-    name: str
-    type: Attribute
-    offset: int
-    attributes: dict[str, Attribute]
-    location: Attribute | PendingLocation | None = None
-
-
-class OpReader(ValueReader):
-    """Reads operations, regions and blocks.
-
-    blocks: the blocks of the innermost region by label, with the offset of the first mention.
     recipes: signatures of lines, by the dialect whose name may be left out.
     remake: makes the regions of the op read last, where its line says all of them.
     """
 
-    __slots__ = (
-        "blocks",
-        "default_dialects",
-        "pending_locations",
-        "recipes",
-        "remake",
-        "resources",
-        "use_recipes",
-    )
+    __slots__ = ("recipes", "remake", "use_recipes")
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
-        self.blocks: dict[str, tuple[Block, int]] | None = None
         self.recipes: dict[str, dict[str, Recipe]] = {}
-        self.default_dialects: list[str] = ["builtin"]
-        self.pending_locations: list[tuple[Any, PendingLocation]] = []
         self.remake: Callable[[Attribute], Sequence[Region]] | None = None
-        self.resources: dict[str, dict[str, str]] = {}
         self.use_recipes = True
-
-    # Whole sources
-
-    def module(self) -> ModuleOp:
-        """The whole source: one module, or ops that get a module around them."""
-        top = self.block
-        while token := self.token:
-            if token == "{-#":
-                read_file_metadata(self, self.resources)
-            elif token[0] in "#!":
-                self._alias_definition()
-            else:
-                self.operation()
-        self.check_all_defined()
-        for holder, location in self.pending_locations:
-            holder.location = self._settled(location)
-        first = top.first_op
-        if isinstance(first, ModuleOp) and first is top.last_op:
-            first.detach()
-            module = first
-        else:
-            module = ModuleOp(Region(top))
-            module.location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
-        keep_resources(module, self.resources)
-        return module
-
-    def _alias_definition(self) -> None:
-        is_type = self.token[0] == "!"
-        what = "type" if is_type else "attribute"
-        name = self.token[1:]
-        if "." in name:
-            self.error(f"{what} names with a '.' are reserved for dialect-defined names")
-        table = self.type_aliases if is_type else self.aliases
-        if name in table:
-            self.error(f"redefinition of {what} alias id '{name}'")
-        self.advance()
-        self.expect("=", f" in {what} alias definition")
-        read = (lambda: read_type_or_function(self)) if is_type else self.attribute
-        table[name] = self.measure_alias(("!" if is_type else "#") + name, read)
-
-    def _settled(self, location: PendingLocation) -> Attribute:
-        """The location that an alias stands for, now that the whole text is read."""
-        found = self.aliases.get(location.alias)
-        if found is None:
-            self.error("operation location alias was never defined", location.offset)
-        if not isinstance(found, LOCATIONS):
-            self.error(f"expected location, but found '{attribute_text(found)}'", location.offset)
-        return found
 
     # Operations
 
@@ -350,17 +280,31 @@ class OpReader(ValueReader):
         self.expect(":", " followed by operation type")
         at = self.offset
         type_ = read_type_or_function(self)
-        if not hasattr(type_, "inputs"):
+        if not isinstance(type_, FunctionType):
             self.error("expected function type", at)
-        inputs, outputs = type_.inputs.data, type_.outputs.data  # pyright: ignore
+        inputs, outputs = type_.inputs.data, type_.outputs.data
         if len(inputs) != len(operands):
             ending = "" if len(operands) == 1 else "s"
             self.error(f"expected {len(operands)} operand type{ending} but had {len(inputs)}", at)
+        if properties and syntax is not None:
+            self._check_properties(syntax.op_class, name, properties, start)
         parts = OpParts(self.resolve(operands, inputs), outputs, properties, attributes, regions)
         op = self._make(syntax.op_class if syntax else None, name, parts, start)
         if successors:
             op.successors = successors
         return op
+
+    def _check_properties(
+        self, op_class: type[Operation], name: str, properties: dict[str, Attribute], start: int
+    ) -> None:
+        """Fails where an attribute is of a class that the op cannot hold as a property."""
+        refused = refused_property(op_class, properties)
+        if refused is not None:
+            self.error(
+                f"invalid properties {{{dictionary_entries(properties)}}} for op {name}: Invalid attribute "
+                f"`{refused}` in property conversion: {attribute_text(properties[refused])}",
+                start,
+            )
 
     def _custom(self) -> Operation:
         """An operation in its own form, the cursor on its name."""
@@ -440,145 +384,3 @@ class OpReader(ValueReader):
             self.block,
             parts.regions,
         )
-
-    # Regions
-
-    def arguments(
-        self, opening: str = "(", closing: str = ")", *, allow_attributes: bool = False
-    ) -> list[Argument]:
-        """`(%a: type {attributes}, ...)`: the arguments of a region."""
-
-        def read() -> Argument:
-            name, offset = self.token, self.offset
-            if name[:1] != "%":
-                self.form_error("expected SSA identifier")
-            self.advance()
-            self.expect(":")
-            type_ = read_type_or_function(self)
-            attributes = self.attribute_dictionary() if allow_attributes and self.at("{") else {}
-            location = read_location(self) if self.at("loc") else None
-            return Argument(name, type_, offset, attributes, location)
-
-        return self.items(read, opening, closing)
-
-    def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        is_isolated: bool = False,
-        default_dialect: str | None = None,
-    ) -> Region:
-        """`{ ... }`, with an entry block that has `arguments` if any are given.
-
-        is_isolated: whether values from outside may be used is for the verifier to say; names are never hidden.
-        """
-        self.expect("{", " to begin a region")
-        outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names
-        self.enter_scope()
-        self.default_dialects.append(default_dialect or "builtin")
-        self.blocks = {}
-        region = Region()
-        self.nested(lambda: self._blocks(region, arguments))
-        self.default_dialects.pop()
-        self.leave_scope()
-        self.block, self.blocks, self.operand_names = outer_block, outer_blocks, outer_names
-        return region
-
-    def _blocks(self, region: Region, arguments: Sequence[Argument]) -> None:
-        assert self.blocks is not None
-        if not arguments and self.accept("}"):
-            return
-        if arguments and self.token[:1] == "^":
-            self.error("invalid block name in region with named arguments")
-        if self.token[:1] != "^":
-            self._enter(Block(), region)
-            self._check_entry_names(arguments)
-            self._add_arguments(arguments)
-            self._block_body()
-        while self.token[:1] == "^":
-            self._labelled_block(region)
-        missing = [offset for block, offset in self.blocks.values() if block.parent is None]
-        if missing:
-            position = self.source.position
-            raise ShardyError(
-                *[Diagnostic("reference to an undefined block", position(at)) for at in sorted(missing)]
-            )
-        self.advance()
-
-    def _enter(self, block: Block, region: Region) -> None:
-        region.add_block(block)
-        self.block = block
-
-    def _labelled_block(self, region: Region) -> None:
-        label, offset = self.token, self.offset
-        block = self._successor()
-        if block.parent is not None:
-            self.error(f"redefinition of block '{label}'", offset)
-        self._enter(block, region)
-        if self.at("("):
-            self._add_arguments(self.items(self._block_argument, "(", ")"))
-        self.expect(":", " after block name")
-        self._block_body()
-
-    def _block_argument(self) -> Argument:
-        name, offset = self.token, self.offset
-        if name[:1] != "%":
-            self.wrong_token("expected SSA operand")
-        self.advance()
-        self.expect(":", " and type for SSA operand")
-        type_ = read_type_or_function(self)
-        return Argument(name, type_, offset, {}, read_location(self) if self.at("loc") else None)
-
-    def _add_arguments(self, arguments: Sequence[Argument]) -> None:
-        """Gives the current block its arguments."""
-        for made, argument in zip(
-            append_arguments(self.block, [(a.type, self._argument_location(a)) for a in arguments]),
-            arguments,
-            strict=True,
-        ):
-            if isinstance(argument.location, PendingLocation):
-                self.pending_locations.append((made, argument.location))
-            if argument.name:
-                self.define(argument.name, made, argument.offset)
-
-    def _check_entry_names(self, arguments: Sequence[Argument]) -> None:
-        seen: dict[str, int] = {}
-        for argument in arguments:
-            name = argument.name
-            if name in seen or name in self.values:
-                note = ("previously referenced here", seen[name] if name in seen else self.place_of(name))
-                self.error(f"region entry argument '{name}' is already in use", argument.offset, note)
-            if name:
-                seen[name] = argument.offset
-
-    def _argument_location(self, argument: Argument) -> Any:
-        return argument.location or source_location(self.source, argument.offset)
-
-    def _block_body(self) -> None:
-        token = self.token
-        while token != "}" and token[:1] != "^":
-            self.operation()
-            token = self.token
-
-    def _successor(self) -> Block:
-        label, offset = self.token, self.offset
-        if label[:1] != "^" or self.blocks is None:
-            self.wrong_token("expected block name")
-        self.advance()
-        return self.blocks.setdefault(label, (Block(), offset))[0]
-
-
-def parse_module(
-    text: str, file: str = "-", *, syntax: SyntaxTable, allow_unregistered: bool = False, first_line: int = 1
-) -> ModuleOp:
-    """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
-    reader = OpReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
-    with deep_stack():
-        try:
-            return reader.module()
-        except RecursionError:
-            position = reader.source.position(reader.offset)
-            raise ShardyError(Diagnostic(f"nesting exceeds {MAX_NESTING} levels", position)) from None
-        except VerifyException as error:
-            message = str(error).strip().splitlines() or ["invalid attribute"]
-            raise ShardyError(Diagnostic(message[0], reader.source.position(reader.offset))) from None

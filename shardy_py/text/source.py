@@ -92,7 +92,7 @@ def source_location(source: Source, offset: int) -> FileLineColLoc:
     starts = source.line_starts
     line = bisect_right(starts, offset)
     location = _new(FileLineColLoc)
-    location.__dict__.update(
+    vars(location).update(
         filename=source.file_attribute,
         line=_integer(line - 1 + source.first_line),
         column=_integer(offset - starts[line - 1] + 1),
@@ -110,7 +110,8 @@ def position_of(location: Attribute) -> Position | None:
         if isinstance(found, FileRangeLoc):
             return Position(found.filename.data, found.start_line.data, found.start_column.data)
         if isinstance(found, ArrayAttr):
-            waiting.extend(reversed(found.data))
+            members: tuple[Attribute, ...] = found.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            waiting.extend(reversed(members))
         elif isinstance(found, ParametrizedAttribute):
             waiting.extend(reversed(found.parameters))
     return None

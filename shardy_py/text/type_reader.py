@@ -34,6 +34,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineMap
 
 from shardy_py.text.cursor import is_integer_token
+from shardy_py.text.type_tests import is_integer, is_integral
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -255,7 +256,7 @@ def _vector(cursor: Cursor) -> Attribute:
             cursor.error(
                 f"vector types must have positive constant sizes but got {_sizes_text(dimensions)}", start
             )
-    if not isinstance(element, IntegerType | IndexType) and element not in _FLOATS.values():
+    if not is_integral(element) and element not in _FLOATS.values():
         cursor.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
     scalable = ArrayAttr([BoolAttr.from_bool(scales) for _, scales in dimensions])
     return VectorType(element, [size for size, _ in dimensions], scalable)
@@ -304,7 +305,7 @@ def _complex(cursor: Cursor) -> Attribute:
     start = cursor.offset
     element = read_type(cursor)
     cursor.expect(">", " in complex type")
-    if not (isinstance(element, IntegerType) or element in _FLOATS.values()):
+    if not (is_integer(element) or element in _FLOATS.values()):
         cursor.error("invalid element type for complex", start)
     return ComplexType.new((element,))
 

@@ -259,7 +259,7 @@ class OpWriter:
             name = name[len(dialect) + 1 :]
         elif name.startswith("builtin."):
             name = name[8:]
-        written = len(self.pieces)
+        written, held = len(self.pieces), len(self._holes or ())
         self.pieces.append(name)
         try:
             syntax.form.write(self, op)
@@ -267,6 +267,8 @@ class OpWriter:
             if _is_complete(op):
                 raise
             del self.pieces[written:]
+            if self._holes is not None:
+                del self._holes[held:]
             self.generic_form(op)
 
     def generic_form(self, op: Operation) -> None:

@@ -9,14 +9,14 @@ import pytest
 
 from shardy_py.dialects import print_module, syntax_table
 from shardy_py.errors import ShardyError
-from shardy_py.text.reader import OpReader
+from shardy_py.text.module_reader import ModuleReader
 from shardy_py.text.source import Source
 
 CORPUS = Path(__file__).resolve().parents[2] / ".." / "shared" / "corpus"
 
 
 def outcome(text: str, *, use_recipes: bool) -> str:
-    reader = OpReader(Source(text), syntax_table(), allow_unregistered=True)
+    reader = ModuleReader(Source(text), syntax_table(), allow_unregistered=True)
     reader.use_recipes = use_recipes
     try:
         return print_module(reader.module(), generic=True, debuginfo=True)

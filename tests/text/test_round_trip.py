@@ -42,8 +42,8 @@ def test_generic(name: str) -> None:
 @pytest.mark.parametrize("name", ["calls.mlir", "convnet_train.mlir", "scan_transformer.mlir", "linalg.mlir"])
 def test_as_the_reference_prints(name: str) -> None:
     ir = pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib holds the C++ reference")
-    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
     text = (CORPUS / name).read_text("utf-8")
     registry = ir.DialectRegistry()
