@@ -4,7 +4,8 @@
 operand that it reads, `input_to_output(record)[operand][result]` those from an element of the operand to the
 elements of the result that read it. Usually there is one map; none if nothing is read, several if an operand
 is read in several ways. All come of the op's row (`table.py`): its `closer` maps, or those that sharding
-rules derive from. An op of which nothing is stated reads everything.
+rules derive from. An op that carries a sharding rule of the user's (attribute `sdy.sharding_rule`) reads what
+the rule lets it read, one of which nothing is stated reads everything.
 
 >>> from shardy_py.ops.record import TensorType
 >>> record = OpRecord("stablehlo.reshape", (TensorType((4, 8)),), (TensorType((32,)),))
@@ -16,11 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap, reverse
 from shardy_py.ops.reads import Reads, everything, extents, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.ruled import from_rule, rule_of
 from shardy_py.ops.table import row_of
 
+_MALFORMED = (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError)
 Directed = tuple[tuple[tuple[IndexMap, ...], ...], ...]
 
 
@@ -28,7 +32,7 @@ def output_to_input(record: OpRecord) -> Directed:
     """For each result, for each operand, the maps from the result to the operand."""
     groups = _groups(record)
     return tuple(
-        tuple(_maps_to(groups, result, operand) for operand in range(len(record.operands)))
+        tuple(_maps_to(record, groups, result, operand) for operand in range(len(record.operands)))
         for result in range(len(record.results))
     )
 
@@ -39,7 +43,7 @@ def input_to_output(record: OpRecord) -> Directed:
     found: list[tuple[tuple[IndexMap, ...], ...]] = []
     for number, operand in enumerate(record.operands):
         target = extents(shape_of(operand))
-        by_result = (_maps_to(groups, result, number) for result in range(len(record.results)))
+        by_result = (_maps_to(record, groups, result, number) for result in range(len(record.results)))
         found.append(tuple(_distinct(reverse(m, target) for m in maps) for maps in by_result))
     return tuple(found)
 
@@ -47,7 +51,7 @@ def input_to_output(record: OpRecord) -> Directed:
 def reads_everything(record: OpRecord) -> bool:
     """Whether nothing is stated of what the op reads, so that its maps are a declaration of last resort."""
     row = row_of(record)
-    return row is None or (row.maps is None and row.closer is None)
+    return rule_of(record) is None and (row is None or (row.maps is None and row.closer is None))
 
 
 def is_exact(record: OpRecord, operand: int | None = None) -> bool:
@@ -56,21 +60,28 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
     With `operand`, whether those to that operand do.
     """
     row = row_of(record)
-    if row is None or reads_everything(record):
+    if row is None or rule_of(record) is not None or reads_everything(record):
         return False
     loose = row.superset(record) if row.superset else frozenset[int]()
     return operand not in loose if operand is not None else not loose
 
 
 def _groups(record: OpRecord) -> tuple[Reads, ...]:
-    row = row_of(record)
-    if row is None:
-        return everything(record)
-    maps = row.closer or row.maps
-    return maps(record) if maps else everything(record)
+    rule, row = rule_of(record), row_of(record)
+    maps = row and (row.closer or row.maps)
+    try:
+        if rule is not None:
+            return from_rule(record, rule)
+        return maps(record) if maps else everything(record)
+    except _MALFORMED as error:
+        # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
+        detail = f": {error}" if isinstance(error, ValueError) else ""
+        raise ShardyError(f"'{record.name}' op has attributes that do not fit its types{detail}") from error
 
 
-def _maps_to(groups: tuple[Reads, ...], result: int, operand: int) -> tuple[IndexMap, ...]:
+def _maps_to(record: OpRecord, groups: tuple[Reads, ...], result: int, operand: int) -> tuple[IndexMap, ...]:
+    if record.operands[operand] is None or record.results[result] is None:
+        return ()
     found = (group.operands[operand] for group in groups if result in group.results)
     return _distinct(m.tidied for m in found if m is not None)
 

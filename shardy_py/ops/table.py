@@ -11,6 +11,8 @@ True
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import (
     collective,
@@ -20,9 +22,11 @@ from shardy_py.ops import (
     generator,
     indexed,
     movement,
+    passing,
     reduction,
     windowed,
 )
+from shardy_py.ops.closer import CLOSER, SUPERSET
 from shardy_py.ops.reads import OpSpec, Reads
 from shardy_py.ops.record import OpRecord
 
@@ -34,10 +38,15 @@ _FAMILIES = (
     generator,
     indexed,
     movement,
+    passing,
     reduction,
     windowed,
 )
-TABLE: dict[str, OpSpec] = {row.name: row for family in _FAMILIES for row in family.ROWS}
+TABLE: dict[str, OpSpec] = {
+    row.name: replace(row, closer=CLOSER.get(row.name), superset=SUPERSET.get(row.name))
+    for family in _FAMILIES
+    for row in family.ROWS
+}
 
 
 def register(spec: OpSpec) -> None:

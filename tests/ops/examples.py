@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shardy_py.indexing import IndexMap, dim
-from shardy_py.ops import OpRecord, TensorType, row_name
+from shardy_py.ops import OpRecord, TensorType, passing, row_name
 from shardy_py.ops.reads import names
 
 
@@ -180,5 +180,15 @@ _ALL = (
     call("ApproxTopK", (A, A, SCALAR, I32), (t(4, 2), t(4, 2))),
     call("PartialReduce", (A, A, SCALAR, I32), (t(4, 2), t(4, 2))),
 )
+_HLO = {
+    "hlo.bitcast": op("hlo.bitcast", (A,), (t(8, 4),), operand_layout=(1, 0), result_layout=(0, 1)),
+    "hlo.add-dependency": op("hlo.add-dependency", (A, None), (A,)),
+    "hlo.domain": op("hlo.domain", (A,), (A,)),
+    "hlo.opt-barrier": op("hlo.opt-barrier", (A, B), (A, B)),
+    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (A,)) for name in passing.HLO_UNARY},
+    **{f"hlo.{name}": op(f"hlo.{name}", (), (A,)) for name in passing.HLO_SOURCES},
+    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (B,)) for name in passing.HLO_UNSTATED},
+}
 EXAMPLES: dict[str, OpRecord] = {row_name(record): record for record in _ALL}
+EXAMPLES |= _HLO
 EXAMPLES["stablehlo.custom_call"] = call("nobody.knows", (A,), (A,))

@@ -1,0 +1,96 @@
+"""Ops that hand values on: each result is its operand of the same number, element by element.
+
+Barriers, copies and edges of StableHLO and sdy, and ops that only HLO has (under names "hlo.NAME", attributes as in
+StableHLO). For sharding these have no rule of their own; their maps serve analyses.
+
+A bitcast of HLO keeps the order of elements in memory. With layouts (`operand_layout`, `result_layout`: the
+dimensions minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:
+
+>>> from shardy_py.ops.record import TensorType
+>>> layouts = {"operand_layout": (1, 0), "result_layout": (0, 1)}
+>>> record = OpRecord("hlo.bitcast", (TensorType((4, 8)),), (TensorType((8, 4)),), layouts)
+>>> str(bitcast(record)[0].operands[0]).splitlines()[0]
+'(d0, d1) -> (d1, d0),'
+"""
+
+from __future__ import annotations
+
+from shardy_py.indexing import Expr, constant, dim
+from shardy_py.ops.elementwise import pointwise
+from shardy_py.ops.generator import no_operands
+from shardy_py.ops.movement import reshaped_point
+from shardy_py.ops.reads import Maps, OpSpec, Reads, all_results, coordinates, domain_of, names, shape_of
+from shardy_py.ops.record import OpRecord
+
+HLO_UNARY = names("copy erf stochastic-convert copy-start copy-done")
+HLO_UNSTATED = names("""async-done async-start async-update call conditional custom-call fusion infeed outfeed
+    ragged-all-to-all ragged-dot recv recv-done send send-done scan while""")
+HLO_SOURCES = names("parameter partition-id replica-id rng-get-and-update-state")
+
+
+def each_its_own(record: OpRecord) -> tuple[Reads, ...]:
+    """Result k reads operand k at the same element, and nothing else."""
+    groups: list[Reads] = []
+    for number in all_results(record):
+        if record.results[number] is None:
+            continue
+        read = domain_of(record, number).reading(coordinates(shape_of(record.results[number])))
+        maps = tuple(read if operand == number else None for operand in range(len(record.operands)))
+        groups.append(Reads((number,), maps))
+    return tuple(groups)
+
+
+def first_only(record: OpRecord) -> tuple[Reads, ...]:
+    """The result is the first operand; the others only order the program."""
+    read = domain_of(record).reading(coordinates(shape_of(record.results[0])))
+    return (Reads((0,), (read, *[None] * (len(record.operands) - 1))),)
+
+
+def nothing_read(record: OpRecord) -> tuple[Reads, ...]:
+    """The result depends on types alone."""
+    return (Reads(all_results(record), (None,) * len(record.operands)),)
+
+
+def bitcast(record: OpRecord) -> tuple[Reads, ...]:
+    """The element at the same place in memory."""
+    operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
+    source = _major_to_minor(record, "operand_layout", len(operand))
+    target = _major_to_minor(record, "result_layout", len(result))
+    physical = reshaped_point(tuple(result[d] for d in target), tuple(operand[d] for d in source))
+    logical = {dim(place): dim(position) for place, position in enumerate(target)}
+    point: list[Expr] = [constant(0)] * len(operand)
+    for place, position in enumerate(source):
+        point[position] = physical[place].replace(lambda v: logical[v])
+    return (Reads((0,), (domain_of(record).reading(tuple(point)),)),)
+
+
+def _major_to_minor(record: OpRecord, name: str, rank: int) -> tuple[int, ...]:
+    layout: tuple[int, ...] | None = record.attributes.get(name)
+    return tuple(range(rank)) if layout is None else tuple(reversed(layout))
+
+
+CLOSER: dict[str, Maps] = {
+    "stablehlo.optimization_barrier": each_its_own,
+    "stablehlo.get_dimension_size": nothing_read,
+    "sdy.data_flow_edge": each_its_own,
+    "sdy.func_data_flow_edge": each_its_own,
+    **dict.fromkeys(
+        (
+            f"sdy.{name}"
+            for name in names("""all_gather all_reduce all_slice all_to_all collective_permute reduce_scatter
+            replicated_to_unreduced sharded_to_unreduced""")
+        ),
+        each_its_own,
+    ),
+}
+"""Maps for the rows of `generator.py` that sharding rules have no use for."""
+
+ROWS = (
+    *(OpSpec(f"hlo.{name}", pointwise) for name in HLO_UNARY),
+    *(OpSpec(f"hlo.{name}", no_operands) for name in HLO_SOURCES),
+    *(OpSpec(f"hlo.{name}") for name in HLO_UNSTATED),
+    OpSpec("hlo.bitcast", bitcast),
+    OpSpec("hlo.add-dependency", first_only),
+    OpSpec("hlo.domain", first_only),
+    OpSpec("hlo.opt-barrier", each_its_own),
+)
