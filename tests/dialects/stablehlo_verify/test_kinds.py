@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.dialects.stablehlo.verify import TABLE
+from shardy_py.dialects.stablehlo.verify import CHLO, TABLE
 from shardy_py.dialects.stablehlo.verify.kinds import KINDS
 
 
@@ -34,10 +34,18 @@ def test_kinds(kind: str, accepted: str, refused: str) -> None:
 
 
 def test_rows_name_kinds_that_there_are() -> None:
-    words = {word for row in TABLE.values() for word in (*row.operands.split(), *row.results.split())}
+    words = {
+        word
+        for row in (*TABLE.values(), *CHLO.values())
+        for word in (*row.operands.split(), *row.results.split())
+    }
     assert {word.removesuffix("*") for word in words} <= set(KINDS)
 
 
 def test_kinds_are_named_by_rows() -> None:
-    words = {word for row in TABLE.values() for word in (*row.operands.split(), *row.results.split())}
+    words = {
+        word
+        for row in (*TABLE.values(), *CHLO.values())
+        for word in (*row.operands.split(), *row.results.split())
+    }
     assert set(KINDS) == {word.removesuffix("*") for word in words}

@@ -1,4 +1,4 @@
-"""StableHLO's verifiers, as tables: what `dialects/verification` runs.
+"""The verifiers of StableHLO and CHLO, as tables: what `dialects/verification` runs.
 
 `table.py` has one row an op; the rules stand in a file a family of ops, on types and attributes as `view.py`
 reads them. Messages are C++'s.
@@ -11,6 +11,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from shardy_py.dialects.stablehlo.verify.chlo import CHLO
 from shardy_py.dialects.stablehlo.verify.host import check_composite
 from shardy_py.dialects.stablehlo.verify.mesh_groups import MESH_USERS, check_mesh_groups
 from shardy_py.dialects.stablehlo.verify.steps import (
@@ -25,7 +26,7 @@ from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.faults import Check, Faults
 from shardy_py.dialects.verification.scope import Scope
 
-__all__ = ["CHECKS", "RESULTS", "STRUCTURE", "TABLE", "USES"]
+__all__ = ["CHECKS", "CHLO", "RESULTS", "STRUCTURE", "TABLE", "USES"]
 
 
 def _run(steps: Sequence[Step]) -> Check:
@@ -55,8 +56,12 @@ def _placed(check: Check) -> Callable[[Any, Scope], Faults]:
     return check_placed
 
 
-_BY_SIGNATURE = {f"stablehlo.{name}": row for name, row in TABLE.items() if not row.needs_constants}
-_BY_CONSTANTS = {f"stablehlo.{name}": row for name, row in TABLE.items() if row.needs_constants}
+_ROWS = {
+    **{f"stablehlo.{name}": row for name, row in TABLE.items()},
+    **{f"chlo.{name}": row for name, row in CHLO.items()},
+}
+_BY_SIGNATURE = {name: row for name, row in _ROWS.items() if not row.needs_constants}
+_BY_CONSTANTS = {name: row for name, row in _ROWS.items() if row.needs_constants}
 
 CHECKS = {name: _run(_rules_of(row)) for name, row in _BY_SIGNATURE.items()}
 """Checks of an op by its signature."""

@@ -56,7 +56,7 @@ def result_kinds(words: str) -> Step:
     parts = words.split()
 
     def step(view: View) -> Faults:
-        for index, type_ in enumerate(view.result_types):
+        for index, type_ in enumerate(view.result_types if parts else ()):
             yield from _kind_fault(parts[min(index, len(parts) - 1)], type_, f"result #{index}")
 
     return step
