@@ -164,10 +164,14 @@ class OpRow:
 
 @dataclass(frozen=True)
 class Described(AttrConstraint):
-    """A constraint that fails with MLIR's words for it: `64-bit signless integer attribute`."""
+    """A constraint that fails with MLIR's words for it: `64-bit signless integer attribute`.
+
+    storage: accepts what an op can hold at all; None: anything. What it refuses does not get past the reader.
+    """
 
     description: str
     accepts: Callable[[Any], bool]
+    storage: Callable[[Any], bool] | None = None
 
     @override
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:

@@ -44,11 +44,18 @@ class Kind:
 
     description: in MLIR's words, for `failed to satisfy constraint: ...`.
     spelling: how an assembly form spells it; None if none does.
+    storage: accepts the attributes that an op can hold in its place, sound or not; None: any.
     """
 
     description: str
     accepts: Callable[[Any], bool]
     spelling: Spelling | None = None
+    storage: Callable[[Any], bool] | None = None
+
+
+def _class_kind(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
+    """A kind that is a class of attributes: there is nothing else that an op could hold."""
+    return Kind(description, accepts, spelling, accepts)
 
 
 def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
@@ -115,7 +122,9 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Kind:
             return False
         return minimum is None or attribute.value.data >= minimum
 
-    return Kind(f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_))
+    return Kind(
+        f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_), _is_a(IntegerAttr)
+    )
 
 
 def _is_a(*classes: type) -> Callable[[Any], bool]:
@@ -126,14 +135,16 @@ def _is_dense(element: Attribute) -> Callable[[Any], bool]:
     return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
 
 
-def is_a(attribute_class: type[Attribute]) -> Kind:
+def is_a(attribute_class: type[Attribute], description: str) -> Kind:
     """The kind of an attribute class of a dialect."""
-    return Kind("", _is_a(attribute_class), getattr(attribute_class, "spelling", None))
+    return _class_kind(description, _is_a(attribute_class), getattr(attribute_class, "spelling", None))
 
 
 def array_of(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
     """An array whose elements are all of one kind."""
-    return Kind(description, lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)), spelling)
+    return Kind(
+        description, lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)), spelling, _is_a(ArrayAttr)
+    )
 
 
 def _is_flat_symbol(attribute: Any) -> bool:
@@ -144,23 +155,28 @@ _INTEGERS = Spelling(_read_integers, integers_text)
 
 KINDS: dict[str, Kind] = {
     "any": Kind("any attribute", lambda a: True),
+    "typed": Kind("TypedAttr instance", lambda a: hasattr(a, "type")),
     "i64": _integer("64-bit", i64),
     "index": _integer("64-bit", i64, 0),
     "count": _integer("64-bit", i64, 1),
     "i32": _integer("32-bit", i32),
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
-    "f32": Kind("32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32)),
-    "bool": Kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
-    "string": Kind("string attribute", _is_a(StringAttr), Spelling(_read_string, untyped_text)),
-    "unit": Kind("unit attribute", _is_a(UnitAttr)),
-    "integers": Kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),
-    "booleans": Kind("i1 dense array attribute", is_dense_array(i1)),
-    "elements": Kind("constant vector/tensor attribute", _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr)),
-    "table": Kind("64-bit signless integer elements attribute", _is_dense(i64)),
-    "array": Kind("array attribute", _is_a(ArrayAttr)),
-    "dictionary": Kind("dictionary of named attribute values", _is_a(DictionaryAttr)),
-    "symbol": Kind("flat symbol reference attribute", _is_flat_symbol),
+    "f32": Kind("32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), storage=_is_a(FloatAttr)),
+    "bool": _class_kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
+    "string": _class_kind("string attribute", _is_a(StringAttr), Spelling(_read_string, untyped_text)),
+    "unit": _class_kind("unit attribute", _is_a(UnitAttr)),
+    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),
+    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1)),
+    "elements": _class_kind(
+        "constant vector/tensor attribute", _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr)
+    ),
+    "table": Kind(
+        "64-bit signless integer elements attribute", _is_dense(i64), storage=_is_a(DenseIntOrFPElementsAttr)
+    ),
+    "array": _class_kind("array attribute", _is_a(ArrayAttr)),
+    "dictionary": _class_kind("dictionary of named attribute values", _is_a(DictionaryAttr)),
+    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol),
     "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol),
     "config": Kind(
         "string attribute or dictionary of named attribute values", _is_a(StringAttr, DictionaryAttr)

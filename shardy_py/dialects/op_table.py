@@ -88,7 +88,7 @@ class OpTable:
     def _constraint(self, kind: str) -> AttrConstraint | None:
         found = self.words.kinds.get(kind)
         if found is not None:
-            return Described(found.description, found.accepts)
+            return Described(found.description, found.accepts, found.storage)
         return self.words.types[kind]
 
 

@@ -4,8 +4,8 @@ An op's line with the names of its values cut out is its signature. The first op
 by token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
 creation of the op (see `recipes.py` for why that is sound).
 
-Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), regions (`region_reader.py`), whole
-sources (`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
+Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), regions (`region_reader.py`),
+whole sources (`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
 """
 
 from __future__ import annotations
@@ -52,15 +52,17 @@ class OpReader(RegionReader):
     """Reads operations.
 
     recipes: signatures of lines, by the dialect whose name may be left out.
-    remake: makes the regions of the op read last, where its line says all of them.
+    place: the offset that is the location of the op read last.
+    remake: makes its regions, where its line says all of them.
     """
 
-    __slots__ = ("recipes", "remake", "use_recipes")
+    __slots__ = ("place", "recipes", "remake", "use_recipes")
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
         self.recipes: dict[str, dict[str, Recipe]] = {}
+        self.place = 0
         self.remake: Callable[[Attribute], Sequence[Region]] | None = None
         self.use_recipes = True
 
@@ -114,12 +116,10 @@ class OpReader(RegionReader):
             operands = [values[name] for name in parts[1 + 2 * count :: 2]]
         except KeyError:
             return False
-        index = 0
-        for type_ in recipe.operand_types:
-            found = operands[index]._type  # pyright: ignore[reportPrivateUsage]
+        for value, type_ in zip(operands, recipe.operand_types, strict=True):
+            found = value._type  # pyright: ignore[reportPrivateUsage]
             if found is not type_ and found != type_:
                 return False
-            index += 1
         names = parts[1 : 2 * count : 2]
         for name in names:
             if name in values:
@@ -142,7 +142,8 @@ class OpReader(RegionReader):
             recipe.remake(location) if recipe.remake is not None else (),
         )
         if type(location) is PendingLocation:
-            self.pending_locations.append((op, location))
+            self.remake = recipe.remake
+            self._locate(op, location)
         if count == 1 and len(op.results) == 1:
             name = names[0]
             values[name] = op.results[0]
@@ -159,7 +160,7 @@ class OpReader(RegionReader):
         """Reads the operation at the cursor; keeps a recipe of it if it fills its line."""
         start = self.offset
         self.operand_names = []
-        op, names, name_offset = self._read_operation()
+        op, names = self._read_operation()
         if self.previous_end > end or self.text[self.previous_end : end].strip():
             return
         if (op.regions and self.remake is None) or op.successors:
@@ -185,7 +186,7 @@ class OpReader(RegionReader):
                 type(op),
                 len(names),
                 tuple([count for _, count, _ in names]),
-                name_offset - start - sum(map(len, parts[: 2 * len(names)])),
+                self.place - start - sum(map(len, parts[: 2 * len(names)])),
                 tuple([value.type for value in op.operands]),
                 tuple([result.type for result in op.results]),
                 dict(op.properties),
@@ -195,11 +196,11 @@ class OpReader(RegionReader):
             )
         recipe.followers.add(follower(self.token))
 
-    def _read_operation(self) -> tuple[Operation, list[tuple[str, int, int]], int]:
-        """Reads an operation; returns it, the names of its results and the offset of its own name."""
+    def _read_operation(self) -> tuple[Operation, list[tuple[str, int, int]]]:
+        """Reads an operation; returns it and the names of its results."""
         start = self.offset
         names = self._result_names() if self.token[:1] == "%" else []
-        name_offset = self.offset
+        self.place = self.offset
         if self.token[:1] == '"':
             op = self.nested(self._generic)
         elif self.is_identifier():
@@ -208,9 +209,7 @@ class OpReader(RegionReader):
             self.wrong_token("expected operation name in quotes")
         if self.at("loc"):
             location: Any = read_location(self)
-            op.location = location
-            if isinstance(location, PendingLocation):
-                self.pending_locations.append((op, location))
+            self._locate(op, location)
         if names:
             if not op.results:
                 self.error("cannot name an operation with no results", start)
@@ -220,7 +219,18 @@ class OpReader(RegionReader):
                     f"operation defines {len(op.results)} results but was provided {total} to bind", start
                 )
             self._define_results(op, names)
-        return op, names, name_offset
+        return op, names
+
+    def _locate(self, op: Operation, location: Any) -> None:
+        """Puts an op, and the regions that its line stands for, at a location that is spelled."""
+        holders: list[Any] = [op]
+        if self.remake is not None and op.regions:
+            block = op.regions[0].block
+            holders += [*block.args, *block.ops]
+        for holder in holders:
+            holder.location = location
+            if type(location) is PendingLocation:
+                self.pending_locations.append((holder, location))
 
     def _result_names(self) -> list[tuple[str, int, int]]:
         """`%a, %b:2 =`: names with counts (0: none written) and offsets."""
@@ -352,7 +362,8 @@ class OpReader(RegionReader):
         dialect = name.partition(".")[0]
         if dialect in table.dialects:
             self.error(
-                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations",
+                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
+                "operations",
                 offset,
             )
         if not self.allow_unregistered:
@@ -374,13 +385,14 @@ class OpReader(RegionReader):
             for key, value in default_properties(op_class).items():
                 parts.properties.setdefault(key, value)
         self.remake = parts.remake
+        self.place = start if parts.place is None else parts.place
         return build_operation(
             op_class,
             list(parts.operands),
             tuple(parts.result_types),
             parts.properties,
             parts.attributes,
-            source_location(self.source, start),
+            source_location(self.source, self.place),
             self.block,
             parts.regions,
         )

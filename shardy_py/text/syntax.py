@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class OpParts:
     """All that an op is made of, as an assembly form reads it.
 
+    place: the offset that is the op's location; None: that of its name.
     remake: makes the regions anew, each op at the location given, where the op's own line says all of them; the
         next op of that signature is then not read again. None: the regions are text of their own.
     """
@@ -32,6 +33,7 @@ class OpParts:
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     regions: Sequence[Region] = ()
     remake: Callable[[Attribute], Sequence[Region]] | None = None
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,14 @@ def test_what_the_row_says_is_verified(properties: dict[str, IntegerAttr], messa
 
 def test_kinds_accept_what_they_say() -> None:
     number, minus = IntegerAttr(3, i64), IntegerAttr(-1, i64)
-    assert [name for name, kind in KINDS.items() if kind.accepts(number)] == ["any", "i64", "index", "count"]
-    assert [name for name, kind in KINDS.items() if kind.accepts(minus)] == ["any", "i64"]
+    assert [name for name, kind in KINDS.items() if kind.accepts(number)] == [
+        "any",
+        "typed",
+        "i64",
+        "index",
+        "count",
+    ]
+    assert [name for name, kind in KINDS.items() if kind.accepts(minus)] == ["any", "typed", "i64"]
 
 
 def test_a_template_that_names_nothing_of_the_row_is_refused() -> None:

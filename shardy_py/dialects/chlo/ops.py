@@ -87,7 +87,7 @@ ROWS = (
     OpRow("polygamma", "n x", form=Template(" $n, $x", ARROW), traits="pure"),
     OpRow("zeta", "x q", form=Template(" $x, $q", ARROW), traits="pure"),
     OpRow("constant", "", "value:elements", "output", form=CONSTANT_FORM, traits="pure constant"),
-    OpRow("constant_like", "operand", "value:any", traits="pure"),
+    OpRow("constant_like", "operand", "value:typed", traits="pure"),
     OpRow(
         "ragged_dot",
         "lhs rhs group_sizes",
@@ -119,10 +119,12 @@ WORDS = Vocabulary(
     "chlo",
     kinds={
         **KINDS,
-        "comparison_direction": is_a(ComparisonDirectionAttr),
-        "comparison_type": is_a(ComparisonTypeAttr),
-        "ragged_dot": is_a(RaggedDotDimensionNumbersAttr),
-        "precisions": array_of("Precision Config attribute", is_a(PrecisionAttr).accepts),
+        "comparison_direction": is_a(ComparisonDirectionAttr, "Which comparison operation to perform."),
+        "comparison_type": is_a(ComparisonTypeAttr, "Which comparison type to use."),
+        "ragged_dot": is_a(
+            RaggedDotDimensionNumbersAttr, "Attribute that models the dimension information for ragged dot."
+        ),
+        "precisions": array_of("Precision Config attribute", lambda a: isinstance(a, PrecisionAttr)),
     },
 )
 """The words of the rows."""

@@ -46,7 +46,7 @@ def _read(reader: OpReader) -> OpParts:
     reader.expect("across")
     reader.expect("dimensions")
     reader.expect("=")
-    parts = OpParts(properties={"dimensions": integers(tuple(reader.items(reader.integer)))})
+    parts = OpParts(properties={"dimensions": integers(tuple(reader.items(reader.integer)))}, place=start)
     if reader.at("{"):
         parts.attributes = reader.attribute_dictionary()
     reader.expect(":")

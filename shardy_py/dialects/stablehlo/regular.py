@@ -368,9 +368,9 @@ _LIBRARY = (
     OpRow(
         "custom_call",
         "inputs*",
-        "call_target_name:target has_side_effect?:bool=false backend_config?:config api_version?:i32=1"
-        " called_computations?:symbols=[] operand_layouts?:layouts result_layouts?:layouts"
-        " output_operand_aliases?:aliases=[] result_tilings?:tilings",
+        "call_target_name:target has_side_effect?:bool=false backend_config?:config"
+        " api_version?:api_version=1 called_computations?:symbols=[] operand_layouts?:layouts"
+        " result_layouts?:layouts output_operand_aliases?:aliases=[] result_tilings?:tilings",
         "results*",
         form=typed(" $call_target_name($inputs)"),
     ),

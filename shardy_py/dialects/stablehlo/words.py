@@ -5,9 +5,11 @@ Not here: words that any dialect may use (`dialects/kinds.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
@@ -44,37 +46,55 @@ def _read_target(cursor: Cursor) -> Attribute:
 
 
 _TARGET = Spelling(_read_target, lambda attribute: symbol_text(attribute.data))
-_CLASSES: dict[str, type[ValueAttribute]] = {
-    "comparison_direction": a.ComparisonDirectionAttr,
-    "comparison_type": a.ComparisonTypeAttr,
-    "fft_type": a.FftTypeAttr,
-    "transpose": a.TransposeAttr,
-    "rng_distribution": a.RngDistributionAttr,
-    "rng_algorithm": a.RngAlgorithmAttr,
-    "dot": a.DotDimensionNumbersAttr,
-    "dot_algorithm": a.DotAlgorithmAttr,
-    "gather": a.GatherDimensionNumbersAttr,
-    "scatter": a.ScatterDimensionNumbersAttr,
-    "channel": a.ChannelHandleAttr,
-    "accuracy": a.ResultAccuracyAttr,
-}
-_OWN_KINDS = {
-    **{name: is_a(attribute_class) for name, attribute_class in _CLASSES.items()},
-    "conv": Kind("", is_a(a.ConvDimensionNumbersAttr).accepts, CONV_DIMENSIONS),
-    "precisions": array_of(
-        "Precision Config attribute", is_a(a.PrecisionAttr).accepts, precisions_spelling(a.PrecisionAttr)
+_CLASSES: dict[str, tuple[type[ValueAttribute], str]] = {
+    "comparison_direction": (a.ComparisonDirectionAttr, "Which comparison operation to perform."),
+    "comparison_type": (a.ComparisonTypeAttr, "Which comparison type to use."),
+    "fft_type": (a.FftTypeAttr, "XLA fast fourier transform type."),
+    "transpose": (a.TransposeAttr, "Transpose options"),
+    "rng_distribution": (a.RngDistributionAttr, "XLA PRNG distribution to be used."),
+    "rng_algorithm": (a.RngAlgorithmAttr, "XLA PRNG algorithm to be used."),
+    "dot": (a.DotDimensionNumbersAttr, "Attribute that models the dimension information for dot."),
+    "dot_algorithm": (
+        a.DotAlgorithmAttr,
+        "Attribute that models the algorithm constraints to use for computing dot.",
     ),
-    "target": Kind("string attribute", lambda attribute: isinstance(attribute, StringAttr), _TARGET),
+    "gather": (a.GatherDimensionNumbersAttr, "Attribute that models the dimension information for gather"),
+    "scatter": (a.ScatterDimensionNumbersAttr, "Attribute that models the dimension information for scatter"),
+    "channel": (a.ChannelHandleAttr, "two 64-bit integers 'handle' and 'type'"),
+    "accuracy": (a.ResultAccuracyAttr, "The requested accuracy for transcendental unary ops."),
+}
+_CONV = is_a(a.ConvDimensionNumbersAttr, "Structure of dimension information for conv op")
+_MAX_API_VERSION = 4
+
+
+def _is_api_version(attribute: Any) -> bool:
+    return KINDS["i32"].accepts(attribute) and 0 <= attribute.value.data <= _MAX_API_VERSION
+
+
+def _is_groups(attribute: Any) -> bool:
+    return KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
+
+
+def _is_class(attribute_class: type[Attribute]) -> Callable[[Any], bool]:
+    return lambda attribute: isinstance(attribute, attribute_class)
+
+
+_OWN_KINDS = {
+    **{name: is_a(attribute_class, text) for name, (attribute_class, text) in _CLASSES.items()},
+    "conv": replace(_CONV, spelling=CONV_DIMENSIONS),
+    "precisions": array_of(
+        "Precision Config attribute", _is_class(a.PrecisionAttr), precisions_spelling(a.PrecisionAttr)
+    ),
+    "target": replace(KINDS["string"], spelling=_TARGET),
+    "api_version": replace(KINDS["i32"], description="Custom call API version", accepts=_is_api_version),
     "layouts": array_of("Array of layout (1D tensor of index type) attributes", _is_layout),
     "tilings": array_of("Array of tiling attributes", _is_layouts),
     "aliases": array_of(
-        "Aliasing attribute for outputs and operands of CustomCall", is_a(a.OutputOperandAliasAttr).accepts
+        "Aliasing attribute for outputs and operands of CustomCall", _is_class(a.OutputOperandAliasAttr)
     ),
     "groups": Kind(
-        "",
-        lambda attribute: (
-            KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
-        ),
+        "64-bit signless integer elements attribute or mesh and axes based replica groups representation.",
+        _is_groups,
     ),
 }
 
