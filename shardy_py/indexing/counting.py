@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,8 @@ def _count(bounds: dict[Variable, Interval], constraints: list[Constraint]) -> i
         return int(all(interval.contains(e.constant) for e, interval in constraints))
     if len(constraints) == 1:
         expression, interval = constraints[0]
-        if isinstance(expression, Division) and expression.op == "mod" and _is_linear(expression.dividend):
-            if expression.divisor <= _LARGEST_DIVISOR:
-                return _count_remainders(expression.dividend, expression.divisor, interval, bounds)
+        if _is_small_remainder(expression):
+            return _count_remainders(expression.dividend, expression.divisor, interval, bounds)
         if _is_linear(expression):
             span = 1 + sum(abs(f) * (bounds[v].size - 1) for v, f in _linear(expression))
             if span <= _MOST_VALUES:
@@ -80,6 +80,15 @@ def _count(bounds: dict[Variable, Interval], constraints: list[Constraint]) -> i
     renamed = {v: dim(i) for i, v in enumerate(bounds)}
     box = IndexMap((), tuple(bounds.values()), constraints=tuple(constraints)).substituted(renamed)
     return sum(len(chunk) for chunk in point_chunks(box))
+
+
+def _is_small_remainder(expression: Expr) -> TypeGuard[Division]:
+    return (
+        isinstance(expression, Division)
+        and expression.op == "mod"
+        and expression.divisor <= _LARGEST_DIVISOR
+        and _is_linear(expression.dividend)
+    )
 
 
 def _is_linear(expression: Expr) -> bool:

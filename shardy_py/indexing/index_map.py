@@ -55,7 +55,10 @@ class IndexMap:
 
     @cached_property
     def tidied(self) -> IndexMap:
-        """Simplified, but `d0 + rt0` stays where d0 or rt0 has one value only: how maps of ops read."""
+        """How maps of ops read: simplified, but `d0 + rt0` stays where d0 or rt0 has one value only.
+
+        Runtime variables keep their numbers, so that rt0 is the same value in all maps of an op.
+        """
         return _simplify(self, keeps_names=True)
 
     @property
@@ -120,11 +123,11 @@ class IndexMap:
             interval.contains(expression.evaluate(values)) for expression, interval in self.constraints
         )
 
-    def trimmed(self, *, in_order: bool = False) -> IndexMap:
+    def trimmed(self, *, in_order: bool = False, keeps_runtimes: bool = False) -> IndexMap:
         """The same map without range and runtime variables that do not occur, the rest numbered anew.
 
         Those with an empty interval stay: they make the domain empty. in_order: ranges are numbered as they
-        occur.
+        occur. keeps_runtimes: runtime variables keep their numbers if any of them occurs.
 
         >>> str(IndexMap((range_var(1),), (), (Interval(0, 3), Interval(0, 4))).trimmed()).split(",")[0]
         '()[s0] -> (s0)'
@@ -132,6 +135,8 @@ class IndexMap:
         used = self.used
         ranges = [i for i, v in enumerate(self.ranges) if range_var(i) in used or not v.size]
         runtimes = [i for i, v in enumerate(self.runtimes) if runtime(i) in used or not v.size]
+        if runtimes and keeps_runtimes:
+            runtimes = [*range(len(self.runtimes))]
         if in_order:
             ranges.sort(key=self._places())
         if ranges == [*range(len(self.ranges))] and len(runtimes) == len(self.runtimes):
@@ -234,7 +239,9 @@ def _simplify(index_map: IndexMap, *, keeps_names: bool) -> IndexMap:
     results, bounds, constraints = simplify_parts(
         index_map.results, index_map.bounds, index_map.constraints, keeps_names=keeps_names
     )
-    return IndexMap(results, **by_kind(bounds), constraints=constraints).trimmed(in_order=True)
+    return IndexMap(results, **by_kind(bounds), constraints=constraints).trimmed(
+        in_order=True, keeps_runtimes=keeps_names
+    )
 
 
 def _point(dims: Sequence[int], ranges: Sequence[int], runtimes: Sequence[int]) -> dict[Variable, int]:

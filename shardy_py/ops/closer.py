@@ -1,7 +1,8 @@
-"""What analyses know beyond the maps that sharding rules derive from: by op, closer maps and declared supersets.
+"""What analyses know beyond the maps that sharding rules derive from: closer maps, declared supersets.
 
-A rule needs to know that a dimension is read whole, an analysis which elements a single element reads. `CLOSER`
-holds the maps for the second where they differ, `SUPERSET` the operands of which even those say too much.
+A rule needs to know that a dimension is read whole, an analysis which elements a single element reads.
+`CLOSER` holds the maps for the second where they differ, `SUPERSET` the operands of which even those say too
+much.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> record = OpRecord(
@@ -14,6 +15,7 @@ holds the maps for the second where they differ, `SUPERSET` the operands of whic
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var, runtime
 from shardy_py.ops import custom_calls, dynamic, passing, triangular
@@ -31,7 +33,7 @@ from shardy_py.ops.reads import (
     shape_of,
 )
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.windowed import select_and_scatter, windows_of
+from shardy_py.ops.windowed import convolution, select_and_scatter, windows_of
 
 
 def _for_each(maps: Callable[[OpRecord, int], IndexMap]) -> Maps:
@@ -90,7 +92,7 @@ def batch_norm_training(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def batch_norm_grad(record: OpRecord) -> tuple[Reads, ...]:
-    """Operand, scale, mean, variance, gradient: that of scale reads no scale, that of offset only the last."""
+    """Operand, scale, mean, variance, gradient: what is of scale reads no scale, of offset only the last."""
     feature, element, value = _feature_maps(record)
     return (
         Reads((0,), (element, value, value, value, element)),
@@ -141,6 +143,15 @@ def selected(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (closer, *reads.operands[1:])),)
 
 
+def convolved(record: OpRecord) -> tuple[Reads, ...]:
+    """An element of the kernel that meets padding is not read."""
+    (reads,) = convolution(record)
+    image, kernel = reads.operands
+    assert image is not None
+    assert kernel is not None
+    return (Reads((0,), (image, replace(kernel, constraints=image.constraints))),)
+
+
 _CALL = "stablehlo.custom_call@"
 _AS_SHARDED = (
     *custom_calls.MOVED,
@@ -162,6 +173,7 @@ CLOSER: dict[str, Maps] = {
     "stablehlo.batch_norm_training": batch_norm_training,
     "stablehlo.cholesky": triangular.cholesky,
     "stablehlo.triangular_solve": triangular.triangular_solve,
+    "stablehlo.convolution": convolved,
     "stablehlo.select_and_scatter": selected,
     # Their maps are pointwise for sharding only.
     **dict.fromkeys((_CALL + target for target in custom_calls.MOVED), everything),

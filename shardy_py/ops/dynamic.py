@@ -5,7 +5,8 @@ the shape it is told.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> f = TensorType
->>> record = OpRecord("stablehlo.einsum", (f((4, 8)), f((8, 2))), (f((4, 2)),), {"einsum_config": "ij,jk->ik"})
+>>> config = {"einsum_config": "ij,jk->ik"}
+>>> record = OpRecord("stablehlo.einsum", (f((4, 8)), f((8, 2))), (f((4, 2)),), config)
 >>> [str(m).splitlines()[0] for m in einsum(record)[0].operands]
 ['(d0, d1)[s0] -> (d0, s0),', '(d0, d1)[s0] -> (s0, d1),']
 """

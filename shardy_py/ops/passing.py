@@ -1,7 +1,7 @@
 """Ops that hand values on: each result is its operand of the same number, element by element.
 
-Barriers, copies and edges of StableHLO and sdy, and ops that only HLO has (under names "hlo.NAME", attributes as in
-StableHLO). For sharding these have no rule of their own; their maps serve analyses.
+Barriers, copies and edges of StableHLO and sdy, and ops that only HLO has (under names "hlo.NAME", attributes
+as in StableHLO). For sharding these have no rule of their own; their maps serve analyses.
 
 A bitcast of HLO keeps the order of elements in memory. With layouts (`operand_layout`, `result_layout`: the
 dimensions minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:

@@ -1,8 +1,8 @@
 """Maps of an op from a sharding rule: what the user says of a custom call, read as indexing.
 
-A dimension that maps to factors i, j is the mixed-radix number of their coordinates. A factor that is
-carried through has the same coordinate in operands and results; a reduction, permutation or replicated factor may
-be read anywhere, so the maps hold what the rule allows, which may be more than the op reads.
+A dimension that maps to factors i, j is the mixed-radix number of their coordinates. A factor that is carried
+through has the same coordinate in operands and results; a reduction, permutation or replicated factor may be
+read anywhere, so the maps hold what the rule allows, which may be more than the op reads.
 
 >>> from shardy_py.ops.record import TensorType
 >>> from shardy_py.sharding import Factor, FactorType, ShardingRule

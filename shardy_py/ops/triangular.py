@@ -1,6 +1,6 @@
 """What triangular algorithms read, element by element: cholesky and triangular_solve.
 
-Sharding needs only that rows and columns are read whole (`reduction.py`); here is what each element depends on.
+Sharding needs only that rows and columns are read whole (`reduction.py`); here is what an element depends on.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> square = TensorType((4, 4))
@@ -27,10 +27,10 @@ def cholesky(record: OpRecord) -> tuple[Reads, ...]:
     is_lower = bool(record.attributes.get("lower", False))
     row, column = (dim(rank - 2), dim(rank - 1)) if is_lower else (dim(rank - 1), dim(rank - 2))
 
-    def reading(k: Expr, l: Expr, ranges: tuple[int, ...], *ordered: tuple[Expr, Expr]) -> Reads:
-        """Reads (k, l) where the second of each pair is at most the first."""
+    def reading(k: Expr, m: Expr, ranges: tuple[int, ...], *ordered: tuple[Expr, Expr]) -> Reads:
+        """Reads (k, m) where the second of each pair is at most the first."""
         inside = tuple(_at_least(*pair, size) for pair in ((row, column), *ordered))
-        element = (k, l) if is_lower else (l, k)
+        element = (k, m) if is_lower else (m, k)
         return Reads((0,), (domain_of(record, 0, ranges).reading((*batch, *element), inside),))
 
     first, second = range_var(0), range_var(1)
@@ -43,7 +43,8 @@ def cholesky(record: OpRecord) -> tuple[Reads, ...]:
 def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     """Of M X = B with M lower: X(i, j) depends on B(0..i, j) and on the triangle of M down to row i.
 
-    M is `a`, transposed for `transpose_a` and again where X stands on the left; an upper M is solved from below.
+    M is `a`, transposed for `transpose_a` and again where X stands on the left; an upper M is solved from
+    below.
     With `unit_diagonal` the diagonal of M is not read.
     """
     attributes = record.attributes
@@ -54,7 +55,7 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     is_lower = bool(attributes["lower"]) != turned
     solved, free = (rank - 2, rank - 1) if on_left else (rank - 1, rank - 2)
     size, batch = shape[solved], tuple(map(dim, range(rank - 2)))
-    unknown, k, l = dim(solved), range_var(0), range_var(1)
+    unknown, k, m = dim(solved), range_var(0), range_var(1)
     least = 1 if attributes.get("unit_diagonal") else 0
 
     def ordered(later: Expr, earlier: Expr, by: int = 0) -> Constraint:
@@ -63,7 +64,7 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     domain = domain_of(record, 0, (size, size))
     known = {solved: k, free: dim(free)}
     matrix = domain.reading(
-        (*batch, *((l, k) if turned else (k, l))), (ordered(unknown, k), ordered(k, l, least))
+        (*batch, *((m, k) if turned else (k, m))), (ordered(unknown, k), ordered(k, m, least))
     )
     given = domain.reading((*batch, known[rank - 2], known[rank - 1]), (ordered(unknown, k),))
     return (Reads((0,), (matrix, given)),)
