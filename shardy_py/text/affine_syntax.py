@@ -1,7 +1,7 @@
 """Affine maps and sets, read and printed: `affine_map<(d0, d1)[s0] -> (d0 + s0, d1 mod 4)>`.
 
-Expressions are simplified as they are built, by the rules of MLIR's own constructors, so that a text prints as
-MLIR prints it. (xDSL's operators on expressions have rules of their own; they are not used here.)
+Expressions are simplified as they are built, by the rules of MLIR's own constructors, so that a text prints
+as MLIR prints it. (xDSL's operators on expressions have rules of their own; they are not used here.)
 
 Not here: the attributes that hold maps and sets (`attribute_reader.py`), indexing maps (`indexing/`).
 """
@@ -113,7 +113,8 @@ def _read_product(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
         right = _read_operand(cursor, names)
         if kind is _Kind.Mul and not (_is_symbolic(left) or _is_symbolic(right)):
             cursor.error(
-                "non-affine expression: at least one of the multiply operands has to be either a constant or symbolic",
+                "non-affine expression: at least one of the multiply operands has to be either a constant or "
+                "symbolic",
                 place,
             )
         if kind is not _Kind.Mul and not _is_symbolic(right):

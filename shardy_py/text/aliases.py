@@ -1,8 +1,8 @@
 """The aliases that MLIR's printer gives: `#map`, `#set`, `#loc3`, `!tuple`.
 
-A module with attributes that want an alias is printed twice: the first time collects them in the order in which
-they are met, then they are named, the second time prints the names. Locations of ops may be defined behind the
-module; all else stands before it.
+A module with attributes that want an alias is printed twice: the first time collects them in the order in
+which they are met, then they are named, the second time prints the names. Locations of ops may be defined
+behind the module; all else stands before it.
 
 Not here: what an attribute prints as (`attribute_writer.py`).
 """

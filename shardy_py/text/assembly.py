@@ -1,7 +1,7 @@
 """Assembly forms put together from elements, each of which both reads and prints.
 
-An element reads its part of the text into a `Draft` and prints the same part of an op; a form is a sequence of
-elements closed by a *tail* that knows the types. So parser and printer cannot drift apart.
+An element reads its part of the text into a `Draft` and prints the same part of an op; a form is a sequence
+of elements closed by a *tail* that knows the types. So parser and printer cannot drift apart.
 
 >>> form = assembly(operands("input"), ATTRIBUTES, SAME_TYPE)     # `%0 {a = 1 : i64} : tensor<8xf32>`
 

@@ -69,8 +69,8 @@ def _read_func(reader: OpReader) -> OpParts:
         for name in ("sym_name", "sym_visibility", "function_type"):
             if name in parts.attributes:
                 reader.form_error(
-                    f"'{name}' is an inferred attribute and should not be specified in the explicit attribute "
-                    "dictionary",
+                    f"'{name}' is an inferred attribute and should not be specified in the explicit "
+                    "attribute dictionary",
                     start,
                 )
     parts.properties["function_type"] = FunctionType.from_lists([a.type for a in arguments], results)

@@ -1,7 +1,7 @@
 """Makes xDSL operations without xDSL's checks: a third of the cost of `Operation.create`.
 
-The reader makes every op of a program here. What is made is what `Operation.create` would make (a test compares
-them field by field for the pinned version of xDSL); verification is a stage of its own.
+The reader makes every op of a program here. What is made is what `Operation.create` would make (a test
+compares them field by field for the pinned version of xDSL); verification is a stage of its own.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ def build_operation(
     uses: Any = ()
     if operands:
         uses = []
-        index = 0
-        for value in operands:
+        for index, value in enumerate(operands):
             use = _new(Use)
             first = value.first_use
             use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
@@ -43,7 +42,6 @@ def build_operation(
                 first._prev_use = use  # pyright: ignore[reportPrivateUsage]
             value.first_use = use
             uses.append(use)
-            index += 1
         uses = tuple(uses)
     if len(result_types) == 1:
         result = _new(OpResult)

@@ -1,8 +1,8 @@
 """Dense elements: their bytes and their text.
 
 An attribute that repeats one value (a splat) holds that value once, whatever its type's size, so that a splat
-of 10^12 elements costs nothing. Elements lie in row-major order, little-endian, sign-extended to whole bytes; i1
-takes a byte.
+of 10^12 elements costs nothing. Elements lie in row-major order, little-endian, sign-extended to whole bytes;
+i1 takes a byte.
 
 Not here: reading them (`dense_reader.py`), `array<...>` (`attribute_reader.py`).
 

@@ -149,7 +149,8 @@ class _Typed:
         written = self.literal.shape
         if written and written != shape:
             self.cursor.error(
-                f"inferred shape of elements literal ({_shape_text(written)}) does not match type ({_shape_text(shape)})",
+                f"inferred shape of elements literal ({_shape_text(written)}) does not match type "
+                f"({_shape_text(shape)})",
                 self.start,
             )
         tokens = self.literal.tokens
@@ -162,12 +163,14 @@ class _Typed:
             if len(tokens) != expected and (written or prod(shape)):
                 shown = self.type if written else self.type.element_type
                 self.cursor.error(
-                    f"parsed {len(tokens)} elements, but type ('{_text(shown)}') expected {expected} elements",
+                    f"parsed {len(tokens)} elements, but type ('{_text(shown)}') expected {expected} "
+                    "elements",
                     self.start,
                 )
         elif len(tokens) != (prod(written) if written is not None else 0):
             self.cursor.error(
-                f"parsed {len(tokens)} elements, but type ('{_text(self.type)}') expected {prod(shape)} elements",
+                f"parsed {len(tokens)} elements, but type ('{_text(self.type)}') expected {prod(shape)} "
+                "elements",
                 self.start,
             )
         return b"".join([self._scalar(token, scalar) for token in tokens])

@@ -93,8 +93,9 @@ def _unregistered_symbol(cursor: Cursor, kind: Kind) -> Attribute:
         shown = f'"{dialect}"<"{symbol}">'
         what = f"`!{shown}` type" if kind == "types" else f"#{shown} : 'none' attribute"
         cursor.error(
-            f"{what} created with unregistered dialect. If this is intended, please call allowUnregisteredDialects() "
-            "on the MLIRContext, or use -allow-unregistered-dialect with the MLIR opt tool used",
+            f"{what} created with unregistered dialect. If this is intended, please call "
+            "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with the "
+            "MLIR opt tool used",
             start + len(dialect) + 2 if mnemonic else start,
         )
     if _SIMPLE.match(symbol):
@@ -131,4 +132,4 @@ def _body(cursor: Cursor, start: int) -> str:
             break
         elif found != "->":
             open_brackets.append(found)
-    cursor.error(f"unbalanced '{open_brackets[-1]}' character in pretty dialect name", place)
+    return cursor.error(f"unbalanced '{open_brackets[-1]}' character in pretty dialect name", place)

@@ -127,7 +127,10 @@ class FloatFormat:
         return struct.unpack("<d", struct.pack("<Q", negative << 63 | 0x7FF << 52 | (payload or 1 << 51)))[0]
 
     def encode(self, value: float) -> int:
-        """The bits of the nearest number (ties to even); what is too large becomes infinity, NaN or the largest."""
+        """The bits of the nearest number (ties to even).
+
+        What is too large becomes infinity, NaN or the largest number, as the format has it.
+        """
         if math.isnan(value):
             return self._encode_nan(value)
         negative = math.copysign(1.0, value) < 0

@@ -48,10 +48,8 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     token = cursor.advance()
     type_: Any = expected_type
     if type_ is None:
-        if cursor.accept(":"):
-            type_ = cursor.type()
-        else:
-            type_ = i64 if is_integer_token(token) else float_type("f64")
+        unspelled = i64 if is_integer_token(token) else float_type("f64")
+        type_ = cursor.type() if cursor.accept(":") else unspelled
     key = (token, negated, id(type_))
     hit = _numbers.get(key)
     if hit is not None:

@@ -1,13 +1,14 @@
 """Floats as MLIR prints them.
 
-Six decimals in scientific notation if that reads back as the same bits, else as many digits as the format needs,
-and the hexadecimal of the bits if the number is not finite. LLVM cuts the decimal expansion to a few digits more
-than asked for before it rounds, which is why 0.01 in f32 prints as 0.00999999977: so does `_digits`.
+Six decimals in scientific notation if that reads back as the same bits, else as many digits as the format
+needs, and the hexadecimal of the bits if the number is not finite. LLVM cuts the decimal expansion to a few
+digits more than asked for before it rounds, which is why 0.01 in f32 prints as 0.00999999977: so does
+`_digits`.
 
 Not here: the bits (`float_formats.py`).
 
->>> float_text(b"\\0\\0\\0\\x3f", "f32"), float_text(b"\\x0a\\xd7\\x23\\x3c", "f32"), float_text(b"\\0\\0\\x80\\x7f", "f32")
-('5.000000e-01', '0.00999999977', '0x7F800000')
+>>> [float_text(bytes.fromhex(data), "f32") for data in ("0000003f", "0ad7233c", "0000807f")]
+['5.000000e-01', '0.00999999977', '0x7F800000']
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _scientific(parts: tuple[bool, int, int], precision: int) -> str:
         return f"{sign}0.{'0' * precision}e+00"
     digits, exponent = _digits(parts, precision)
     exponent += len(digits) - 1
-    return f"{sign}{digits[0]}.{digits[1:].ljust(precision, '0')}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    mantissa = f"{digits[0]}.{digits[1:].ljust(precision, '0')}"
+    return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def _shortest_form(parts: tuple[bool, int, int], precision: int) -> str:

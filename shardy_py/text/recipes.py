@@ -1,8 +1,8 @@
 """Lines seen before: how to make another op of the same signature.
 
-The signature of an op's line is its text with the names of values cut out. What a line means depends on that, on
-the types of its operands, on the dialect whose name may be left out, and on the token behind it, which may go on
-with the op; all four are compared.
+The signature of an op's line is its text with the names of values cut out. What a line means depends on that,
+on the types of its operands, on the dialect whose name may be left out, and on the token behind it, which may
+go on with the op; all four are compared.
 
 Not here: reading a line for the first time (`reader.py`).
 """

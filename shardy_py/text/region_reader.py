@@ -78,7 +78,7 @@ class RegionReader(ValueReader):
     ) -> Region:
         """`{ ... }`, with an entry block that has `arguments` if any are given.
 
-        is_isolated: whether values from outside may be used is for the verifier to say; names are never hidden.
+        is_isolated: names are never hidden; whether values from outside may be used is for the verifier.
         """
         self.expect("{", " to begin a region")
         outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names

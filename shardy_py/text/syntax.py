@@ -23,8 +23,8 @@ class OpParts:
     """All that an op is made of, as an assembly form reads it.
 
     place: the offset that is the op's location; None: that of its name.
-    remake: makes the regions anew, each op at the location given, where the op's own line says all of them; the
-        next op of that signature is then not read again. None: the regions are text of their own.
+    remake: makes the regions anew, each op at the location given, where the op's own line says all of them;
+        the next op of that signature is then not read again. None: the regions are text of their own.
     """
 
     operands: Sequence[SSAValue] = ()
@@ -103,8 +103,8 @@ class DialectSyntax:
 
     op: the syntax of an op by its full name, None if the dialect has no such op; called once a name.
     attributes, types: by mnemonic; printed `#dialect.mnemonic<...>` and `!dialect.mnemonic<...>`.
-    enclosed: attributes printed `#dialect<mnemonic...>`, by mnemonic: enums (`write` gives " KEYWORD") and others
-        whose text does not start with `<`.
+    enclosed: attributes printed `#dialect<mnemonic...>`, by mnemonic: enums (`write` gives " KEYWORD") and
+        others whose text does not start with `<`.
     is_opaque: whether its attributes and types are kept as the text they are.
     unknown_attribute, unknown_type: what is said of other names: `{0}` the name, `{1}` the dialect.
     """

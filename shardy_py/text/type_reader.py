@@ -188,7 +188,7 @@ def _shape(sizes: tuple[int, ...]) -> ArrayAttr[IntAttr]:
 
 
 def _dimensions(cursor: Cursor, *, is_vector: bool = False) -> list[tuple[int, bool]]:
-    """The sizes before the element type, each with whether it scales; leaves the cursor on the element type."""
+    """The sizes before the element type, on which it leaves the cursor; each with whether it scales."""
     sizes: list[tuple[int, bool]] = []
     offset = cursor.offset
     while match := _DIMENSION.match(cursor.text, offset):

@@ -1,4 +1,4 @@
-"""What kind of type an attribute is, said so that a type checker follows (`isinstance` loses type parameters)."""
+"""What kind of type an attribute is, so that a type checker follows: `isinstance` loses type parameters."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class OpWriter:
         )
 
     def attribute_dictionary(self, op: Operation, elided: Iterable[str] = (), *, keyword: str = "") -> None:
-        """Writes ` {name = value, ...}` of properties and attributes but the `elided`; nothing if none is left."""
+        """Writes ` {name = value, ...}` of all attributes but the `elided`; nothing if none is left."""
         shown = {**op.properties, **op.attributes}
         for name in elided:
             shown.pop(name, None)

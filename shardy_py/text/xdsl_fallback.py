@@ -1,7 +1,7 @@
 """Ops whose own syntax only xDSL knows: read and printed by xDSL's parser and printer.
 
-Names of values, aliases and attributes are ours both ways; ops inside the regions of such an op are read by xDSL
-and printed by us.
+Names of values, aliases and attributes are ours both ways; ops inside the regions of such an op are read by
+xDSL and printed by us.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Mutated programs: each gives a diagnostic with a position, or prints and reads back; never another exception."""
+# ruff: noqa: E501  the programs are as JAX prints them
+"""Mutated programs: each gives a diagnostic with a position, or prints and reads back; no other exception."""
 
 from __future__ import annotations
 
@@ -111,7 +112,9 @@ def test_mutations_give_a_diagnostic_or_valid_text(name: str) -> None:
         try:
             printed = print_module(parse_module(text, allow_unregistered=True))
         except ShardyError as error:
-            assert error.diagnostics[0].position is not None, (number, text)
+            positions = [diagnostic.position for diagnostic in error.diagnostics]
+            if None in positions:
+                pytest.fail(f"seed {SEED}, case {number}, no position: {error}\n{text}")
             continue
         except Exception as error:
             raise AssertionError(f"seed {SEED}, case {number}:\n{text}") from error

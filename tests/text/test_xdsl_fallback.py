@@ -1,3 +1,4 @@
+# ruff: noqa: E501  linalg.generic stands on one line
 """Ops of xDSL's dialects in their own syntax, among ours."""
 
 from __future__ import annotations

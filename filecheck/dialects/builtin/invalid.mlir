@@ -1,0 +1,26 @@
+// RUN: sdy-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{operation being parsed with an unregistered dialect. If this is intended, please use -allow-unregistered-dialect with the MLIR tool used}}
+"other.op"() : () -> ()
+
+// -----
+
+func.func @f(%a: i32) -> i32 {
+  // expected-error @+1 {{use of undeclared SSA value name}}
+  return %b : i32
+}
+
+// -----
+
+// expected-error @+1 {{expected attribute value}}
+module attributes {a.b = } {}
+
+// -----
+
+// expected-error @+1 {{invalid tensor element type}}
+func.func private @f(tensor<2xtensor<f32>>)
+
+// -----
+
+// expected-error @+1 {{integer constant out of range for attribute}}
+module attributes {a.b = 300 : i8} {}
