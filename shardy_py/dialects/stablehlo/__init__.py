@@ -1,6 +1,6 @@
 """The StableHLO dialect: ops from rows, attributes from tables, their syntax.
 
-`regular.py` and `irregular.py` are the list of ops; `op_class("dot_general")` is the class of one.
+`regular.py`, `system.py` and `irregular.py` are the list of ops; `op_class("dot_general")` is the class of one.
 
 >>> op_class("dot_general").name
 'stablehlo.dot_general'
@@ -12,11 +12,12 @@ from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
 from shardy_py.dialects.stablehlo.irregular import IRREGULAR, constant_names, while_names
 from shardy_py.dialects.stablehlo.regular import REGULAR
+from shardy_py.dialects.stablehlo.system import SYSTEM
 from shardy_py.dialects.stablehlo.words import WORDS
 from shardy_py.text import DialectSyntax
 
 OPS = OpTable(
-    (*REGULAR, *IRREGULAR),
+    (*REGULAR, *SYSTEM, *IRREGULAR),
     WORDS,
     result_names={"constant": constant_names},
     argument_names={"while": while_names},

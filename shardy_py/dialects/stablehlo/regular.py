@@ -3,19 +3,18 @@
 Columns: name, operands, attributes, results, regions, form, traits; the notation is that of
 `dialects/definition.py` and `dialects/template.py`. An op without a form prints generically, as in C++.
 
-Not here: what the words mean (`words.py`).
+Not here: what the words mean (`words.py`), ops between devices and around others (`system.py`).
 """
 
 from __future__ import annotations
 
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.template import Template, typed
-from shardy_py.dialects.type_tails import COMPLEX, RESULT, SAME, SELECT, TUPLE
+from shardy_py.dialects.type_tails import COMPLEX, RESULT, SAME, SELECT
 
 _UNARY = Template(" $operand", SAME)
 _BINARY = Template(" $lhs, $rhs", SAME)
 _OPERAND = typed(" $operand")
-_RESULT = Template("", RESULT)
 _ACCURACY = "result_accuracy?:accuracy=default_accuracy"
 
 
@@ -376,57 +375,11 @@ _LIBRARY = (
     ),
 )
 
-_CHANNEL = "channel_handle?:channel"
-_GROUPS = f"replica_groups:groups {_CHANNEL}"
-_IDS = "use_global_device_ids?:unit"
-_TRANSFER = "channel_handle:channel is_host_transfer?:bool=false source_target_pairs?:table"
-
-_DISTRIBUTION = (
-    OpRow("all_gather", "operands*", f"all_gather_dim:index {_GROUPS} {_IDS}", "results*"),
-    OpRow("all_reduce", "operands*", f"{_GROUPS} {_IDS}", "results*", "computation"),
-    OpRow(
-        "all_to_all",
-        "operands*",
-        f"split_dimension:index concat_dimension:index split_count:count {_GROUPS}",
-        "results*",
-    ),
-    OpRow("collective_broadcast", "operands*", f"{_GROUPS} has_dynamic_root?:unit", "results*"),
-    OpRow("collective_permute", "operand", f"source_target_pairs:table {_CHANNEL}"),
-    OpRow(
-        "collective_reduce",
-        "operands*",
-        f"{_GROUPS} {_IDS} has_dynamic_root?:unit",
-        "results*",
-        "computation",
-    ),
-    OpRow("cross-replica-sum", "operand", "replica_groups:table", traits="pure"),
-    OpRow("partition_id", form=_RESULT, traits="pure"),
-    OpRow("reduce_scatter", "operand", f"scatter_dimension:index {_GROUPS} {_IDS}", regions="computation"),
-    OpRow("replica_id", form=_RESULT, traits="pure"),
-    OpRow("infeed", "token", "infeed_config:string=text layout?:array", "results*"),
-    OpRow("outfeed", "inputs* token", "outfeed_config:string=text"),
-    OpRow("send", "inputs* token", _TRANSFER),
-    OpRow("recv", "token", _TRANSFER, "results*"),
-    OpRow("async_start", "operands*", regions="body", traits="isolated"),
-    OpRow("async_done", "operand"),
-)
-
-_CONTROL = (
-    OpRow("after_all", "inputs*", form=Template(" $inputs", SAME), traits="pure"),
-    OpRow("case", "index", results="results*", regions="branches*", traits="recursive"),
-    OpRow("create_token", results="output", form=_RESULT, traits="pure"),
-    OpRow("get_tuple_element", "operand", "index:index32", form=typed(" $operand[$index]"), traits="pure"),
-    OpRow("if", "pred", results="results*", regions="true_branch false_branch", traits="recursive"),
-    OpRow("tuple", "val*", form=Template(" $val", TUPLE), traits="pure"),
-)
-
 REGULAR = (
     *_ELEMENTWISE,
     *_MOVEMENT,
     *_CONTRACTION,
     *_REDUCTION,
     *_LIBRARY,
-    *_DISTRIBUTION,
-    *_CONTROL,
 )
 """The rows."""
