@@ -1,6 +1,6 @@
 """The StableHLO dialect: ops from rows, attributes from tables, their syntax.
 
-`regular.py`, `system.py` and `irregular.py` are the list of ops; `op_class("dot_general")` is the class of one.
+`regular.py`, `system.py` and `irregular.py` list the ops; `op_class("dot_general")` is the class of one.
 
 >>> op_class("dot_general").name
 'stablehlo.dot_general'
