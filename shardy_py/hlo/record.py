@@ -67,7 +67,8 @@ def record_of(
         surroundings = _CONTEXT.get(instruction.opcode)
         if surroundings:
             attributes |= surroundings(instruction, callees or {})
-    return OpRecord(row.name, tuple(map(tensor_type, operands)), leaf_types(instruction.shape), attributes)
+    name = _VARIANTS.get((instruction.opcode, "dimensions" in instruction.attributes), row.name)
+    return OpRecord(name, tuple(map(tensor_type, operands)), leaf_types(instruction.shape), attributes)
 
 
 @contextmanager
@@ -92,6 +93,8 @@ def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) ->
     return {"context.combiner": combiner}
 
 
+# An all-to-all of whole operands gives each of them another device's, element by element.
+_VARIANTS = {("all-to-all", False): "stablehlo.collective_permute"}
 _CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
     "scatter": combiner_of
 }

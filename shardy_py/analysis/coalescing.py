@@ -1,0 +1,104 @@
+"""Whether neighbours in the output read neighbours in memory: contiguity, stride, segments.
+
+>>> from shardy_py.indexing import parse_map
+>>> swap = parse_map("(d0, d1) -> (d1, d0), domain: d0 in [0, 63], d1 in [0, 63]")
+>>> found = coalescing(swap, (64, 64))
+>>> found.stride, found.is_contiguous, found.segments, found.fewest_segments
+(64, False, 32, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.errors import ShardyError
+from shardy_py.indexing import IndexMap, evaluate_points
+
+Addresses = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coalescing:
+    """What a group of consecutive elements of the output reads.
+
+    stride: the distance, in elements, of what two consecutive elements read; None if it varies, or if fewer
+        than two read. 0: all read the same.
+    segments: how many memory segments are touched; fewest_segments: how many would hold as many elements side
+        by side. readers: how many elements of the group read at all.
+    """
+
+    stride: int | None
+    segments: int
+    fewest_segments: int
+    readers: int
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether neighbours read neighbours."""
+        return self.stride == 1
+
+
+def coalescing(
+    index_map: IndexMap,
+    operand_sizes: Sequence[int],
+    *,
+    output_layout: Sequence[int] | None = None,
+    operand_layout: Sequence[int] | None = None,
+    start: int = 0,
+    group: int = 32,
+    element_bytes: int = 4,
+    segment_bytes: int = 128,
+) -> Coalescing:
+    """What `group` elements of the output read, consecutive in `output_layout` from number `start` on.
+
+    Layouts list dimensions minor to major; None: row-major. Range and runtime variables have their least
+    value: a group goes through them in step. The operand starts at a segment's start.
+    """
+    index_map = index_map.simplified
+    sizes = [interval.high + 1 for interval in index_map.dims]
+    order = _checked(output_layout, len(sizes))
+    count = max(0, min(group, prod(sizes) - start))
+    places = np.arange(start, start + count, dtype=np.int64)
+    columns: list[Addresses] = [np.zeros(count, dtype=np.int64)] * len(sizes)
+    for dimension in order:
+        places, columns[dimension] = np.divmod(places, sizes[dimension])
+    for interval in (*index_map.ranges, *index_map.runtimes):
+        columns.append(np.full(count, interval.low, dtype=np.int64))
+    points = np.stack(columns, axis=-1) if columns else np.zeros((count, 0), dtype=np.int64)
+    elements, inside = evaluate_points(index_map, points)
+    addresses = elements @ np.array(_strides(operand_sizes, operand_layout), dtype=np.int64)
+    return _summary(addresses[inside], inside, element_bytes, segment_bytes)
+
+
+def _summary(
+    addresses: Addresses, inside: NDArray[np.bool_], element_bytes: int, segment_bytes: int
+) -> Coalescing:
+    steps = np.unique(np.diff(addresses))
+    gaps = np.flatnonzero(inside)
+    is_run = len(gaps) < 2 or int(gaps[-1] - gaps[0]) == len(gaps) - 1
+    stride = int(steps[0]) if len(steps) == 1 and is_run else None
+    first, last = addresses * element_bytes, (addresses + 1) * element_bytes - 1
+    touched = np.unique(np.concatenate([first // segment_bytes, last // segment_bytes]))
+    fewest = -(-len(np.unique(addresses)) * element_bytes // segment_bytes)
+    return Coalescing(stride, len(touched), fewest, len(addresses))
+
+
+def _checked(layout: Sequence[int] | None, rank: int) -> Sequence[int]:
+    order = tuple(reversed(range(rank))) if layout is None else layout
+    if sorted(order) != list(range(rank)):
+        raise ShardyError(f"a layout of rank {rank} lists the dimensions 0 to {rank - 1}, got {tuple(order)}")
+    return order
+
+
+def _strides(sizes: Sequence[int], layout: Sequence[int] | None) -> list[int]:
+    """The distance in elements of neighbours along each dimension."""
+    strides, step = [0] * len(sizes), 1
+    for dimension in _checked(layout, len(sizes)):
+        strides[dimension] = step
+        step *= sizes[dimension]
+    return strides

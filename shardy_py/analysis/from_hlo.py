@@ -1,0 +1,192 @@
+"""HLO computations as functions.
+
+Tuples are taken apart: each parameter and each result is one tensor. A computation is converted once, however
+often it is called.
+
+>>> from shardy_py.hlo import read_module
+>>> module = read_module('''HloModule m
+... ENTRY main {
+...   p = (f32[4], f32[4]) parameter(0)
+...   a = f32[4] get-tuple-element(p), index=0
+...   b = f32[4] get-tuple-element(p), index=1
+...   ROOT sum = f32[4] add(a, b)
+... }''')
+>>> function = hlo_function(module)
+>>> function.nodes[0].operands, function.parameter_names
+((0, 1), ('p.0', 'p.1'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from shardy_py.analysis.function import Body, Form, Function, Node
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.hlo import (
+    Computation,
+    HloModule,
+    Instruction,
+    Shape,
+    fitting,
+    leaf_types,
+    record_of,
+    row_of,
+)
+from shardy_py.ops import TensorType
+
+Values = tuple[int, ...]
+
+
+def hlo_function(module: HloModule, computation: str = "") -> Function:
+    """The computation of that name as a function; the entry computation if none is named."""
+    name = computation or module.entry
+    if name not in module.by_name:
+        raise ShardyError(f"the module has no computation '{name}'")
+    return hlo_functions(module)[name]
+
+
+def hlo_functions(module: HloModule) -> dict[str, Function]:
+    """All computations as functions, by name."""
+    made: dict[str, Function] = {}
+    for computation in module.computations:  # each comes after those it calls
+        made[computation.name] = _Converter(module, computation, made).function()
+    return made
+
+
+class _Converter:
+    def __init__(self, module: HloModule, computation: Computation, made: dict[str, Function]) -> None:
+        self.module = module
+        self.computation = computation
+        self.made = made
+        self.nodes: list[Node] = []
+        self.values: dict[str, Values] = {}
+        self.next = 0
+
+    def function(self) -> Function:
+        computation = self.computation
+        names: list[str] = []
+        for parameter in computation.parameters:
+            leaves = self.define(parameter.name, len(leaf_types(parameter.shape)))
+            names += (
+                [parameter.name]
+                if len(leaves) == 1
+                else [f"{parameter.name}.{i}" for i in range(len(leaves))]
+            )
+        for instruction in computation.instructions:
+            if instruction.name not in self.values:
+                self.convert(instruction)
+        types = tuple(t for p in computation.parameters for t in leaf_types(p.shape))
+        return Function(
+            computation.name, types, tuple(self.nodes), self.values[computation.root], tuple(names)
+        )
+
+    def define(self, name: str, count: int) -> Values:
+        self.values[name] = tuple(range(self.next, self.next + count))
+        self.next += count
+        return self.values[name]
+
+    def convert(self, instruction: Instruction) -> None:
+        operands = tuple(self.values[name] for name in instruction.operands)
+        phase = _phase(instruction)
+        wires = _WIRES.get(instruction.opcode) or _FINISHING.get(phase)
+        with fitting(instruction):
+            if wires is not None:
+                parts = tuple(self.computation.by_name[name].shape for name in instruction.operands)
+                self.values[instruction.name] = wires(instruction, operands, parts)
+                return
+            record = record_of(instruction, self.computation, self.module.by_name)
+            if phase == "start":
+                record = replace(record, results=_started(instruction))
+        flat = tuple(value for leaves in operands for value in leaves)
+        form, bodies = self.bodies(instruction, operands, len(record.results))
+        self.nodes.append(Node(instruction.name, record, flat, form, bodies, instruction.position))
+        self.define(instruction.name, len(record.results))
+
+    def bodies(
+        self, instruction: Instruction, operands: tuple[Values, ...], results: int
+    ) -> tuple[Form, tuple[Body, ...]]:
+        form = row_of(instruction).form
+        if form in ("op", "wires"):
+            return "op", ()
+        total = sum(map(len, operands))
+        bodies: list[Body] = []
+        start = len(operands[0]) if form == "branches" else 0
+        for number, name in enumerate(_CALLED[form](instruction)):
+            function = self.made[name]
+            end = total
+            if form == "branches":
+                end = start + len(operands[number + 1]) if number + 1 < len(operands) else start
+            bodies.append(Body(function, tuple(range(start, end))))
+            start = end if form == "branches" else 0
+            gives = 1 if form == "loop" and not number else results
+            if len(bodies[-1].inputs) != len(function.parameters) or len(function.results) != gives:
+                message = (
+                    f"'{instruction.opcode}' of {instruction.name}: '{name}' takes or gives other values"
+                )
+                raise ShardyError(Diagnostic(message, instruction.position))
+        return form, tuple(bodies)
+
+
+def _phase(instruction: Instruction) -> str:
+    """Of an asynchronous op "start", "update" or "done"; else empty."""
+    stem, _, last = instruction.opcode.rpartition("-")
+    return last if last in ("start", "update", "done") and stem not in ("send", "recv") else ""
+
+
+def _started(instruction: Instruction) -> tuple[TensorType | None, ...]:
+    """The types of the results that an asynchronous op will have."""
+    shape = instruction.shape
+    if instruction.opcode == "all-reduce-start":
+        return leaf_types(shape)
+    return leaf_types(shape.parts[0 if instruction.opcode == "copy-start" else 1])
+
+
+def _branches(instruction: Instruction) -> tuple[str, ...]:
+    given = instruction.attributes
+    if "branch_computations" in given:
+        return given["branch_computations"]
+    return tuple(given[name] for name in ("true_computation", "false_computation") if name in given)
+
+
+def _called(instruction: Instruction) -> tuple[str, ...]:
+    given = instruction.attributes
+    return (given["to_apply"],) if "to_apply" in given else given.get("calls", ())
+
+
+_CALLED: dict[str, Callable[[Instruction], tuple[str, ...]]] = {
+    "call": _called,
+    "branches": _branches,
+    "loop": lambda i: (i.attributes["condition"], i.attributes["body"]),
+}
+"""The computations that an instruction of each form runs."""
+
+Wires = Callable[[Instruction, tuple[Values, ...], tuple[Shape, ...]], Values]
+
+
+def _all(instruction: Instruction, operands: tuple[Values, ...], shapes: tuple[Shape, ...]) -> Values:
+    return tuple(value for leaves in operands for value in leaves)
+
+
+def _first(instruction: Instruction, operands: tuple[Values, ...], shapes: tuple[Shape, ...]) -> Values:
+    return operands[0]
+
+
+def _element(instruction: Instruction, operands: tuple[Values, ...], shapes: tuple[Shape, ...]) -> Values:
+    index = instruction.attributes["index"]
+    counts = [len(leaf_types(part)) for part in shapes[0].parts]
+    start = sum(counts[:index])
+    if not 0 <= index < len(counts) or start + counts[index] > len(operands[0]):
+        raise IndexError(index)
+    return operands[0][start : start + counts[index]]
+
+
+_WIRES: dict[str, Wires] = {
+    "tuple": _all,
+    "opt-barrier": _all,
+    "get-tuple-element": _element,
+    "add-dependency": _first,
+}
+"""What is no node: the values it hands on."""
+_FINISHING: dict[str, Wires] = {"update": _first, "done": _first}
+"""What follows the start of an asynchronous op hands on its results."""

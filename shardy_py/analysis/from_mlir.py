@@ -1,0 +1,217 @@
+"""Functions of a StableHLO module as functions of the analysis: the only file of this folder that knows xDSL.
+
+What only hands values on (barriers, data-flow edges, tuples) is no node; regions that compute (of `while`,
+`case`, `if`, named computations) become bodies, with what they capture as further parameters.
+
+>>> from shardy_py.dialects import parse_module
+>>> module = parse_module('''func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+...   %0 = stablehlo.negate %arg0 : tensor<4xf32>
+...   return %0 : tensor<4xf32>
+... }''')
+>>> function = mlir_function(module)
+>>> [node.name for node in function.nodes], function.parameter_names
+(['0'], ('arg0',))
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from shardy_py.analysis.function import Body, Form, Function, Node
+from shardy_py.dialects import syntax_table
+from shardy_py.errors import ShardyError
+from shardy_py.graph import record_of, terminator_of, walk_pre_order
+from shardy_py.graph.calls import callee_name, function_name
+from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.ops import TensorType
+from shardy_py.text.naming import ValueNames
+from shardy_py.text.source import position_of
+
+_MOST_CALLS = 100
+Values = tuple[int, ...]
+
+
+def mlir_function(module: ModuleOp, name: str = "") -> Function:
+    """The function of that symbol; `@main`, or else the first one, if none is named."""
+    functions = mlir_functions(module, (name,) if name else ())
+    return functions.get(name or "main") or next(iter(functions.values()))
+
+
+def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Function]:
+    """The functions of these symbols, or all, in program order."""
+    symbols = {function_name(op): op for op in walk_pre_order(module) if op.name == "func.func"}
+    if not symbols:
+        raise ShardyError("the module has no function")
+    for name in names:
+        if name not in symbols:
+            raise ShardyError(f"the module has no function @{name}")
+    context = _Context(symbols, ValueNames(module, syntax_table()))
+    return {name: context.function(name) for name in names or symbols}
+
+
+class _Context:
+    """The functions of a module, each converted once."""
+
+    def __init__(self, symbols: dict[str, Operation], names: ValueNames) -> None:
+        self.symbols = symbols
+        self.names = names
+        self.made: dict[str, Function] = {}
+        self.waiting: list[str] = []
+
+    def function(self, name: str) -> Function:
+        if name not in self.made:
+            if name in self.waiting or len(self.waiting) > _MOST_CALLS or name not in self.symbols:
+                why = "is not there" if name not in self.symbols else "calls itself or nests too deep"
+                raise ShardyError(f"the function @{name} {why}")
+            self.waiting.append(name)
+            self.made[name] = _Region(self, self.symbols[name].regions[0], name, ()).function()
+            self.waiting.pop()
+        return self.made[name]
+
+    def name_of(self, value: SSAValue) -> str:
+        return self.names.of.get(id(value), "").removeprefix("%")
+
+
+class _Region:
+    """A region with one block as a function of its arguments and of what it captures."""
+
+    def __init__(self, context: _Context, region: Region, name: str, captured: Sequence[SSAValue]) -> None:
+        self.context = context
+        self.name = name
+        self.region = region
+        self.block: Block | None = region.first_block
+        if self.block is not None and self.block.next_block is not None:
+            raise ShardyError(f"@{name}: a function with several blocks has no indexing maps")
+        self.captured = captured
+        self.nodes: list[Node] = []
+        self.values: dict[int, Values] = {}
+        self.next = 0
+
+    def function(self) -> Function:
+        arguments = [*(self.block.args if self.block else ()), *self.captured]
+        types = tuple(leaf for value in arguments for leaf in _leaves(value.type))
+        names: list[str] = []
+        for value in arguments:
+            leaves = self.define(value)
+            name = self.context.name_of(value)
+            names += [name] if len(leaves) == 1 else [f"{name}.{i}" for i in range(len(leaves))]
+        results: Values = ()
+        terminator = terminator_of(self.region)
+        for op in self.block.ops if self.block else ():
+            if op is terminator:
+                results = self.leaves_of(op.operands)
+            else:
+                self.convert(op)
+        return Function(self.name, types, tuple(self.nodes), results, tuple(names))
+
+    def define(self, value: SSAValue) -> Values:
+        count = len(_leaves(value.type))
+        self.values[id(value)] = tuple(range(self.next, self.next + count))
+        self.next += count
+        return self.values[id(value)]
+
+    def leaves_of(self, values: Sequence[SSAValue]) -> Values:
+        return tuple(number for value in values for number in self.values[id(value)])
+
+    def convert(self, op: Operation) -> None:
+        if op.name in _WIRES:
+            given = self.leaves_of(op.operands)
+            for result, leaves in zip(op.results, _WIRES[op.name](op, given), strict=True):
+                self.values[id(result)] = leaves
+            return
+        record = record_of(op)
+        operands, results = _flat(op.operands), _flat(op.results)
+        if (operands, results) != (record.operands, record.results):
+            record = replace(record, operands=operands, results=results)
+        form = _FORMS.get(op.name, "op")
+        captured = _captures(op) if form != "op" and op.regions else ()
+        bodies = self.bodies(op, form, captured)
+        if captured:
+            record = replace(record, operands=(*operands, *_flat(captured)))
+        name = self.context.name_of(op.results[0]) if op.results else ""
+        flat = self.leaves_of([*op.operands, *captured])
+        place = position_of(op.location)
+        self.nodes.append(Node(name.partition("#")[0], record, flat, form, bodies, place))
+        for result in op.results:
+            self.define(result)
+
+    def bodies(self, op: Operation, form: Form, captured: Sequence[SSAValue]) -> tuple[Body, ...]:
+        if form == "op":
+            return ()
+        if not op.regions:
+            function = self.context.function(callee_name(op))
+            return (Body(function, tuple(range(len(function.parameters)))),)
+        own = len(_flat(op.operands))
+        last = own + len(_flat(captured))
+        inputs = (() if form == "branches" else tuple(range(own))) + tuple(range(own, last))
+        made = (_Region(self.context, region, op.name, captured).function() for region in op.regions)
+        return tuple(Body(function, inputs) for function in made)
+
+
+def _leaves(attribute: Attribute) -> tuple[TensorType | None, ...]:
+    """The tensor types of a type: its own, or those of a tuple's parts."""
+    if isinstance(attribute, TupleType):
+        return tuple(leaf for part in attribute.types for leaf in _leaves(part))
+    return (tensor_type(attribute),)
+
+
+def _flat(values: Sequence[SSAValue]) -> tuple[TensorType | None, ...]:
+    return tuple(leaf for value in values for leaf in _leaves(value.type))
+
+
+def _captures(op: Operation) -> tuple[SSAValue, ...]:
+    """What the regions of `op` use of the values outside, in order of use."""
+    inside: set[int] = set()
+    used: dict[int, SSAValue] = {}
+    for inner in walk_pre_order(op, include_root=False):
+        for region in inner.regions:
+            inside.update(id(a) for block in region.blocks for a in block.args)
+        inside.update(map(id, inner.results))
+    inside.update(id(a) for region in op.regions for block in region.blocks for a in block.args)
+    for inner in walk_pre_order(op, include_root=False):
+        used.update((id(v), v) for v in inner.operands if id(v) not in inside)
+    return tuple(used.values())
+
+
+Wires = Callable[[Operation, Values], Sequence[Values]]
+
+
+def _each(op: Operation, given: Values) -> Sequence[Values]:
+    """Result k is operand k."""
+    found: list[Values] = []
+    for result in op.results:
+        count = len(_leaves(result.type))
+        found.append(given[:count])
+        given = given[count:]
+    return found
+
+
+def _element(op: Operation, given: Values) -> Sequence[Values]:
+    """One part of a tuple."""
+    index = plain(op.properties["index"])
+    kind = op.operands[0].type
+    assert isinstance(kind, TupleType)
+    parts = [len(_leaves(part)) for part in kind.types]
+    start = sum(parts[:index])
+    return [given[start : start + parts[index]]]
+
+
+_WIRES: dict[str, Wires] = {
+    "stablehlo.optimization_barrier": _each,
+    "stablehlo.tuple": lambda _, given: [given],
+    "stablehlo.get_tuple_element": _element,
+    "sdy.data_flow_edge": _each,
+    "sdy.func_data_flow_edge": _each,
+}
+_FORMS: dict[str, Form] = {
+    "func.call": "call",
+    "sdy.named_computation": "call",
+    "stablehlo.case": "branches",
+    "stablehlo.if": "branches",
+    "stablehlo.while": "loop",
+}

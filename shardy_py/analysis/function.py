@@ -1,0 +1,91 @@
+"""A computation or function as flat data: what fusions and uses work on, the same for HLO and for StableHLO.
+
+Values have numbers: the parameters first, then the results of each node in order. What only hands values on
+(tuples, barriers, returns) is no node: its users use the values themselves.
+
+    p0, p1 -> add(p0, p1) -> negate -> result         values  0, 1 | 2 | 3
+    Function(parameters=(t, t), nodes=(add (0, 1), negate (2,)), results=(3,))
+
+Not here: where functions come from (`from_hlo.py`, `from_mlir.py`), the maps through one (`fusion.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Literal
+
+from shardy_py.errors import Position
+from shardy_py.ops import OpRecord, TensorType
+
+Form = Literal["op", "call", "branches", "loop"]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A function that a node runs; `inputs` are the node's operands that become its parameters."""
+
+    function: Function
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One op.
+
+    name: as the program names the op (its first result); empty if it names none.
+    operands: numbers of values.
+    form: "op": its maps are those of the op table; "call": those of its body; "branches": those of all its
+        bodies, chosen by operand 0; "loop": bodies are condition and body, run again on the body's results.
+    """
+
+    name: str
+    record: OpRecord
+    operands: tuple[int, ...]
+    form: Form = "op"
+    bodies: tuple[Body, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """Nodes in an order in which each comes after those whose values it uses.
+
+    parameter_names: for each parameter the name it has in the program.
+    """
+
+    name: str
+    parameters: tuple[TensorType | None, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]
+    parameter_names: tuple[str, ...] = ()
+
+    @cached_property
+    def first_results(self) -> tuple[int, ...]:
+        """For each node the number of its first result."""
+        counts = (len(node.record.results) for node in self.nodes)
+        return tuple(accumulate(counts, initial=len(self.parameters)))[:-1] if self.nodes else ()
+
+    @cached_property
+    def types(self) -> tuple[TensorType | None, ...]:
+        """The type of each value."""
+        return (*self.parameters, *(t for node in self.nodes for t in node.record.results))
+
+    @property
+    def result_types(self) -> tuple[TensorType | None, ...]:
+        """The types of the results."""
+        return tuple(self.types[value] for value in self.results)
+
+
+def function_of(record: OpRecord) -> Function:
+    """A single op as a function of its operands.
+
+    >>> t = TensorType((4,))
+    >>> function_of(OpRecord("stablehlo.add", (t, t), (t,))).results
+    (2,)
+    """
+    count = len(record.operands)
+    node = Node("", record, tuple(range(count)))
+    results = tuple(range(count, count + len(record.results)))
+    return Function(record.name, record.operands, (node,), results)

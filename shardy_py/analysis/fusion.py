@@ -1,0 +1,235 @@
+"""The maps between the results and the parameters of a whole function, through all its ops.
+
+`function_maps(function)[result][parameter]` are the maps from an element of the result to the elements of the
+parameter that it reads: several where the parameter is read in several ways, each once. From a result the
+nodes are visited once, last first: the maps to a value are complete before its maker is reached. The other
+direction goes from a parameter through the nodes first to last.
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> t = TensorType((4, 4))
+>>> swap = Node("swap", OpRecord("stablehlo.transpose", (t,), (t,), {"permutation": (1, 0)}), (0,))
+>>> add = Node("add", OpRecord("stablehlo.add", (t, t), (t,)), (0, 1))
+>>> [str(m).splitlines()[0] for m in function_maps(Function("f", (t,), (swap, add), (2,)))[0][0]]
+['(d0, d1) -> (d0, d1),', '(d0, d1) -> (d1, d0),']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shardy_py.analysis.function import Body, Function, Node, function_of
+from shardy_py.analysis.maps import Direction, Grid, Maps, everything, identity, op_maps, sizes_of
+from shardy_py.errors import ShardyError
+from shardy_py.indexing import IndexMap
+from shardy_py.ops import OpRecord, TensorType
+
+MOST_MAPS = 32
+"""A tensor that would be read in more ways counts as read whole."""
+
+
+def function_maps(subject: Function | OpRecord, direction: Direction = "output-to-input") -> Grid:
+    """For each result the maps to each parameter, or for each parameter those to each result."""
+    return _Analysis().grid(_as_function(subject), direction)
+
+
+def _as_function(subject: Function | OpRecord) -> Function:
+    return subject if isinstance(subject, Function) else function_of(subject)
+
+
+def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
+    """The maps of one node, the functions it runs included."""
+    return _Analysis().node(node, direction)
+
+
+class _Analysis:
+    """One question: each function that is called is analysed once."""
+
+    def __init__(self) -> None:
+        self.functions: dict[tuple[Function, Direction], Grid] = {}
+        self.composed: dict[tuple[int, int], tuple[IndexMap, IndexMap, IndexMap | None]] = {}
+
+    def grid(self, function: Function, direction: Direction) -> Grid:
+        key = (function, direction)
+        if key not in self.functions:
+            forward = direction == "input-to-output"
+            starts = range(len(function.parameters)) if forward else function.results
+            self.functions[key] = tuple(
+                self.from_parameter(function, v) if forward else self.from_result(function, v) for v in starts
+            )
+        return self.functions[key]
+
+    def from_result(self, function: Function, result: int) -> tuple[Maps, ...]:
+        """The maps from one result to each parameter."""
+        walk = _Walk(self, function, result)
+        firsts = function.first_results
+        for number in reversed(range(len(function.nodes))):
+            node, first = function.nodes[number], firsts[number]
+            made = [r for r in range(len(node.record.results)) if first + r in walk.reached]
+            grid = self.located(node, "output-to-input") if made else ()
+            for r in made:
+                for operand, value in enumerate(node.operands):
+                    walk.step(first + r, value, grid[r][operand])
+        return walk.maps(range(len(function.parameters)))
+
+    def from_parameter(self, function: Function, parameter: int) -> tuple[Maps, ...]:
+        """The maps from one parameter to each result."""
+        walk = _Walk(self, function, parameter)
+        for node, first in zip(function.nodes, function.first_results, strict=True):
+            used = [o for o, value in enumerate(node.operands) if value in walk.reached]
+            grid = self.located(node, "input-to-output") if used else ()
+            for operand in used:
+                for r in range(len(node.record.results)):
+                    walk.step(node.operands[operand], first + r, grid[operand][r])
+        return walk.maps(function.results)
+
+    def compose(self, first: IndexMap, then: IndexMap) -> IndexMap | None:
+        """The simplified composition; None if its domain is empty."""
+        key = (id(first), id(then))
+        known = self.composed.get(key)
+        if known is None:
+            made = first.compose(then).simplified
+            is_empty = any(not interval.size for interval in made.bounds.values())
+            known = self.composed[key] = first, then, None if is_empty else made
+        return known[2]
+
+    def located(self, node: Node, direction: Direction) -> Grid:
+        """The maps of a node; a mistake in it gets the node's place."""
+        try:
+            return self.node(node, direction)
+        except ShardyError as error:
+            raise _placed(error, node) from error
+
+    def node(self, node: Node, direction: Direction) -> Grid:
+        if node.form == "op":
+            return op_maps(node.record, direction)
+        record = node.record
+        results = [self.reads(node, r) for r in range(len(record.results))]
+        if direction == "output-to-input":
+            return tuple(results)
+        return tuple(
+            tuple(self.written(node, o, r) for r in range(len(record.results)))
+            for o in range(len(record.operands))
+        )
+
+    def reads(self, node: Node, result: int) -> tuple[Maps, ...]:
+        return _BY_FORM[node.form](self, node, result)
+
+    def written(self, node: Node, operand: int, result: int) -> Maps:
+        """The maps from an operand to a result of a node with bodies."""
+        types = node.record.operands[operand], node.record.results[result]
+        if node.form == "loop" or (node.form == "branches" and not operand):
+            there = self.reads(node, result)[operand]
+            kept = types[0] is not None and there == (identity(types[0]),)
+            return there if kept or not there else everything(*types)
+        found: dict[IndexMap, None] = {}
+        for body in node.bodies:
+            grid = self.grid(body.function, "input-to-output")
+            for parameter, given in enumerate(body.inputs):
+                if given == operand:
+                    found.update(dict.fromkeys(grid[parameter][result]))
+        return tuple(found)
+
+    def from_bodies(self, node: Node, result: int) -> tuple[Maps, ...]:
+        """The union over all bodies; what chooses between them is read whole."""
+        found: list[dict[IndexMap, None]] = [{} for _ in node.operands]
+        for body in node.bodies:
+            row = self.grid(body.function, "output-to-input")[result]
+            for parameter, operand in enumerate(body.inputs):
+                found[operand].update(dict.fromkeys(row[parameter]))
+        if node.form == "branches":
+            found[0] = dict.fromkeys(everything(node.record.results[result], node.record.operands[0]))
+        return tuple(map(tuple, found))
+
+    def from_loop(self, node: Node, result: int) -> tuple[Maps, ...]:
+        """What the body hands on unchanged is its own; else all of whatever it depends on, in any round."""
+        record, (condition, body) = node.record, node.bodies
+        grid = self.grid(body.function, "output-to-input")
+        kept = _kept(body, grid)
+        if result in kept:
+            operand = body.inputs[result]
+            tensor = record.operands[operand]
+            return tuple(
+                (identity(tensor),) if o == operand and tensor else () for o in range(len(node.operands))
+            )
+        (stops,) = self.grid(condition.function, "output-to-input")
+        needed = {o for o, maps in zip(condition.inputs, stops, strict=True) if maps} | {body.inputs[result]}
+        waiting = list(needed)
+        loops = {operand: number for number, operand in enumerate(body.inputs[: len(grid)])}
+        while waiting:
+            number = loops.get(waiting.pop())
+            if number is None:
+                continue
+            for operand, maps in zip(body.inputs, grid[number], strict=True):
+                if maps and operand not in needed:
+                    needed.add(operand)
+                    waiting.append(operand)
+        return tuple(
+            everything(record.results[result], tensor) if o in needed else ()
+            for o, tensor in enumerate(record.operands)
+        )
+
+
+class _Walk:
+    """From one value on: the maps by which others have been reached."""
+
+    def __init__(self, analysis: _Analysis, function: Function, start: int) -> None:
+        self.analysis = analysis
+        self.types = function.types
+        self.source = function.types[start]
+        self.reached: dict[int, dict[IndexMap, None]] = {}
+        self.whole: set[int] = set()
+        tensor = self.source
+        if tensor is not None and all(sizes_of(tensor)):
+            self.reached[start] = {identity(tensor): None}
+
+    def step(self, origin: int, value: int, maps: Maps) -> None:
+        """Goes from `origin`, which has been reached, on to `value`."""
+        if not maps or value in self.whole or origin == value:
+            return
+        if origin in self.whole:
+            self.give_up(value)
+            return
+        found = self.reached.setdefault(value, {})
+        for then in maps:
+            if _is_identity(then, self.types[origin]):
+                found.update(self.reached[origin])
+                continue
+            for first in self.reached[origin]:
+                made = self.analysis.compose(first, then)
+                if made is not None:
+                    found[made] = None
+        if not found:
+            del self.reached[value]
+        if len(found) > MOST_MAPS:
+            self.give_up(value)
+
+    def give_up(self, value: int) -> None:
+        """From here on everything counts as read."""
+        self.whole.add(value)
+        self.reached[value] = dict.fromkeys(everything(self.source, self.types[value]))
+
+    def maps(self, values: Iterable[int]) -> tuple[Maps, ...]:
+        return tuple(tuple(self.reached.get(v, ())) for v in values)
+
+
+def _kept(body: Body, grid: Grid) -> set[int]:
+    """The results of a loop's body that are its parameter of the same number."""
+    function = body.function
+    return {r for r in range(len(grid)) if function.results[r] == r and function.parameters[r]}
+
+
+_BY_FORM = {"call": _Analysis.from_bodies, "branches": _Analysis.from_bodies, "loop": _Analysis.from_loop}
+
+
+def _is_identity(index_map: IndexMap, source: TensorType | None) -> bool:
+    """Whether each element of `source` goes with the one in its own place."""
+    return source is not None and (
+        index_map.results == (known := identity(source)).results
+        and index_map.dims == known.dims
+        and not (index_map.ranges or index_map.runtimes or index_map.constraints)
+    )
+
+
+def _placed(error: ShardyError, node: Node) -> ShardyError:
+    first, *rest = error.diagnostics
+    return ShardyError(first.at(node.position) if node.position else first, *rest)

@@ -1,0 +1,188 @@
+"""Tiles: from a tile of a result to the tiles of the operands that it needs, or the other way round.
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> record = OpRecord("stablehlo.transpose", (TensorType((64, 32)),), (TensorType((32, 64)),),
+...                   {"permutation": (1, 0)})
+>>> print(propagate_tile(Tile((8, 0), (8, 16)), record)[0])
+offsets (0, 8), sizes (16, 8), strides (1, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from shardy_py.analysis.function import Function
+from shardy_py.analysis.fusion import function_maps
+from shardy_py.analysis.image import Image, image_of
+from shardy_py.analysis.maps import Direction, sizes_of
+from shardy_py.analysis.strided import Progression, StridedBox, merged, union_count, whole
+from shardy_py.errors import ShardyError
+from shardy_py.indexing import Expr, IndexMap, Interval, Variable, dim, range_var
+from shardy_py.ops import OpRecord, TensorType
+
+_MOST_BOXES = 12
+_MOST_MARKED = 1 << 24
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Indices offset, offset + stride, ... (size of them) in each dimension of a tensor.
+
+    strides: empty means 1 everywhere. is_exact: whether every element is needed; else some may not be.
+    """
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...] = ()
+    is_exact: bool = True
+
+    @property
+    def box(self) -> StridedBox:
+        """The elements."""
+        strides = self.strides or (1,) * len(self.sizes)
+        return StridedBox(tuple(map(Progression, self.offsets, strides, self.sizes)))
+
+    def __str__(self) -> str:
+        text = f"offsets {self.offsets}, sizes {self.sizes}, strides {self.box.strides}"
+        return text if self.is_exact else f"{text} (over-approximated)"
+
+
+def propagate_tile(
+    tile: Tile,
+    subject: Function | OpRecord,
+    *,
+    number: int = 0,
+    direction: Direction = "output-to-input",
+) -> tuple[Tile | None, ...]:
+    """The tile of each operand that a tile of result `number` needs; None for an operand it does not read.
+
+    The other direction gives the tile of each result that a tile of operand `number` reaches.
+    """
+    grid = function_maps(subject, direction)
+    here, there = _sides(subject, direction)
+    sizes = sizes_of(here[number])
+    if len(tile.sizes) != len(sizes) or not whole(sizes).covers(tile.box):
+        raise ShardyError(f"the tile {tile} does not lie in a tensor of sizes {sizes}")
+    return tuple(
+        tile_of(maps, tile, sizes_of(tensor)) for maps, tensor in zip(grid[number], there, strict=True)
+    )
+
+
+def _sides(
+    subject: Function | OpRecord, direction: Direction
+) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
+    function = isinstance(subject, Function)
+    operands = subject.parameters if function else subject.operands
+    results = subject.result_types if function else subject.results
+    return (results, operands) if direction == "output-to-input" else (operands, results)
+
+
+def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Tile | None:
+    """The smallest tile of a tensor of `sizes` that holds what the maps reach from `tile`."""
+    images = [image_of(_on_tile(m, tile)) for m in maps]
+    images = [image for image in images if image.count]
+    if not images:
+        return None
+    box = merged([image.box for image in images])
+    is_exact = tile.is_exact and _fills(images, box, sizes)
+    return Tile(box.offsets, box.sizes, box.strides, is_exact)
+
+
+def _fills(images: Sequence[Image], box: StridedBox, sizes: tuple[int, ...]) -> bool:
+    """Whether the images together are all of the box."""
+    if any(image.is_box and image.count == box.count for image in images):
+        return True
+    if any(image.is_bound for image in images):
+        return False
+    if prod(sizes) <= _MOST_MARKED:
+        mask = np.zeros(sizes, dtype=np.bool_)
+        for image in images:
+            image.mark(mask)
+        return int(np.count_nonzero(mask)) == box.count
+    boxes = [image.box for image in images if image.is_box]
+    return len(boxes) == len(images) <= _MOST_BOXES and union_count(boxes) == box.count
+
+
+def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
+    """The map on the elements of the tile, numbered within it; what the domain leaves out stays out."""
+    strides = tile.box.strides
+    renamed: dict[Variable, Expr] = {
+        dim(i): dim(i) * strides[i] + offset for i, offset in enumerate(tile.offsets)
+    }
+    made = index_map.substituted(renamed)
+    domain = tuple((renamed[dim(i)], interval) for i, interval in enumerate(index_map.dims))
+    return replace(
+        made,
+        dims=tuple(Interval(0, size - 1) for size in tile.sizes),
+        constraints=(*made.constraints, *domain),
+    )
+
+
+@dataclass(frozen=True)
+class SymbolicTile:
+    """The tiles of an operand for all tiles of a result: d0, d1, ... are the numbers of the result's tile.
+
+    offsets: the map from a tile's numbers to its offsets. sizes, strides: the same for all tiles, but that
+    tiles at the end may reach beyond the tensor. is_exact: whether all tiles within hold only what is needed.
+    """
+
+    offsets: IndexMap
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    is_exact: bool = True
+
+
+def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTile:
+    """The tiles that a map reaches from the tiles of its domain, of `tile_sizes` from 0 on.
+
+    >>> from shardy_py.indexing import parse_map
+    >>> m = parse_map("(d0, d1)[s0] -> (d1 * 2, s0), domain: d0 in [0, 63], d1 in [0, 31], s0 in [0, 7]")
+    >>> tile = symbolic_tile(m, (16, 8))
+    >>> str(tile.offsets).splitlines()[0], tile.sizes, tile.strides
+    ('(d0, d1) -> (d1 * 16, 0),', (8, 8), (2, 1))
+    """
+    if len(tile_sizes) != len(index_map.dims) or any(size < 1 for size in tile_sizes):
+        raise ShardyError(f"expected a positive tile size for each of {len(index_map.dims)} dimensions")
+    index_map = index_map.simplified
+    counts = [-(-(i.high + 1) // size) for i, size in zip(index_map.dims, tile_sizes, strict=True)]
+    inner = len(index_map.ranges)
+    renamed: dict[Variable, Expr] = {
+        dim(i): dim(i) * size + range_var(inner + i) for i, size in enumerate(tile_sizes)
+    }
+    dims = tuple(Interval(0, count - 1) for count in counts)
+    within = tuple(Interval(0, size - 1) for size in tile_sizes)
+    made = index_map.substituted(renamed)
+    tiled = IndexMap(made.results, dims, (*index_map.ranges, *within), index_map.runtimes).simplified
+    is_exact = not made.constraints
+    starts: list[Expr] = []
+    lines: list[Progression] = []
+    for result in tiled.results:
+        outer, rest = _apart(result)
+        exact = not any(v.kind != "s" for v in rest.variables)
+        image = image_of(IndexMap((rest,), tiled.dims, tiled.ranges, tiled.runtimes))
+        (line,) = image.box.dimensions
+        starts.append(outer + line.start)
+        lines.append(line)
+        is_exact &= exact and image.is_box
+    is_exact &= _independent(tiled.results)
+    offsets = IndexMap(tuple(starts), dims, (), tiled.runtimes)
+    return SymbolicTile(offsets, tuple(p.count for p in lines), tuple(p.step for p in lines), is_exact)
+
+
+def _apart(result: Expr) -> tuple[Expr, Expr]:
+    """What depends on the tile alone, and the rest."""
+    outer = result * 0
+    for atom, factor in result.terms:
+        if not any(v.kind == "s" for v in atom.variables):
+            outer = outer + atom * factor
+    return outer, result - outer
+
+
+def _independent(results: tuple[Expr, ...]) -> bool:
+    """Whether no range variable occurs in two results."""
+    inside = [{v for v in r.variables if v.kind == "s"} for r in results]
+    return sum(map(len, inside)) == len(set[Variable]().union(*inside))

@@ -1,0 +1,154 @@
+"""What share of each operand is read when all results are computed: counted, not sampled.
+
+The images of all maps to an operand are united exactly: on a mask of the operand if it is small, by inclusion
+and exclusion of strided boxes if they are few. Where neither is possible the share is bounded.
+
+Runtime variables (offsets of dynamic slices) have one value for the whole op. Where the elements of the
+result have values of their own (a gather's indices: some dimension occurs nowhere in the map) only bounds are
+known: all may be equal, or all different.
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> attributes = {"start_indices": (0, 5), "limit_indices": (4, 8), "strides": (2, 1)}
+>>> record = OpRecord("stablehlo.slice", (TensorType((4, 8)),), (TensorType((2, 3)),), attributes)
+>>> print(operand_utilization(record)[0])
+3/16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from shardy_py.analysis.function import Function
+from shardy_py.analysis.fusion import function_maps
+from shardy_py.analysis.image import Image, image_of
+from shardy_py.analysis.maps import sizes_of
+from shardy_py.analysis.strided import StridedBox, union_count, whole
+from shardy_py.indexing import IndexMap, Interval, dim, range_var
+from shardy_py.ops import OpRecord
+
+MOST_MARKED = 1 << 24
+"""Operands up to this many elements are counted on a mask."""
+_MOST_BOXES = 12
+_MOST_RUNTIMES = 6
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """The share of an operand that is read: between `least` and `most`, which are equal where it is exact."""
+
+    least: Fraction
+    most: Fraction
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the share is known."""
+        return self.least == self.most
+
+    def __str__(self) -> str:
+        return str(self.least) if self.is_exact else f"between {self.least} and {self.most}"
+
+
+def operand_utilization(subject: Function | OpRecord) -> tuple[Utilization, ...]:
+    """The share of each operand, or of each parameter of a function; of an empty one it is 1."""
+    grid = function_maps(subject)
+    operands = subject.parameters if isinstance(subject, Function) else subject.operands
+    return tuple(
+        utilization_of([m for row in grid for m in row[number]], sizes_of(operand))
+        for number, operand in enumerate(operands)
+    )
+
+
+def utilization_of(maps: Sequence[IndexMap], sizes: tuple[int, ...]) -> Utilization:
+    """The share of a tensor of these sizes that all maps together read."""
+    total = prod(sizes)
+    least, most = counted(maps, sizes)
+    return (
+        Utilization(Fraction(least, total), Fraction(most, total))
+        if total
+        else Utilization(Fraction(1), Fraction(1))
+    )
+
+
+def counted(maps: Sequence[IndexMap], sizes: tuple[int, ...]) -> tuple[int, int]:
+    """The least and greatest number of elements that all maps together read."""
+    total = prod(sizes)
+    images = [image_of(m) for m in dict.fromkeys(maps) if not m.runtimes]
+    loose = [m for m in dict.fromkeys(maps) if m.runtimes]
+    least, most = _union(images, sizes)
+    for index_map in loose:
+        least = max(least, _least_of(index_map))
+        one = image_of(index_map, fixed_runtimes=True)
+        most += (one if _has_one_value(index_map) and _is_uniform(index_map) else image_of(index_map)).count
+    return least, min(most, total)
+
+
+def _has_one_value(index_map: IndexMap) -> bool:
+    """Whether every dimension occurs: elements that read alike but for their runtime values cannot be."""
+    used = index_map.used
+    free = [dim(i) for i, interval in enumerate(index_map.dims) if interval.size > 1]
+    free += [range_var(i) for i, interval in enumerate(index_map.ranges) if interval.size > 1]
+    return all(variable in used for variable in free)
+
+
+def _least_of(index_map: IndexMap) -> int:
+    """The least number of elements read, over all runtime values.
+
+    Of linear maps the overlap with the domain is least for extreme values; of others nothing is known.
+    """
+    expressions = (*index_map.results, *(e for e, _ in index_map.constraints))
+    if len(index_map.runtimes) > _MOST_RUNTIMES or any(e.division_count for e in expressions):
+        return 0
+    corners = product(*((i.low, i.high) for i in index_map.runtimes))
+    images = (
+        image_of(replace(index_map, runtimes=tuple(Interval(v, v) for v in corner))) for corner in corners
+    )
+    return min(0 if image.is_bound else image.count for image in images)
+
+
+def _is_uniform(index_map: IndexMap) -> bool:
+    """Whether other runtime values only shift what is read."""
+    shifted = [r for r in index_map.results if any(v.kind == "rt" for v in r.variables)]
+    return not index_map.constraints and all(r.division_count == 0 for r in shifted)
+
+
+def _union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, int]:
+    total = prod(sizes)
+    exact = [image for image in images if not image.is_bound]
+    if any(image.is_box and image.count == total for image in exact):
+        return total, total
+    bounds = sum(image.count for image in images if image.is_bound)
+    least, most = _exact_union(exact, sizes)
+    return least, min(total, most + bounds)
+
+
+def _exact_union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, int]:
+    if len(images) < 2:
+        count = images[0].count if images else 0
+        return count, count
+    if prod(sizes) <= MOST_MARKED:
+        mask = np.zeros(sizes, dtype=np.bool_)
+        for image in images:
+            image.mark(mask)
+        count = int(np.count_nonzero(mask))
+        return count, count
+    boxes = _outer([image.box for image in images if image.is_box])
+    if len(boxes) <= _MOST_BOXES and all(image.is_box for image in images):
+        count = union_count(boxes)
+        return count, count
+    counts = [image.count for image in images]
+    return max(counts), min(sum(counts), whole(sizes).count)
+
+
+def _outer(boxes: list[StridedBox]) -> list[StridedBox]:
+    """The boxes that lie in no other."""
+    kept: list[StridedBox] = []
+    for box in sorted(boxes, key=lambda b: -b.count):
+        if not any(other.covers(box) for other in kept):
+            kept.append(box)
+    return kept
