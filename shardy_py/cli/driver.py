@@ -84,7 +84,7 @@ class _Driver:
             self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
-        """The text of one chunk after all steps, None after a failure; and the diagnostics, warnings first."""
+        """The text of one chunk after all steps, None after a failure; and diagnostics, warnings first."""
         with collected_warnings() as warnings:
             output, errors = self._process(chunk)
         return output, (*warnings, *errors)

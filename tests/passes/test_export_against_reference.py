@@ -19,7 +19,7 @@ from shardy_py.passes.pipelines import export_passes
 EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"
 FIRST = "sdy-update-non-divisible-input-output-shardings"
 
-EXPORT = export_passes()
+EXPORT = export_passes(inline_meshes=False)
 CALLS = EXPORT[next(i for i, call in enumerate(EXPORT) if call.row.name == FIRST) :]
 NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
 
