@@ -21,9 +21,12 @@ from shardy_py.text.construct import build_operation
 
 
 def insert_edges(owners: Sequence[SSAValue]) -> None:
-    """An edge behind each owner of static shape, with its sharding; what used the owner uses the edge."""
+    """An edge behind each owner of static shape, with its sharding; what used the owner uses the edge.
+
+    An owner that has its edge keeps it: an edge of an edge would have no source.
+    """
     for owner in reversed(owners):
-        if has_static_shape(owner.type):
+        if has_static_shape(owner.type) and edge_of_target(owner) is None:
             sharding = sharding_of(owner)
             properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(sharding)} if sharding else {}
             edge = build_operation(DataFlowEdgeOp, [owner], [owner.type], properties, {}, location_of(owner))

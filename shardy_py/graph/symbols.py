@@ -15,12 +15,14 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.calls import callee_name
 from shardy_py.graph.rewiring import erase, place_at_end
 from shardy_py.sharding import Mesh
+from shardy_py.text.source import position_of
 
 FUNCTION = "func.func"
+MAIN = "main"
 MESH = "sdy.mesh"
 
 
@@ -89,7 +91,12 @@ class Symbols:
     def main(self) -> Operation:
         """The function where a program starts: the only one, or else `main`; an error if there is none."""
         functions = [op for op in self._ops.values() if op.name == FUNCTION]
-        return functions[0] if len(functions) == 1 else self.function("main")
+        if len(functions) != 1 and self.get(MAIN) not in functions:
+            found = ", ".join(f"@{symbol_name(op)}" for op in functions) or "none"
+            place = position_of(cast(Any, functions[0]).location) if functions else None
+            fact = f"needs one function, or one named @{MAIN}; it has: {found}"
+            raise ShardyError(Diagnostic(f"'builtin.module' op {fact}", place))
+        return functions[0] if len(functions) == 1 else self.function(MAIN)
 
 
 def symbol_name(op: Operation) -> str | None:

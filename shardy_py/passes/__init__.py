@@ -39,6 +39,11 @@ PASSES: tuple[PassRow, ...] = (
         "sdy-constant-or-scalar-splitter",
         "Gives every use of a constant or broadcast scalar a copy of its own, so that no use binds another.",
     ),
+    PassRow(
+        "sdy-explicit-gather-scatter-batching",
+        "Makes the batch dimensions of gathers and scatters explicit where indices count rows.",
+        anchor=FUNCTION,
+    ),
     PassRow("sdy-manual-axes-cleanup", "Completes and sorts the manual axes of manual computations."),
     PassRow(
         "sdy-add-data-flow-edges", "Inserts an op for every edge along which data enters or leaves a region."

@@ -17,7 +17,9 @@ from shardy_py.passes import Option, OptionValue, PassCall, pass_by_name
 Calls = tuple[PassCall, ...]
 
 
-def import_passes(*, dedup_functions_fully: bool = False) -> Calls:
+def import_passes(
+    *, dedup_functions_fully: bool = False, enable_explicit_gather_scatter_batching: bool = False
+) -> Calls:
     """From the user's program to one where every flow of data is an op with a sharding of its own."""
     calls = _calls(
         "symbol-dce",
@@ -25,10 +27,10 @@ def import_passes(*, dedup_functions_fully: bool = False) -> Calls:
         "sdy-remove-size-one-axes",
         "sdy-propagate-sharding-from-func-to-call",
         "sdy-constant-or-scalar-splitter",
-        "symbol-dce",
-        "sdy-manual-axes-cleanup",
-        "sdy-add-data-flow-edges",
     )
+    if enable_explicit_gather_scatter_batching:
+        calls += _calls("sdy-explicit-gather-scatter-batching")
+    calls += _calls("symbol-dce", "sdy-manual-axes-cleanup", "sdy-add-data-flow-edges")
     return calls + _constraint_passes() if dedup_functions_fully else calls
 
 
@@ -83,10 +85,15 @@ def export_passes(
     return calls
 
 
-def propagation_passes(*, dedup_functions_fully: bool = False) -> Calls:
+def propagation_passes(
+    *, dedup_functions_fully: bool = False, enable_explicit_gather_scatter_batching: bool = False
+) -> Calls:
     """The whole way: import, inline, propagate, outline, export."""
     return (
-        *import_passes(dedup_functions_fully=dedup_functions_fully),
+        *import_passes(
+            dedup_functions_fully=dedup_functions_fully,
+            enable_explicit_gather_scatter_batching=enable_explicit_gather_scatter_batching,
+        ),
         *inline_passes(dedup_functions_fully=dedup_functions_fully),
         *propagate_passes(),
         *outline_passes(dedup_functions_fully=dedup_functions_fully),
@@ -105,15 +112,22 @@ class PipelineRow:
 
 
 _DEDUP = Option("dedup-functions-fully", False, "keep one function for all its calls")
+_BATCHING = Option(
+    "enable-explicit-gather-scatter-batching",
+    False,
+    "make the batch dimensions of gathers and scatters explicit first",
+)
 
 PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
         "sdy-propagation-pipeline",
         "Decides every sharding: import, propagation, export.",
         propagation_passes,
-        (_DEDUP,),
+        (_DEDUP, _BATCHING),
     ),
-    PipelineRow("sdy-import-pipeline", "Prepares a program for propagation.", import_passes, (_DEDUP,)),
+    PipelineRow(
+        "sdy-import-pipeline", "Prepares a program for propagation.", import_passes, (_DEDUP, _BATCHING)
+    ),
     PipelineRow(
         "sdy-export-pipeline",
         "Prepares a propagated program for a partitioner.",

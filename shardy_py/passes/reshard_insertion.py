@@ -95,7 +95,11 @@ class ReshardInsertion:
         targets = attribute_list_shardings(function.properties.get("res_attrs"))
         for index, value in enumerate(terminator._operands):
             target = targets[index] if targets else None
-            chain_before_use(terminator, index, self._steps(value, target, self._is_full))
+            try:
+                steps = self._steps(value, target, self._is_full)
+            except ShardyError as error:
+                raise _placed(terminator, error) from error
+            chain_before_use(terminator, index, steps)
 
     def _check_border(self, function: Operation) -> None:
         for kind, name in (("argument", "arg_attrs"), ("result", "res_attrs")):
@@ -106,6 +110,12 @@ class ReshardInsertion:
                     raise _error(function, f"'func.func' op function {kind} {index} {fact}")
 
     def _visit(self, op: Operation) -> None:
+        try:
+            self._bring_together(op)
+        except ShardyError as error:
+            raise _placed(op, error) from error
+
+    def _bring_together(self, op: Operation) -> None:
         is_full = self._is_full or self._needs_full(op)
         if op.name in DATA_FLOW:
             self._visit_data_flow(op, is_full)
@@ -172,10 +182,10 @@ class ReshardInsertion:
         targets = tuple(map(self._reader.of, op.results))
         if not targets:
             if any(map(unreduced_axes, sources)):
-                raise _error(op, "Some operands have unreduced axes but the operation has no results. ")
+                raise ShardyError("Some operands have unreduced axes but the operation has no results. ")
             return
         if len(set(map(unreduced_axes, targets))) > 1:
-            raise _error(op, "Unreduced axes mismatch between results for multi-result op.")
+            raise ShardyError("Unreduced axes mismatch between results for multi-result op.")
         for index, source in enumerate(sources):
             chain_before_use(op, index, reducing_steps(source, targets[0], self._meshes))
 
@@ -190,10 +200,7 @@ class ReshardInsertion:
         known = self._plans.get(key)
         if known is None:
             rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
-            try:
-                plan = self._decide(op, rule, operands, results, is_full)
-            except ShardyError as error:
-                raise _error(op, str(error)) from error
+            plan = self._decide(op, rule, operands, results, is_full)
             known = self._plans[key] = (plan, (given, operands, results))
         return known[0]
 
@@ -221,12 +228,8 @@ class ReshardInsertion:
     def _single_device_plan(self, op: Operation, operands: Shardings, results: Shardings) -> ReshardPlan:
         everyone = global_mesh(self._meshes)
         ranks = [tuple(_rank(value._type) for value in values) for values in (op._operands, op.results)]
-        try:
-            return single_device_plan(
-                SingleDeviceOp(operands, results, ranks[0], ranks[1], everyone), self._meshes
-            )
-        except ShardyError as error:
-            raise _error(op, f"'{name_of(op)}' op {error}") from error
+        tensors = SingleDeviceOp(operands, results, ranks[0], ranks[1], everyone)
+        return single_device_plan(tensors, self._meshes)
 
     def _carry_out(self, op: Operation, plan: ReshardPlan) -> None:
         for index, chain in plan.operands:
@@ -254,6 +257,12 @@ def _size(type_: Attribute) -> int:
     if tensor is None or None in tensor.shape:
         return 0
     return prod(size or 0 for size in tensor.shape)
+
+
+def _placed(op: Operation, error: ShardyError) -> ShardyError:
+    """The error as one of `op`, unless it says where it belongs."""
+    fault = error.diagnostics[0]
+    return error if fault.position else _error(op, f"'{name_of(op)}' op {fault.message}")
 
 
 def _error(op: Operation, message: str) -> ShardyError:

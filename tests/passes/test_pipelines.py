@@ -53,6 +53,14 @@ def test_export_options() -> None:
     assert "sdy-remove-sub-axes-in-input-output-shardings" not in shorter
 
 
+def test_explicit_batching_follows_the_splitter() -> None:
+    step = build_step("sdy-import-pipeline", "enable-explicit-gather-scatter-batching=true")
+    names = [call.row.name for call in step.calls]
+    at = names.index("sdy-explicit-gather-scatter-batching")
+    assert names[at - 1] == "sdy-constant-or-scalar-splitter"
+    assert "sdy-explicit-gather-scatter-batching" not in [c.row.name for c in propagation_passes()]
+
+
 def test_propagation_keeps_the_rules_for_what_follows() -> None:
     (call,) = (c for c in propagation_passes() if c.row.name == "sdy-user-priority-propagate")
     assert dict(call.options) == {"keep_sharding_rules": True}
