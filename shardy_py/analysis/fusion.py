@@ -38,7 +38,7 @@ def _as_function(subject: Function | OpRecord) -> Function:
 
 def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
     """The maps of one node, the functions it runs included."""
-    return _Analysis().node(node, direction)
+    return _Analysis().located(node, direction)
 
 
 class _Analysis:

@@ -158,19 +158,12 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     made = index_map.substituted(renamed)
     tiled = IndexMap(made.results, dims, (*index_map.ranges, *within), index_map.runtimes).simplified
     is_exact = not made.constraints
-    starts: list[Expr] = []
-    lines: list[Progression] = []
-    for result in tiled.results:
-        outer, rest = _apart(result)
-        exact = not any(v.kind != "s" for v in rest.variables)
-        image = image_of(IndexMap((rest,), tiled.dims, tiled.ranges, tiled.runtimes))
-        (line,) = image.box.dimensions
-        starts.append(outer + line.start)
-        lines.append(line)
-        is_exact &= exact and image.is_box
-    is_exact &= _independent(tiled.results)
-    offsets = IndexMap(tuple(starts), dims, (), tiled.runtimes)
-    return SymbolicTile(offsets, tuple(p.count for p in lines), tuple(p.step for p in lines), is_exact)
+    outer, inner_parts = zip(*map(_apart, tiled.results), strict=True) if tiled.results else ((), ())
+    within_tile = image_of(IndexMap(inner_parts, tiled.dims, tiled.ranges, tiled.runtimes))
+    is_exact &= within_tile.is_box and all(v.kind == "s" for part in inner_parts for v in part.variables)
+    starts = tuple(o + p.start for o, p in zip(outer, within_tile.box.dimensions, strict=True))
+    offsets = IndexMap(starts, dims, (), tiled.runtimes)
+    return SymbolicTile(offsets, within_tile.box.sizes, within_tile.box.strides, is_exact)
 
 
 def _apart(result: Expr) -> tuple[Expr, Expr]:
@@ -180,9 +173,3 @@ def _apart(result: Expr) -> tuple[Expr, Expr]:
         if not any(v.kind == "s" for v in atom.variables):
             outer = outer + atom * factor
     return outer, result - outer
-
-
-def _independent(results: tuple[Expr, ...]) -> bool:
-    """Whether no range variable occurs in two results."""
-    inside = [{v for v in r.variables if v.kind == "s"} for r in results]
-    return sum(map(len, inside)) == len(set[Variable]().union(*inside))

@@ -21,7 +21,8 @@ ANY = 1 << 30
 class Opcode:
     """One row.
 
-    opcode: as in HLO text. name: of the op whose maps are its maps.
+    opcode: as in HLO text.
+    name: of the op whose maps are its maps; "hlo." and the opcode if StableHLO has none.
     convert: its attributes under StableHLO's names.
     needs: attributes without which the instruction means nothing.
     operands: the least and greatest number of operands.
@@ -75,7 +76,7 @@ _UNARY_NAMES = {
 }
 _BINARY = """add and atan2 complex compare divide maximum minimum mulhi multiply or power remainder shift-left
     shift-right-arithmetic shift-right-logical subtract xor stochastic-convert"""
-_BINARY_NAMES = {"mulhi": "chlo.mulhi", "stochastic-convert": "hlo.stochastic_convert"}
+_BINARY_NAMES = {"mulhi": "chlo.mulhi", "stochastic-convert": "hlo.stochastic-convert"}
 _RANKED = (1, 1)
 _PAIR = (2, 2)
 
@@ -84,11 +85,11 @@ _ROWS: tuple[Opcode, ...] = (
     *_plain(_BINARY, 2, _BINARY_NAMES),
     *_plain("clamp select", 3),
     # nothing to read, or a value of the machine
-    *_plain("constant parameter partition-id replica-id", 0),
+    *_plain("constant parameter partition-id replica-id", 0, {"parameter": "hlo.parameter"}),
     _row("iota"),
     _row("rng"),
     _row("rng-bit-generator", operands=_RANKED),
-    _row("rng-get-and-update-state", name="hlo.rng_get_and_update_state"),
+    _row("rng-get-and-update-state", name="hlo.rng-get-and-update-state"),
     # movement
     _row("bitcast", c.bitcast, operands=_RANKED, name="hlo.bitcast"),
     _row("bitcast-convert", operands=_RANKED),
@@ -110,7 +111,7 @@ _ROWS: tuple[Opcode, ...] = (
     # folds and products
     _row("dot", c.dot, operands=(2, ANY), name="stablehlo.dot_general"),
     _row("ragged-dot", operands=(3, ANY), name="chlo.ragged_dot"),
-    _row("scaled-dot", operands=(2, ANY), name="hlo.scaled_dot"),
+    _row("scaled-dot", operands=(2, ANY), name="hlo.scaled-dot"),
     _row("convolution", c.convolution, "dim_labels", _PAIR),
     _row("reduce", c.dimensions, "to_apply", (2, ANY)),
     _row("reduce-window", c.window, "to_apply", (2, ANY)),
@@ -129,22 +130,22 @@ _ROWS: tuple[Opcode, ...] = (
     _row("all-gather", c.one_dimension("all_gather_dim"), "dimensions", (1, ANY)),
     _row("all-reduce", operands=(0, ANY)),
     _row("all-to-all", c.all_to_all, "", (1, ANY)),
-    _row("ragged-all-to-all", operands=(1, ANY), name="hlo.ragged_all_to_all"),
+    _row("ragged-all-to-all", operands=(1, ANY), name="hlo.ragged-all-to-all"),
     _row("collective-broadcast", operands=(1, ANY)),
     _row("collective-permute", operands=(1, ANY)),
     _row("reduce-scatter", c.one_dimension("scatter_dimension"), "dimensions", (1, ANY)),
     _row("infeed"),
     _row("outfeed"),
     _row("send"),
-    _row("send-done"),
+    _row("send-done", name="hlo.send-done"),
     _row("recv"),
-    _row("recv-done"),
+    _row("recv-done", name="hlo.recv-done"),
     _row("custom-call", c.custom_call, "custom_call_target"),
     # values handed on
     _row("tuple", form="wires"),
     _row("get-tuple-element", c.kept("index"), "index", _RANKED, form="wires"),
-    _row("opt-barrier", name="stablehlo.optimization_barrier", form="wires"),
-    _row("add-dependency", operands=_PAIR, name="hlo.add_dependency", form="wires"),
+    _row("opt-barrier", name="hlo.opt-barrier", form="wires"),
+    _row("add-dependency", operands=_PAIR, name="hlo.add-dependency", form="wires"),
     _row("after-all"),
     # other computations
     _row("call", needs="to_apply", form="call", name="func.call"),

@@ -1,0 +1,210 @@
+"""`hlo-indexing`: which elements each op, or a whole computation, reads, of HLO text or of MLIR.
+
+    hlo-indexing module.hlo --op transpose.3 --direction input-to-output
+    hlo-indexing module.hlo --fusion --json
+
+This file reads the command line and writes text; the maps are of `analysis/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from shardy_py.cli import BUG, FAILURE, INTERRUPTED, SUCCESS
+from shardy_py.errors import ShardyError
+
+OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
+_LEADING = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+
+
+class _UsageError(Exception):
+    """A mistake on the command line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser("hlo-indexing", description="Indexing maps of HLO text or of MLIR.", allow_abbrev=False)
+    parser.add_argument("file", help="HLO text or MLIR; '-': standard input")
+    parser.add_argument(
+        "--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op, or this function"
+    )
+    parser.add_argument("--direction", choices=(OUTPUT_TO_INPUT, INPUT_TO_OUTPUT), default=OUTPUT_TO_INPUT)
+    parser.add_argument(
+        "--fusion", action="store_true", help="from the results of a function to its parameters"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The console script: runs the command line, returns the exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        return _run(options)
+    except _UsageError as error:
+        return _fail(f"hlo-indexing: {error}")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if "SDY_OPT_TRACEBACK" in os.environ:
+            raise
+        _fail(
+            f"hlo-indexing: internal error: {type(error).__name__}: {error}\n"
+            "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
+        )
+        return BUG
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        text = _read(options.file)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"not UTF-8 at byte {error.start}"
+        return _fail(f"cannot open input file '{options.file}': {reason}")
+    file = "<stdin>" if options.file == "-" else options.file
+    try:
+        entries = list(_entries(text, file, options))
+    except ShardyError as error:
+        from shardy_py.text.diagnostics import render
+
+        return _fail("\n".join(render(d, {file: text}) for d in error.diagnostics))
+    sys.stdout.write(_as_json(entries) if options.json else "".join(map(_as_text, entries)))
+    sys.stdout.flush()
+    return SUCCESS
+
+
+def is_hlo(text: str) -> bool:
+    """Whether a text is HLO: its first word says so.
+
+    >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
+    (True, False)
+    """
+    leading = _LEADING.match(text)
+    return text.startswith("HloModule", leading.end() if leading else 0)
+
+
+def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    from shardy_py.analysis import function_maps, node_maps
+
+    functions, main = _functions(text, file)
+    wanted = (options.op or "").removeprefix("%").removeprefix("@")
+    if options.fusion and (not wanted or wanted in functions):
+        function = functions[wanted or main]
+        grid = function_maps(function, options.direction)
+        sides = (_result_names(function), list(function.parameter_names))
+        yield _entry(function.name, "", "fusion", grid, options.direction, *sides)
+        return
+    found = False
+    for function in functions.values():
+        names = _value_names(function)
+        for node, first in zip(function.nodes, function.first_results, strict=True):
+            kind = node.record.name
+            if wanted and wanted not in (node.name, kind, kind.partition(".")[2]):
+                continue
+            found = True
+            made = names[first : first + len(node.record.results)]
+            given = [names[value] for value in node.operands]
+            grid = node_maps(node, options.direction)
+            yield _entry(function.name, node.name, kind, grid, options.direction, made, given)
+    if wanted and not found:
+        kinds = "op or function" if options.fusion else "op"
+        raise ShardyError(f"there is no {kinds} '{options.op}'")
+
+
+def _functions(text: str, file: str) -> tuple[dict[str, Any], str]:
+    """All functions by name, those inside ops included, and which of them runs first."""
+    if is_hlo(text):
+        from shardy_py.analysis import hlo_functions
+        from shardy_py.hlo import read_module
+
+        module = read_module(text, file)
+        return hlo_functions(module), module.entry
+    from shardy_py.analysis import mlir_functions
+    from shardy_py.dialects import parse_module
+    from shardy_py.dialects.verification import verify_module
+
+    program = parse_module(text, file)
+    verify_module(program)
+    functions = mlir_functions(program)
+    main = "main" if "main" in functions else next(iter(functions))
+    found: dict[str, Any] = {}
+    for function in functions.values():
+        waiting = [function]
+        while waiting:
+            inner = waiting.pop()
+            found.setdefault(inner.name if inner.name not in found else f"{inner.name} {len(found)}", inner)
+            bodies = (body.function for node in inner.nodes for body in node.bodies)
+            waiting += [f for f in bodies if f.name not in functions]
+    return found, main
+
+
+def _value_names(function: Any) -> list[str]:
+    names = list(function.parameter_names)
+    for node in function.nodes:
+        count = len(node.record.results)
+        names += [node.name] if count == 1 else [f"{node.name}#{r}" for r in range(count)]
+    return names
+
+
+def _result_names(function: Any) -> list[str]:
+    names = _value_names(function)
+    return [names[value] for value in function.results]
+
+
+def _entry(
+    function: str, name: str, kind: str, grid: Any, direction: str, results: list[str], operands: list[str]
+) -> dict[str, Any]:
+    """Results and operands with the maps between them; pairs without a map are left out."""
+    forward = direction == INPUT_TO_OUTPUT
+    pairs: list[dict[str, Any]] = []
+    for i, row in enumerate(grid):
+        for j, maps in enumerate(row):
+            result, operand = (j, i) if forward else (i, j)
+            if maps:
+                pair = {"result": result, "operand": operand, "result_name": results[result]}
+                pairs.append(pair | {"operand_name": operands[operand], "maps": [str(m) for m in maps]})
+    return {"function": function, "op": name, "kind": kind, "direction": direction, "pairs": pairs}
+
+
+def _as_text(entry: dict[str, Any]) -> str:
+    head = f"{entry['function']}: {entry['op']}{' = ' if entry['op'] else ''}{entry['kind']}\n"
+    lines: list[str] = [head]
+    for pair in entry["pairs"]:
+        result = f"result {pair['result']} ({pair['result_name']})"
+        operand = f"operand {pair['operand']} ({pair['operand_name']})"
+        ends = (operand, result) if entry["direction"] == INPUT_TO_OUTPUT else (result, operand)
+        lines.append(f"  {' -> '.join(ends)}:\n")
+        lines += ["".join(f"    {line}\n" for line in text.splitlines()) for text in pair["maps"]]
+    return "".join(lines)
+
+
+def _as_json(entries: list[dict[str, Any]]) -> str:
+    return json.dumps(entries, indent=2) + "\n"
+
+
+def _read(name: str) -> str:
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    return data.decode("utf-8")
+
+
+def _fail(message: str) -> int:
+    print(message, file=sys.stderr)
+    return FAILURE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
