@@ -8,7 +8,7 @@ from shardy_py.indexing.bounds import bounds_of
 from shardy_py.indexing.counting import cardinality, is_empty
 from shardy_py.indexing.enumerate import points, reads
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
-from shardy_py.indexing.index_map import IndexMap, simplify
+from shardy_py.indexing.index_map import IndexMap, forget_simplified, simplify
 from shardy_py.indexing.interval import Constraint, Interval, extent
 from shardy_py.indexing.parse import parse_expr, parse_map
 from shardy_py.indexing.reverse import inverse, reverse
@@ -28,6 +28,7 @@ __all__ = [
     "evaluate_array",
     "evaluate_points",
     "extent",
+    "forget_simplified",
     "inverse",
     "is_empty",
     "parse_expr",

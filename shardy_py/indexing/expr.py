@@ -106,10 +106,17 @@ class Expr:
 
     def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
         """The expression with `substitute(v)` in the place of each variable v."""
-        total = constant(self.constant)
-        for atom, factor in self.terms:
-            total = total + atom.replace(substitute) * factor
-        return total
+        return self.rebuilt(substitute, {})
+
+    def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
+        """As `replace`; `known` keeps what was replaced, as expressions share their parts."""
+        found = known.get(self)
+        if found is None:
+            found = constant(self.constant)
+            for atom, factor in self.terms:
+                found = found + atom.rebuilt(substitute, known) * factor
+            known[self] = found
+        return found
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -153,7 +160,7 @@ class Variable(Expr):
         """Its value."""
         return values[self]
 
-    def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
+    def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
         """What stands in its place."""
         return substitute(self)
 
@@ -188,9 +195,12 @@ class Division(Expr):
         """The quotient or remainder."""
         return _DIVIDE[self.op](self.dividend.evaluate(values), self.divisor)
 
-    def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
+    def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
         """The division of the replaced dividend."""
-        return _divide(self.op, self.dividend.replace(substitute), self.divisor)
+        found = known.get(self)
+        if found is None:
+            found = known[self] = _divide(self.op, self.dividend.rebuilt(substitute, known), self.divisor)
+        return found
 
 
 _DIVIDE: dict[DivisionOp, Callable[[int, int], int]] = {

@@ -74,8 +74,8 @@ class IndexMap:
         return hash(self.simplified._parts)
 
     def __mul__(self, then: IndexMap) -> IndexMap:
-        """`first * then` is `first.compose(then)`."""
-        return self.compose(then)
+        """`first * then` is `first.compose(then)`, simplified."""
+        return self.compose(then).simplified
 
     def restricted(self, box: Mapping[Variable, Interval] | Sequence[Interval]) -> IndexMap:
         """The map on a part of its domain: intervals of some variables, or of the first dimensions.
@@ -163,8 +163,10 @@ class IndexMap:
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
         """The map with expressions in the place of variables; the intervals stay as they are."""
 
+        known: dict[Expr, Expr] = {}
+
         def replaced(expression: Expr) -> Expr:
-            return expression.replace(lambda v: renamed.get(v, v))
+            return expression.rebuilt(lambda v: renamed.get(v, v), known)
 
         return replace(
             self,
@@ -212,6 +214,11 @@ class IndexMap:
 def simplify(index_map: IndexMap) -> IndexMap:
     """The same map with simplified results, bounds and constraints, without unused range variables."""
     return index_map.simplified
+
+
+def forget_simplified() -> None:
+    """Empties the table of simplified maps, for measurements."""
+    _SIMPLIFIED.clear()
 
 
 def by_kind(bounds: Mapping[Variable, Interval]) -> dict[str, tuple[Interval, ...]]:

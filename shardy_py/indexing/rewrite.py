@@ -1,10 +1,13 @@
-"""Rewrites of expressions that the bounds of their variables allow.
+"""Rewrites of expressions that the bounds of their variables allow, to a normal form.
+
+Expressions are first *spread*: every remainder becomes x - c (x floordiv c), so that digits of one number
+cancel as terms of a sum; quotients are split, reduced and flattened. Then they are *folded*: terms that
+make up a remainder are written as one.
 
 Each rewrite opens with its identity and the condition it needs; docs/design/indexing.md lists them and says
 what normal form they lead to. Not here: constraints and whole maps (`simplify.py`).
 
 >>> from shardy_py.indexing.expr import dim
->>> from shardy_py.indexing.interval import Interval
 >>> str(simplify_expr((dim(0) * 16 + dim(1)) // 8, {dim(0): Interval(0, 3), dim(1): Interval(0, 7)}))
 'd0 * 2'
 """
@@ -15,6 +18,9 @@ from math import gcd
 
 from shardy_py.indexing.bounds import Bounds, Ranges
 from shardy_py.indexing.expr import Division, Expr, Variable, constant
+from shardy_py.indexing.interval import Interval
+
+_MANY_DIVISORS = 1 << 12
 
 
 def simplify_expr(expression: Expr, bounds: Bounds) -> Expr:
@@ -28,7 +34,11 @@ class Rewriter:
     def __init__(self, bounds: Bounds, *, keeps_names: bool = False) -> None:
         self.ranges = Ranges(bounds)
         self.keeps_names = keeps_names
-        self._known: dict[Expr, Expr] = {}
+        self._simple: dict[Expr, Expr] = {}
+        self._spread: dict[Expr, Expr] = {}
+        self._folded: dict[Expr, Expr] = {}
+        self._ranges: dict[Expr, Interval] = {}
+        self._quotients: dict[tuple[Expr, int], Expr] = {}
 
     def named(self, expression: Expr) -> Expr:
         """`expression` simplified; with `keeps_names`, sums of coordinates stay as they are stated.
@@ -42,98 +52,109 @@ class Rewriter:
         ):
             bounds = self.ranges.bounds
             looped = [v for v in expression.variables if v.kind == "s" and bounds[v].size == 1]
-            return expression.replace(lambda v: self._atom(v) if v in looped else v) if looped else expression
+            return (
+                expression.replace(lambda v: constant(bounds[v].low) if v in looped else v)
+                if looped
+                else expression
+            )
         return self.simplify(expression)
 
     def simplify(self, expression: Expr) -> Expr:
-        """`expression` rewritten until nothing changes."""
-        known = self._known.get(expression)
-        if known is not None:
-            return known
-        now = expression
-        while True:
-            once = self._joined(self._by_term(now))
-            if once is now:
-                break
-            now = once
-        self._known[expression] = self._known[now] = now
-        return now
+        """The normal form of `expression`."""
+        known = self._simple.get(expression)
+        if known is None:
+            seen = [expression]
+            while (known := self.fold(self.spread(seen[-1]))) not in seen:
+                seen.append(known)
+            # Where rewrites lead back to an earlier form, the simplest of the forms on the way round.
+            known = min(seen[seen.index(known) :], key=lambda e: (_cost(e), e.sort_key))
+            self._simple[expression] = self._simple[known] = known
+        return known
 
-    def _by_term(self, expression: Expr) -> Expr:
-        total = None
-        for atom, factor in expression.terms:
-            simple = self._atom(atom)
-            if simple is not atom:
-                total = (expression if total is None else total) + (simple - atom) * factor
-        return expression if total is None else total
+    def spread(self, expression: Expr) -> Expr:
+        """`expression` without remainders and ceildivs, its quotients in normal form."""
+        known = self._spread.get(expression)
+        if known is None:
+            known = constant(expression.constant)
+            for atom, factor in expression.terms:
+                known = known + self._spread_atom(atom) * factor
+            self._spread[expression] = known
+        return known
 
-    def _atom(self, atom: Expr) -> Expr:
+    def _spread_atom(self, atom: Expr) -> Expr:
         if isinstance(atom, Variable):
             # x = c if x in [c, c]
             interval = self.ranges.bounds[atom]
             return constant(interval.low) if interval.low == interval.high else atom
         assert isinstance(atom, Division)
-        dividend = self.simplify(atom.dividend)
+        dividend = self.spread(atom.dividend)
+        if atom.op == "floordiv":
+            return self.quotient(dividend, atom.divisor)
         if atom.op == "ceildiv":
             # x ceildiv c = -(-x floordiv c)
-            return -self.floordiv(self.simplify(-dividend), atom.divisor)
-        return (
-            self.floordiv(dividend, atom.divisor)
-            if atom.op == "floordiv"
-            else self.mod(dividend, atom.divisor)
-        )
+            return -self.quotient(-dividend, atom.divisor)
+        # x mod c = x - c (x floordiv c)
+        return dividend - self.quotient(dividend, atom.divisor) * atom.divisor
 
-    def floordiv(self, dividend: Expr, divisor: int) -> Expr:
-        """`dividend floordiv divisor`, the dividend being simple."""
-        # (c q + r) floordiv c = q + r floordiv c
-        quotient, rest = self._split(dividend, divisor)
-        inner = self.ranges.of(rest)
-        if inner.low // divisor == inner.high // divisor:
-            # r floordiv c = k if k c <= r < (k + 1) c throughout
-            return quotient + inner.low // divisor
-        rest, divisor = self._without_common_factor(rest, divisor)
-        nested = _lone_division(rest)
-        if nested is not None and nested.op == "mod" and not nested.divisor % divisor:
-            # (x mod (a b)) floordiv b = (x floordiv b) mod a
-            return quotient + self.mod(self.floordiv(nested.dividend, divisor), nested.divisor // divisor)
-        for atom, factor in rest.terms:
-            if factor == 1 and isinstance(atom, Division) and atom.op == "floordiv":
-                # (x + y floordiv b) floordiv c = (b x + y) floordiv (b c)
-                merged = self.simplify((rest - atom) * atom.divisor + atom.dividend)
-                return quotient + self.floordiv(merged, divisor * atom.divisor)
-        return quotient + rest // divisor
+    def range(self, expression: Expr) -> Interval:
+        """An interval that holds the values of a spread expression."""
+        known = self._ranges.get(expression)
+        if known is None:
+            known = self.ranges.of(self.fold(expression))
+            if len(expression.terms) > 1:
+                for atom, factor in expression.terms:
+                    if isinstance(atom, Division):
+                        known = self._narrowed(expression, atom, factor, known)
+            self._ranges[expression] = known
+        return known
 
-    def mod(self, dividend: Expr, divisor: int) -> Expr:
-        """`dividend mod divisor`, the dividend being simple."""
+    def _narrowed(self, expression: Expr, atom: Division, factor: int, known: Interval) -> Interval:
+        # t x - t b (x floordiv b) is within t [0, b - 1], whatever x is
+        for times, size in _steps(expression, atom, factor):
+            number = _number(expression, atom, times, size)
+            whole = self.quotient(number, size)
+            if not any(a is atom and f == 1 for a, f in whole.terms):
+                continue
+            rest = expression + (whole * size - number) * times
+            if rest.division_count < expression.division_count:
+                ends, inner = (0, times * (size - 1)), self.range(rest)
+                known = known.intersect(Interval(inner.low + min(ends), inner.high + max(ends)))
+        return known
+
+    def quotient(self, dividend: Expr, divisor: int) -> Expr:
+        """`dividend floordiv divisor` in normal form, the dividend being spread."""
+        key = (dividend, divisor)
+        known = self._quotients.get(key)
+        if known is None:
+            known = self._quotients[key] = self._quotient(dividend, divisor)
+        return known
+
+    def _quotient(self, dividend: Expr, divisor: int) -> Expr:
         if divisor == 1:
-            return constant(0)
-        for atom, factor in dividend.terms:
-            if isinstance(atom, Division) and atom.op == "mod" and not atom.divisor * factor % divisor:
-                # (f (x mod c) + y) mod m = (f x + y) mod m if m divides f c
-                return self.mod(self.simplify(dividend + (atom.dividend - atom) * factor), divisor)
-        # (c q + r) mod c = r mod c
-        rest = self._split(dividend, divisor)[1]
-        inner = self.ranges.of(rest)
-        if inner.low // divisor == inner.high // divisor:
-            # r mod c = r - k c if k c <= r < (k + 1) c throughout
-            return rest - inner.low // divisor * divisor
-        high, smaller = self._without_common_factor(rest, divisor)
-        if smaller != divisor:
-            # (g x + y) mod (g c) = g (x mod c) + y if 0 <= y < g
-            common = divisor // smaller
-            return self.mod(high, smaller) * common + (rest - high * common)
-        return rest % divisor
+            return dividend
+        # (c q + r) floordiv c = q + r floordiv c
+        whole, rest = self._split(dividend, divisor)
+        if self.range(rest).high < divisor:
+            # r floordiv c = 0 if 0 <= r < c throughout
+            return whole
+        rest, divisor = self._without_common_factor(rest, divisor)
+        for atom, factor in rest.terms:
+            if factor == 1 and isinstance(atom, Division):
+                # (x + y floordiv b) floordiv c = (b x + y) floordiv (b c)
+                merged = (rest - atom) * atom.divisor + atom.dividend
+                return whole + self.quotient(merged, divisor * atom.divisor)
+        return whole + rest // divisor
 
     def _split(self, dividend: Expr, divisor: int) -> tuple[Expr, Expr]:
-        """x = c quotient + rest, with factors below c in the rest, whose least value is in [0, c - 1]."""
-        quotient, rest = constant(0), dividend
+        """x = c whole + rest, with factors below c in the rest, whose least value is in [0, c - 1]."""
+        whole, rest = constant(0), dividend
         for atom, factor in dividend.terms:
             times = factor // divisor if factor >= 0 else -(-factor // divisor)
             if times:
-                quotient = quotient + atom * times
+                whole = whole + atom * times
                 rest = rest - atom * (times * divisor)
-        shift = self.ranges.of(rest).low // divisor
-        return quotient + shift, rest - shift * divisor
+        shift = self.range(rest).low // divisor
+        return whole + shift, rest - shift * divisor
 
     def _without_common_factor(self, rest: Expr, divisor: int) -> tuple[Expr, int]:
         # (g x + y) floordiv (g c) = x floordiv c if 0 <= y < g
@@ -145,46 +166,66 @@ class Rewriter:
                 if not factor % common:
                     high = high + atom * (factor // common)
                     low = low - atom * factor
-            shift = self.ranges.of(low).low // common
+            shift = self.range(low).low // common
             high, low = high + shift, low - shift * common
-            if self.ranges.of(low).high < common:
+            if self.range(low).high < common:
                 return high, divisor // common
         return rest, divisor
 
-    def _joined(self, expression: Expr) -> Expr:
-        # p = c (p floordiv c) + p mod c, read from either side, if fewer divisions remain
-        if len(expression.terms) < 2:
-            return expression
-        least = _cost(expression)
-        for atom, factor in expression.terms:
-            if not isinstance(atom, Division) or atom.op == "ceildiv":
-                continue
-            for other in self._regrouped(expression, atom, factor):
-                if _cost(other) < least:
-                    return other
-        return expression
+    def fold(self, expression: Expr) -> Expr:
+        """A spread expression with remainders, where that leaves fewer divisions or terms."""
+        known = self._folded.get(expression)
+        if known is not None:
+            return known
+        folded = expression
+        for atom, _ in expression.terms:
+            if isinstance(atom, Division):
+                folded = self._with_remainder(folded, atom)
+        total = constant(folded.constant)
+        for atom, factor in folded.terms:
+            if isinstance(atom, Division):
+                inner = self.fold(atom.dividend)
+                atom = inner // atom.divisor if atom.op == "floordiv" else inner % atom.divisor
+            total = total + atom * factor
+        self._folded[expression] = total
+        return total
 
-    def _regrouped(self, expression: Expr, atom: Division, factor: int) -> list[Expr]:
-        dividend, by = atom.dividend, atom.divisor
-        if atom.op == "floordiv":
-            if factor % by:
-                return []
-            return [expression - atom * factor + (dividend - self.mod(dividend, by)) * (factor // by)]
-        whole = expression + (dividend - atom - self.floordiv(dividend, by) * by) * factor
-        return [
-            whole,
-            *(
-                # p = c (p floordiv c) + q mod c if p mod c = q mod c
-                expression + (other.dividend - atom - other * by) * factor
-                for other, times in expression.terms
-                if isinstance(other, Division) and other.op == "floordiv" and other.divisor == by
-                if times == factor * by and self.mod(self.simplify(other.dividend - dividend), by).is_zero
-            ),
-        ]
+    def _with_remainder(self, expression: Expr, atom: Division) -> Expr:
+        # t x - t b (x floordiv b) = t (x mod b), where x floordiv b = (x' floordiv a) floordiv b
+        factor = next((f for a, f in expression.terms if a is atom), 0)
+        best, least = expression, _cost(expression)
+        for size in _divisors(gcd(atom.divisor, factor)):
+            number = self.quotient(atom.dividend, atom.divisor // size)
+            times = -factor // size
+            other = expression - atom * factor + (number % size - number) * times
+            cost = _cost(other)
+            if cost < least:
+                best, least = other, cost
+        return best
 
 
-def _lone_division(expression: Expr) -> Division | None:
-    return expression if isinstance(expression, Division) else None
+def _number(expression: Expr, atom: Division, times: int, size: int) -> Expr:
+    """What may stand before `mod size`, t times, where `atom` is its quotient."""
+    number = constant(0)
+    for other, factor in expression.terms:
+        if other is not atom and not factor % times and other.variables & atom.variables:
+            share = factor // times
+            number = number + other * (share - int(share / size) * size)
+    return number
+
+
+def _steps(expression: Expr, atom: Division, factor: int) -> list[tuple[int, int]]:
+    """(t, b) with factor = -t b, b at least 2, for t that occur as factors."""
+    found = {1, *(abs(f) for a, f in expression.terms if a is not atom)}
+    sign = -1 if factor > 0 else 1
+    return [(sign * t, abs(factor) // t) for t in sorted(found) if not factor % t and abs(factor) > t]
+
+
+def _divisors(number: int) -> tuple[int, ...]:
+    """Those above 1, largest first; of large numbers only the number itself."""
+    if number > _MANY_DIVISORS:
+        return (number,)
+    return tuple(d for d in range(number, 1, -1) if not number % d)
 
 
 def _cost(expression: Expr) -> tuple[int, int]:

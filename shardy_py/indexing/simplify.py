@@ -22,6 +22,7 @@ from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.rewrite import Rewriter
 
 Parts = tuple[tuple[Expr, ...], dict[Variable, Interval], tuple[Constraint, ...]]
+_MOST_ROUNDS = 64  # far more than any map needs: each round narrows an interval or a constraint
 _EMPTY, _NEVER = Interval(0, -1), (constant(0), Interval(1, 1))
 
 
@@ -33,14 +34,16 @@ def simplify_parts(
     keeps_names: bool = False,
 ) -> Parts:
     """Results, intervals and constraints in normal form; keeps_names: see `Rewriter.named`."""
-    while True:
+    for _ in range(_MOST_ROUNDS):
         rewriter = Rewriter(bounds, keeps_names=keeps_names)
         narrowed, kept = _narrowed(rewriter, bounds, constraints)
         if narrowed is None:
             return _empty(results, bounds)
         if narrowed == bounds and kept == constraints:
-            return tuple(map(rewriter.named, results)), bounds, constraints
+            break
         bounds, constraints = narrowed, kept
+    rewriter = Rewriter(bounds, keeps_names=keeps_names)
+    return tuple(map(rewriter.named, results)), bounds, constraints
 
 
 def _empty(results: tuple[Expr, ...], bounds: dict[Variable, Interval]) -> Parts:
@@ -57,7 +60,7 @@ def _narrowed(
     kept: dict[Expr, Interval] = {}
     for expression, interval in constraints:
         expression, interval = _normal(rewriter, expression, interval)
-        inner = rewriter.ranges.of(expression)
+        inner = rewriter.range(rewriter.spread(expression))
         if interval.covers(inner):
             continue  # lb <= x <= ub always holds
         interval = interval.intersect(inner).intersect(kept.get(expression, interval))

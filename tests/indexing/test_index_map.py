@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.indexing import parse_map, reads
+from shardy_py.indexing import Interval, parse_map, range_var, reads
 
 TEXT = """(d0, d1)[s0]{rt0} -> (d0, d1 + rt0, s0),
 domain:
@@ -58,3 +58,35 @@ def test_mistakes_are_named(text: str, message: str) -> None:
     with pytest.raises(ShardyError) as caught:
         parse_map(text)
     assert message in str(caught.value)
+
+
+def test_equal_after_simplification() -> None:
+    plain = parse_map("(d0, d1) -> (d0, d1), domain: d0 in [0, 6], d1 in [0, 14]")
+    text = (
+        "(d0, d1)[s0] -> (d0 + d1 floordiv 16, d1 mod 16), domain: d0 in [0, 6], d1 in [0, 14], s0 in [0, 3]"
+    )
+    assert parse_map(text) == plain
+    assert len({parse_map(text), plain}) == 1
+    assert plain != parse_map("(d0, d1) -> (d0, d1), domain: d0 in [0, 6], d1 in [0, 13]")
+    assert plain != "(d0, d1)"
+
+
+def test_product_is_composition() -> None:
+    first = parse_map("(d0)[s0]{rt0} -> (d0 + s0 + rt0), domain: d0 in [0, 3], s0 in [0, 2], rt0 in [0, 1]")
+    then = parse_map(
+        "(d0)[s0]{rt0} -> (d0 + s0 * 10 + rt0 * 100),domain: d0 in [1, 4], s0 in [0, 1], rt0 in [0, 5]"
+    )
+    assert str(first * then) == str(
+        parse_map(
+            "(d0)[s0, s1]{rt0, rt1} -> (d0 + s0 * 10 + s1 + rt0 * 100 + rt1),"
+            "domain: d0 in [0, 3], s0 in [0, 1], s1 in [0, 2], rt0 in [0, 5], rt1 in [0, 1], d0 + s1 + rt1 in [1, 4]"
+        )
+    )
+
+
+def test_restriction() -> None:
+    index_map = parse_map("(d0)[s0] -> (d0 + s0), domain: d0 in [0, 9], s0 in [0, 2]")
+    assert index_map.restricted([Interval(2, 20)]).dims == (Interval(2, 9),)
+    assert index_map.restricted({range_var(0): Interval(1, 1)}).ranges == (Interval(1, 1),)
+    with pytest.raises(ValueError, match="s1 is no variable of the map"):
+        index_map.restricted({range_var(1): Interval(1, 1)})
