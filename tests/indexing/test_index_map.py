@@ -79,7 +79,8 @@ def test_product_is_composition() -> None:
     assert str(first * then) == str(
         parse_map(
             "(d0)[s0, s1]{rt0, rt1} -> (d0 + s0 * 10 + s1 + rt0 * 100 + rt1),"
-            "domain: d0 in [0, 3], s0 in [0, 1], s1 in [0, 2], rt0 in [0, 5], rt1 in [0, 1], d0 + s1 + rt1 in [1, 4]"
+            "domain: d0 in [0, 3], s0 in [0, 1],"
+            "s1 in [0, 2], rt0 in [0, 5], rt1 in [0, 1], d0 + s1 + rt1 in [1, 4]"
         )
     )
 
