@@ -58,28 +58,51 @@ class InternalError(Exception):
     """A broken promise of this package: please report it with the input that shows it."""
 
 
-_COLLECTED: ContextVar[list[Diagnostic] | None] = ContextVar("collected", default=None)
+@dataclass(frozen=True, slots=True)
+class _Collector:
+    warnings: list[Diagnostic]
+    given: set[str]
+
+
+_COLLECTOR: ContextVar[_Collector | None] = ContextVar("collector", default=None)
 
 
 def warn(message: str, position: Position | None = None) -> None:
     """Hand a warning to whoever collects them; without a collector it is lost."""
-    collected = _COLLECTED.get()
-    if collected is not None:
-        collected.append(Diagnostic(message, position, "warning"))
+    collector = _COLLECTOR.get()
+    if collector is not None:
+        collector.warnings.append(Diagnostic(message, position, "warning"))
+
+
+def warn_once(kind: str, message: str, position: Position | None = None) -> None:
+    """Hand over a warning unless one of its kind has been given before.
+
+    >>> with collected_warnings() as warnings:
+    ...     warn_once("parity", "1 is odd")
+    ...     warn_once("parity", "3 is odd")
+    >>> len(warnings)
+    1
+    """
+    collector = _COLLECTOR.get()
+    if collector is not None and kind not in collector.given:
+        collector.given.add(kind)
+        warn(message, position)
 
 
 @contextmanager
-def collected_warnings() -> Generator[list[Diagnostic]]:
+def collected_warnings(given: set[str] | None = None) -> Generator[list[Diagnostic]]:
     """The list to which all warnings given within are added.
+
+    given: the kinds that `warn_once` has given before, to which it adds; None: it has given none.
 
     >>> with collected_warnings() as warnings:
     ...     warn("odd")
     >>> str(warnings[0])
     'warning: odd'
     """
-    collected: list[Diagnostic] = []
-    token = _COLLECTED.set(collected)
+    collector = _Collector([], set() if given is None else given)
+    token = _COLLECTOR.set(collector)
     try:
-        yield collected
+        yield collector.warnings
     finally:
-        _COLLECTED.reset(token)
+        _COLLECTOR.reset(token)

@@ -79,13 +79,14 @@ class _Driver:
         self.context = make_context()
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
+        self.warned_of: set[str] = set()
         self.observers: tuple[Observer, ...] = ()
         if command.print_before != () or command.print_after != ():
             self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
         """The text of one chunk after all steps, None after a failure; and diagnostics, warnings first."""
-        with collected_warnings() as warnings:
+        with collected_warnings(self.warned_of) as warnings:
             output, errors = self._process(chunk)
         return output, (*warnings, *errors)
 

@@ -57,13 +57,18 @@ def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expect
 def unmet(
     diagnostics: Iterable[Diagnostic], expectations: Iterable[Expectation], *, only_expected: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """What differs: diagnostics nobody expected (unless `only_expected`), then expectations not fulfilled."""
-    open_expectations = list(expectations)
+    """What differs: diagnostics nobody expected (unless `only_expected`), then expectations not fulfilled.
+
+    A diagnostic fulfils the first expectation that it can; one given again may do so again, as in MLIR.
+    """
+    known = tuple(expectations)
+    open_expectations = list(known)
     faults: list[Diagnostic] = []
     for diagnostic in _flat(diagnostics):
-        match = next((e for e in open_expectations if e.accepts(diagnostic)), None)
+        match = next((e for e in (*open_expectations, *known) if e.accepts(diagnostic)), None)
         if match is not None:
-            open_expectations.remove(match)
+            if match in open_expectations:
+                open_expectations.remove(match)
         elif not only_expected:
             message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
             faults.append(Diagnostic(message, diagnostic.position))

@@ -26,7 +26,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.errors import warn
+from shardy_py.errors import warn_once
 from shardy_py.graph.call_graph import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.cloning import clone_region_into
@@ -65,19 +65,16 @@ class _Bodies:
 
     def __init__(self) -> None:
         self.used: dict[str, Region] = {}
-        self._has_warned = False
 
     def take(self, function: Operation, call: Operation) -> Region:
-        """A body of `function` for `call`; the first copy in a module is worth a warning."""
+        """A body of `function` for `call`; the first copy of all is worth a warning."""
         name = function_name(function)
         if name not in self.used:
             region = self.used[name] = function.detach_region(0)
             function.add_region(Region())
             _replace_terminators(region, ReturnOp)
             return region
-        if not self._has_warned:
-            self._has_warned = True
-            warn(_SEVERAL_CALLS.format(name), position_of(call.location))
+        warn_once("several calls", _SEVERAL_CALLS.format(name), position_of(call.location))
         copy = Region()
         clone_region_into(self.used[name], copy, {})
         return copy

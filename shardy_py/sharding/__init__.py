@@ -14,6 +14,7 @@ from shardy_py.sharding.projection import (
     distribute_axes,
     project,
 )
+from shardy_py.sharding.propagation_edges import AxisEdge, EdgeNode, EdgeValueRef, PropagationStep
 from shardy_py.sharding.rule import (
     DimMapping,
     Factor,
@@ -26,9 +27,12 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 __all__ = [
     "Axes",
+    "AxisEdge",
     "AxisRef",
     "DimMapping",
     "DimensionSharding",
+    "EdgeNode",
+    "EdgeValueRef",
     "Factor",
     "FactorSharding",
     "FactorType",
@@ -36,6 +40,7 @@ __all__ = [
     "Mesh",
     "MeshAxis",
     "Projection",
+    "PropagationStep",
     "ShardingRule",
     "SubAxis",
     "TensorMapping",

@@ -63,6 +63,10 @@ MAX_DIGITS = 4000
 T = TypeVar("T")
 
 
+class TokenError(ShardyError):
+    """What stands at the cursor is no token: nothing more is said of what was expected there."""
+
+
 class Cursor:
     """Reads tokens one by one.
 
@@ -128,11 +132,15 @@ class Cursor:
         if first == '"' or text.startswith('@"', offset):
             body = _STRING_BODY.match(text, offset + 1 + (first == "@"))
             at = body.end() if body else offset
-            if text[at : at + 1] == "\\":
-                self.error("unknown escape in string literal", at)
-            self.error("expected '\"' in string literal", at)
+            is_escape = text[at : at + 1] == "\\"
+            self._token_error(
+                "unknown escape in string literal" if is_escape else "expected '\"' in string literal", at
+            )
         shift, message = _INVALID_STARTS.get(first, (0, "unexpected character"))
-        self.error(message, offset + shift)
+        self._token_error(message, offset + shift)
+
+    def _token_error(self, message: str, offset: int) -> NoReturn:
+        raise TokenError(Diagnostic(message, self.source.position(offset)))
 
     def error(self, message: str, offset: int | None = None, *notes: tuple[str, int]) -> NoReturn:
         """Fails with `message` at `offset`, or at the current token; notes have their own text and offset."""
@@ -145,6 +153,19 @@ class Cursor:
     def form_error(self, message: str, offset: int | None = None) -> NoReturn:
         """Fails with `message` about the form that is being read: `custom op 'name' message`."""
         self.error(f"custom op '{self.custom_op}' {message}" if self.custom_op else message, offset)
+
+    def explained(self, read: Callable[[], T], message: str) -> T:
+        """What `read` gives; if it fails, `message` is said of the form too, at the token reached."""
+        form = self.custom_op
+        try:
+            return read()
+        except TokenError:
+            raise
+        except ShardyError as error:
+            self.custom_op = form
+            message = f"custom op '{form}' {message}" if form else message
+            said = Diagnostic(message, self.source.position(self.offset))
+            raise ShardyError(*error.diagnostics, said) from None
 
     def wrong_token(self, message: str) -> NoReturn:
         """Fails with `message` behind the token before the current one, which is another than expected."""

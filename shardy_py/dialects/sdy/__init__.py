@@ -1,18 +1,29 @@
 """The sdy dialect: attributes around the values of `sharding/`, ops, their syntax.
 
-`attributes.py` and `ops.py` say what there is, `syntax.py` and `forms.py` how it reads and prints.
+`attributes.py` and `ops.py` say what there is, `syntax.py` and `forms.py` how it reads and prints,
+`verify.py` what must hold.
 """
 
 from xdsl.ir import Dialect
 
 from shardy_py.dialects.sdy.attributes import (
+    AllToAllParamAttr,
     AllToAllParamListAttr,
     AxisRefAttr,
     AxisRefListAttr,
+    AxisToPropagationDetailsAttr,
+    DimensionShardingAttr,
+    DimMappingAttr,
+    EdgeValueRefAttr,
     ListOfAxisRefListsAttr,
     ManualAxesAttr,
     MeshAttr,
+    MeshAxisAttr,
     OpShardingRuleAttr,
+    PropagationEdgesAttr,
+    PropagationOneStepAttr,
+    SubAxisInfoAttr,
+    TensorMappingAttr,
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
@@ -57,21 +68,29 @@ __all__ = [
     "AllReduceOp",
     "AllSliceOp",
     "AllToAllOp",
+    "AllToAllParamAttr",
     "AllToAllParamListAttr",
     "AxisRefAttr",
     "AxisRefListAttr",
+    "AxisToPropagationDetailsAttr",
     "CollectivePermuteOp",
     "ConstantOp",
     "DataFlowEdgeOp",
+    "DimMappingAttr",
+    "DimensionShardingAttr",
+    "EdgeValueRefAttr",
     "FuncDataFlowEdgeOp",
     "ListOfAxisRefListsAttr",
     "ManualAxesAttr",
     "ManualComputationOp",
     "MeshAttr",
+    "MeshAxisAttr",
     "MeshOp",
     "NamedComputationOp",
     "OpShardingRuleAttr",
     "PropagationBarrierOp",
+    "PropagationEdgesAttr",
+    "PropagationOneStepAttr",
     "ReduceScatterOp",
     "ReplicatedToUnreducedOp",
     "ReshardOp",
@@ -80,6 +99,8 @@ __all__ = [
     "ShardedToUnreducedOp",
     "ShardingConstraintOp",
     "ShardingGroupOp",
+    "SubAxisInfoAttr",
+    "TensorMappingAttr",
     "TensorShardingAttr",
     "TensorShardingPerValueAttr",
 ]

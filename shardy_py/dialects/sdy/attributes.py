@@ -1,6 +1,6 @@
 """The attributes of the sdy dialect: xDSL attributes around the plain values of `sharding/`.
 
-Their text is read and printed in `syntax.py`; what they must satisfy is in `verify.py`.
+`syntax.py` lists how their text is read and printed, `verify.py` what they must satisfy.
 
 >>> from shardy_py.sharding import TensorSharding
 >>> TensorShardingAttr(TensorSharding.fully_open("mesh", 2)).data.rank
@@ -15,7 +15,20 @@ from typing_extensions import override
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 
-from shardy_py.sharding import AxisRef, Mesh, ShardingRule, TensorSharding
+from shardy_py.sharding import (
+    AxisEdge,
+    AxisRef,
+    DimensionSharding,
+    DimMapping,
+    EdgeValueRef,
+    Mesh,
+    MeshAxis,
+    PropagationStep,
+    ShardingRule,
+    SubAxis,
+    TensorMapping,
+    TensorSharding,
+)
 
 if TYPE_CHECKING:
     from xdsl.parser import AttrParser
@@ -53,10 +66,31 @@ class MeshAttr(_SdyData[Mesh]):
 
 
 @irdl_attr_definition
+class MeshAxisAttr(_SdyData[MeshAxis]):
+    """`#sdy<mesh_axis"x"=2>`."""
+
+    name = "sdy.mesh_axis"
+
+
+@irdl_attr_definition
+class SubAxisInfoAttr(_SdyData[SubAxis]):
+    """`#sdy<sub_axis_info(1)2>`."""
+
+    name = "sdy.sub_axis_info"
+
+
+@irdl_attr_definition
 class AxisRefAttr(_SdyData[AxisRef]):
-    """`#sdy.axis_ref<"x":(1)2>`."""
+    """`#sdy<axis_ref"x":(1)2>`."""
 
     name = "sdy.axis_ref"
+
+
+@irdl_attr_definition
+class DimensionShardingAttr(_SdyData[DimensionSharding]):
+    """`#sdy<dimension_sharding{"x", ?}p1>`."""
+
+    name = "sdy.dimension_sharding"
 
 
 @irdl_attr_definition
@@ -81,6 +115,20 @@ class ManualAxesAttr(_SdyData[tuple[str, ...]]):
 
 
 @irdl_attr_definition
+class DimMappingAttr(_SdyData[DimMapping]):
+    """`#sdy<dim_mapping ij>`: the factors of a dimension."""
+
+    name = "sdy.dim_mapping"
+
+
+@irdl_attr_definition
+class TensorMappingAttr(_SdyData[TensorMapping]):
+    """`#sdy<tensor_mapping[ij, k]>`: the factors of each dimension of a tensor."""
+
+    name = "sdy.tensor_mapping"
+
+
+@irdl_attr_definition
 class OpShardingRuleAttr(_SdyData[ShardingRule]):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`."""
 
@@ -89,20 +137,59 @@ class OpShardingRuleAttr(_SdyData[ShardingRule]):
 
 @irdl_attr_definition
 class AxisRefListAttr(_SdyData[tuple[AxisRef, ...]]):
-    """`#sdy.axis_ref_list<{"x", "y"}>`: axes, as in the reduction axes of an all-reduce."""
+    """`#sdy<axis_ref_list{"x", "y"}>`: axes, as in the reduction axes of an all-reduce."""
 
     name = "sdy.axis_ref_list"
 
 
 @irdl_attr_definition
 class ListOfAxisRefListsAttr(_SdyData[tuple[tuple[AxisRef, ...], ...]]):
-    """`#sdy.list_of_axis_ref_lists<[{"x"}, {}]>`: axes by dimension."""
+    """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes by dimension."""
 
     name = "sdy.list_of_axis_ref_lists"
 
 
+AllToAllParam = tuple[tuple[AxisRef, ...], int, int]
+"""Axes, source and target dimension."""
+
+
 @irdl_attr_definition
-class AllToAllParamListAttr(_SdyData[tuple[tuple[tuple[AxisRef, ...], int, int], ...]]):
-    """`#sdy.all_to_all_param_list<[{"x"}: 0->1]>`: axes, source and target dimension."""
+class AllToAllParamAttr(_SdyData[AllToAllParam]):
+    """`#sdy<all_to_all_param{"x"}: 0->1>`."""
+
+    name = "sdy.all_to_all_param"
+
+
+@irdl_attr_definition
+class AllToAllParamListAttr(_SdyData[tuple[AllToAllParam, ...]]):
+    """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, source and target dimension."""
 
     name = "sdy.all_to_all_param_list"
+
+
+@irdl_attr_definition
+class EdgeValueRefAttr(_SdyData[EdgeValueRef]):
+    """`#sdy<edge_value_ref operand-0>`."""
+
+    name = "sdy.edge_value_ref"
+
+
+@irdl_attr_definition
+class AxisToPropagationDetailsAttr(_SdyData[AxisEdge]):
+    """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`."""
+
+    name = "sdy.axis_to_propagation_details"
+
+
+@irdl_attr_definition
+class PropagationOneStepAttr(_SdyData[PropagationStep]):
+    """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`."""
+
+    name = "sdy.propagation_one_step"
+
+
+@irdl_attr_definition
+class PropagationEdgesAttr(_SdyData[tuple[PropagationStep, ...]]):
+    """`#sdy.propagation_edges<[{step-0 = [...]}, ...]>`: how an op's values got their axes, step by step."""
+
+    name = "sdy.propagation_edges"

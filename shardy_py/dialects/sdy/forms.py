@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from shardy_py.text.writer import OpWriter
 
 _I64 = IntegerType(64)
-SYMBOL = Spelling(lambda cursor: string_attribute(cursor.symbol()), lambda attribute: symbol_text(attribute.data))
+SYMBOL = Spelling(
+    lambda cursor: string_attribute(cursor.symbol()), lambda attribute: symbol_text(attribute.data)
+)
 _GROUP_ID = Spelling(lambda cursor: cursor.attribute(_I64), lambda attribute: str(attribute.value.data))
 
 
@@ -101,7 +103,9 @@ def _read_body(reader: OpReader) -> Region:
         region.add_block(Block())
     block = region.blocks[0]
     if block.last_op is None or not isinstance(block.last_op, ops.ReturnOp):
-        build_operation(ops.ReturnOp, (), (), {}, {}, source_location(reader.source, reader.previous_end), block)
+        build_operation(
+            ops.ReturnOp, (), (), {}, {}, source_location(reader.source, reader.previous_end), block
+        )
     return region
 
 
@@ -197,12 +201,16 @@ _SYNTAX = (
     ),
     OpSyntax(
         ops.ShardingGroupOp,
-        assembly(operands("input"), spelled("group_id", _GROUP_ID, before=" group_id="), ATTRIBUTES, OPERAND_TYPE),
+        assembly(
+            operands("input"), spelled("group_id", _GROUP_ID, before=" group_id="), ATTRIBUTES, OPERAND_TYPE
+        ),
     ),
     OpSyntax(ops.ConstantOp, AssemblyForm(_read_constant, _write_constant)),
     OpSyntax(
         ops.DataFlowEdgeOp,
-        assembly(operands("input"), optional("sharding", SHARDING, before=" sharding="), ATTRIBUTES, SAME_TYPE),
+        assembly(
+            operands("input"), optional("sharding", SHARDING, before=" sharding="), ATTRIBUTES, SAME_TYPE
+        ),
     ),
     OpSyntax(ops.FuncDataFlowEdgeOp, assembly(operands("operand"), ATTRIBUTES, SAME_TYPE)),
     OpSyntax(
@@ -215,7 +223,9 @@ _SYNTAX = (
         ),
     ),
     OpSyntax(
-        ops.NamedComputationOp, AssemblyForm(_read_named_computation, _write_named_computation), is_isolated=True
+        ops.NamedComputationOp,
+        AssemblyForm(_read_named_computation, _write_named_computation),
+        is_isolated=True,
     ),
     OpSyntax(ops.AllGatherOp, _collective(spelled("gathering_axes", AXIS_LISTS))),
     OpSyntax(ops.AllSliceOp, _collective(spelled("slicing_axes", AXIS_LISTS))),

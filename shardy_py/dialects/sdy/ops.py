@@ -19,7 +19,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsolatedFromAbove, IsTerminator, NoMemoryEffect, RecursiveMemoryEffect, SymbolOpInterface
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    NoMemoryEffect,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+)
 
 from shardy_py.dialects.sdy.attributes import (
     AllToAllParamListAttr,

@@ -15,9 +15,11 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.sdy import verify_collectives, verify_ops
 from shardy_py.dialects.sdy.attributes import (
     OpShardingRuleAttr,
+    PropagationEdgesAttr,
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.sdy.verify_edges import edge_faults
 from shardy_py.dialects.sdy.verify_manual import check_normal_form
 from shardy_py.dialects.sdy.verify_rule import rule_faults
 from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults
@@ -53,11 +55,13 @@ def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope
             return
         yield from rule_faults(attribute.data, op)
     elif name == "sdy.propagation_edges":
-        if not _is_edges(attribute):
+        if not isinstance(attribute, PropagationEdgesAttr):
             yield Fault(
                 "should have a propagation edges attribute of type PropagationEdgesAttr for attr named "
                 "'sdy.propagation_edges'"
             )
+            return
+        yield from edge_faults(attribute.data, op, scope)
     elif name in _EDGE_LISTS and not (
         isinstance(attribute, ArrayAttr) and all(map(_is_edges, cast("ArrayAttr[Attribute]", attribute).data))
     ):
@@ -71,7 +75,7 @@ _EDGE_LISTS = ("sdy.result_propagation_edges", "sdy.block_arg_propagation_edges"
 
 
 def _is_edges(attribute: Attribute) -> bool:
-    return attribute.name == "sdy.propagation_edges"
+    return isinstance(attribute, PropagationEdgesAttr)
 
 
 def check_value_attribute(
