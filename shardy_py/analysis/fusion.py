@@ -15,7 +15,7 @@ direction goes from a parameter through the nodes first to last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shardy_py.analysis.function import Body, Function, Node, function_of
 from shardy_py.analysis.maps import Direction, Grid, Maps, everything, identity, op_maps, sizes_of
@@ -29,7 +29,8 @@ MOST_MAPS = 32
 
 def function_maps(subject: Function | OpRecord, direction: Direction = "output-to-input") -> Grid:
     """For each result the maps to each parameter, or for each parameter those to each result."""
-    return _Analysis().grid(_as_function(subject), direction)
+    function = _as_function(subject)
+    return _Analysis(function.nodes, direction).grid(function, direction)
 
 
 def _as_function(subject: Function | OpRecord) -> Function:
@@ -38,15 +39,21 @@ def _as_function(subject: Function | OpRecord) -> Function:
 
 def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
     """The maps of one node, the functions it runs included."""
-    return _Analysis().located(node, direction)
+    return _Analysis((node,), direction).located(node, direction)
 
 
 class _Analysis:
-    """One question: each function that is called is analysed once."""
+    """One question: each function that is called is analysed once.
 
-    def __init__(self) -> None:
+    Those that the nodes run come at once, innermost first, so that depth of calls is no depth of ours.
+    """
+
+    def __init__(self, nodes: Sequence[Node], direction: Direction) -> None:
         self.functions: dict[tuple[Function, Direction], Grid] = {}
         self.composed: dict[tuple[int, int], tuple[IndexMap, IndexMap, IndexMap | None]] = {}
+        for function in _called(nodes):
+            self.grid(function, "output-to-input")
+            self.grid(function, direction)
 
     def grid(self, function: Function, direction: Direction) -> Grid:
         key = (function, direction)
@@ -210,6 +217,22 @@ class _Walk:
 
     def maps(self, values: Iterable[int]) -> tuple[Maps, ...]:
         return tuple(tuple(self.reached.get(v, ())) for v in values)
+
+
+def _called(nodes: Sequence[Node]) -> list[Function]:
+    """The functions that nodes run, directly or not, each after those it runs itself."""
+    found: dict[Function, None] = {}
+    waiting = [(body.function, False) for node in nodes for body in node.bodies]
+    while waiting:
+        function, is_ready = waiting.pop()
+        if is_ready:
+            found[function] = None
+        elif function not in found:
+            waiting.append((function, True))
+            waiting += [
+                (b.function, False) for n in function.nodes for b in n.bodies if b.function not in found
+            ]
+    return list(found)
 
 
 def _kept(body: Body, grid: Grid) -> set[int]:

@@ -82,6 +82,8 @@ def _run(options: argparse.Namespace) -> int:
         from shardy_py.text.diagnostics import render
 
         return _fail("\n".join(render(d, {file: text}) for d in error.diagnostics))
+    except RecursionError:
+        return _fail(f"{file}: error: the program nests too deep")
     sys.stdout.write(_as_json(entries) if options.json else "".join(map(_as_text, entries)))
     sys.stdout.flush()
     return SUCCESS

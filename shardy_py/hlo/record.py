@@ -67,7 +67,8 @@ def record_of(
         surroundings = _CONTEXT.get(instruction.opcode)
         if surroundings:
             attributes |= surroundings(instruction, callees or {})
-    name = _VARIANTS.get((instruction.opcode, "dimensions" in instruction.attributes), row.name)
+    variant = _VARIANTS.get(instruction.opcode)
+    name = (variant and variant(instruction, operands)) or row.name
     return OpRecord(name, tuple(map(tensor_type, operands)), leaf_types(instruction.shape), attributes)
 
 
@@ -93,8 +94,24 @@ def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) ->
     return {"context.combiner": combiner}
 
 
-# An all-to-all of whole operands gives each of them another device's, element by element.
-_VARIANTS = {("all-to-all", False): "stablehlo.collective_permute"}
+def _all_to_all(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
+    """Of whole operands it gives each of them another device's, element by element."""
+    return "" if "dimensions" in instruction.attributes else "stablehlo.collective_permute"
+
+
+def _custom_call(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
+    """Calls that only say how a value is sharded hand it on."""
+    target = instruction.attributes["custom_call_target"]
+    is_same = len(operands) == 1 and operands[0].sizes == instruction.shape.sizes
+    return "hlo.copy" if is_same and target in _SHARDING_TARGETS else ""
+
+
+_SHARDING_TARGETS = frozenset({"Sharding", "xla.sdy.FuncResultSharding"})
+_VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
+    "all-to-all": _all_to_all,
+    "custom-call": _custom_call,
+}
+"""Opcodes that are different ops by what stands in their attributes; empty: the op of the row."""
 _CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
     "scatter": combiner_of
 }

@@ -32,7 +32,7 @@ def spelled(arrow: str, *sizes: int, more: str = "") -> str:
     return str(parse_map(f"{arrow}, domain: {box(*sizes)}{more and ', ' + more}"))
 
 
-GATHER = """f32[1806,7,8,4] gather(p0, p1), offset_dims={1,2,3}, collapsed_slice_dims={}, 
+GATHER = """f32[1806,7,8,4] gather(p0, p1), offset_dims={1,2,3}, collapsed_slice_dims={},
     start_index_map={0,1}, index_vector_dim=1, slice_sizes={7,8,4}"""
 CONCATENATED = ("f32[2,5,7]", "f32[2,11,7]", "f32[2,17,7]")
 DOT = """f32[4,128,64] dot(p0, p1), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},

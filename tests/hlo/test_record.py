@@ -81,6 +81,12 @@ CONVERTED: list[tuple[str, tuple[str, ...], str, dict[str, Any]]] = [
         {"call_target_name": "tpu_thing"},
     ),
     (
+        'f32[4] custom-call(p0), custom_call_target="Sharding", sharding={replicated}',
+        ("f32[4]",),
+        "hlo.copy",
+        {"call_target_name": "Sharding"},
+    ),
+    (
         "f32[8,4]{1,0} bitcast(p0)",
         ("f32[4,8]{0,1}",),
         "hlo.bitcast",
