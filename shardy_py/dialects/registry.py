@@ -9,7 +9,7 @@ from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Dialect, Operation
 
 from shardy_py.text import SyntaxTable
 from shardy_py.text import parse_module as _parse
@@ -31,15 +31,23 @@ def syntax_table() -> SyntaxTable:
     return table
 
 
-@cache
-def _xdsl_context() -> Context:
-    from shardy_py.text.xdsl_fallback import make_context
+def register_dialect(dialect: Dialect) -> None:
+    """Lets the text of programs hold the ops of `dialect`, in generic form or in the form its classes read.
 
-    return make_context()
+    What they read, so that shardings are propagated through them: `shardy_py.ops.register`.
+    """
+    _xdsl_context().load_dialect(dialect)
+    syntax_table().look_again()
+
+
+def _xdsl_context() -> Context:
+    from shardy_py.text.xdsl_fallback import shared_context
+
+    return shared_context()
 
 
 def _xdsl_op(name: str) -> type[Operation] | None:
-    """The class of an op of a dialect that ships with xDSL."""
+    """The class of an op of a dialect that ships with xDSL or was registered."""
     context = _xdsl_context()
     if name.partition(".")[0] not in context.registered_dialect_names:
         return None

@@ -144,6 +144,10 @@ class SyntaxTable:
         self._ops[name] = found
         return found
 
+    def look_again(self) -> None:
+        """Forgets which ops are unknown: a dialect may have been added to what `fallback` sees."""
+        self._ops = {name: found for name, found in self._ops.items() if found is not None}
+
     def prefix_and_syntax(self, attribute_class: type) -> tuple[str, AttributeSyntax, str] | None:
         """How a dialect's attribute prints: what stands before, its syntax, what stands behind."""
         if self._prefixes is None:

@@ -39,12 +39,13 @@ def make_context() -> Context:
     return context
 
 
-_shared_context = cache(make_context)
+shared_context = cache(make_context)
+"""The one context of the process; dialects that are registered are added to it."""
 
 
 def read_custom(reader: OpReader, start: int) -> Operation:
     """The op at the reader's cursor (on its name), read by xDSL; it goes to the end of the current block."""
-    parser = Parser(_shared_context(), reader.text, reader.source.file)
+    parser = Parser(shared_context(), reader.text, reader.source.file)
     parser.ssa_values = _groups(reader.values)
     parser.attribute_aliases.update({f"#{name}": found for name, found in reader.aliases.items()})
     parser.attribute_aliases.update({f"!{name}": found for name, found in reader.type_aliases.items()})

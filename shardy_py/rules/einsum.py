@@ -1,0 +1,253 @@
+"""Sharding rules in JAX's einsum-like notation: `"i j, j k -> i k"`, a word a dimension.
+
+    (i j) k     a compound dimension: factors i and j, major to minor; give the sizes of those that are no
+                whole dimension anywhere
+    ... i       leading dimensions, none or more, the same in all tensors; `...1`, `...2` are other groups
+
+The types of factors and messages are those of JAX's custom_partitioning; a factor that tensors have in different
+sizes has the smallest. Not here: rules in the notation of MLIR (`dialects/sdy`).
+
+>>> print(einsum_rule("... i j, j k -> ... i k", ((2, 8, 16), (16, 4)), ((2, 8, 4),), reduction=("j",)))
+<([i, j, k], [k, l])->([i, j, l]) {i=2, j=8, k=16, l=4} reduction={k}, custom>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shardy_py.errors import ShardyError
+from shardy_py.ops import TensorType, shape_of
+from shardy_py.sharding import Factor, FactorType, ShardingRule
+
+_FACTOR = re.compile(r"[^\W\d_]\w*")
+_ELLIPSIS = re.compile(r"\.\.\.(\d*)")
+
+Dimension = tuple[str, ...]
+"""The factors of a dimension, major to minor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of the notation.
+
+    group: the number of the group of leading dimensions; None without an ellipsis.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    group: int | None = None
+
+
+def einsum_rule(
+    notation: str,
+    operands: Sequence[TensorType | Sequence[int]],
+    results: Sequence[TensorType | Sequence[int]],
+    *,
+    factor_sizes: Mapping[str, int] | None = None,
+    reduction: Sequence[str] = (),
+    need_replication: Sequence[str] = (),
+    permutation: Sequence[str] = (),
+) -> ShardingRule:
+    """The custom rule that `notation` spells for tensors of these types or shapes.
+
+    factor_sizes: the sizes of factors that occur in compound dimensions only.
+    reduction, need_replication, permutation: the factors of these types; all others pass through.
+    """
+    sides = parse_notation(notation)
+    sizes = dict(factor_sizes or {})
+    _check_sizes(sides, sizes)
+    types = _types_by_factor(sides, reduction, need_replication, permutation)
+    shapes = tuple(tuple(map(_shape, side)) for side in (operands, results))
+    for kind, tensors, given in zip(("operand", "result"), sides, shapes, strict=True):
+        if len(tensors) != len(given):
+            raise ShardyError(
+                f"Sharding rule has {len(tensors)} {kind}s, but the operation has {len(given)} {kind}s"
+            )
+    expanded = _expand(sides, shapes)
+    numbers = _number(expanded, shapes, sizes)
+    _check_compounds(expanded, shapes, sizes)
+    factors = tuple(Factor(sizes[n], types.get(n, FactorType.PASS_THROUGH)) for n in numbers)
+    mapped = tuple(
+        tuple(tuple(tuple(numbers[name] for name in dimension) for dimension in tensor) for tensor in side)
+        for side in expanded
+    )
+    return ShardingRule(factors, mapped[0], mapped[1], is_custom=True)
+
+
+def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Operands and results as the notation lists them.
+
+    >>> parse_notation("(i j) -> i")[0]
+    (Tensor(dimensions=(('i', 'j'),), group=None),)
+    """
+    sides = notation.split("->")
+    if len(sides) != 2:
+        raise ShardyError(f"There is no -> in rule: '{notation}'")
+    operands, results = (tuple(map(_parse_tensor, side.split(","))) for side in sides)
+    return operands, results
+
+
+def _parse_tensor(text: str) -> Tensor:
+    dimensions: list[Dimension] = []
+    compound: list[str] | None = None
+    group: int | None = None
+    at = 0
+    while at < len(text):
+        character = text[at]
+        if found := _FACTOR.match(text, at):
+            if compound is None:
+                dimensions.append((found[0],))
+            else:
+                compound.append(found[0])
+            at = found.end()
+            continue
+        if found := _ELLIPSIS.match(text, at):
+            if dimensions or compound is not None or group is not None:
+                raise ShardyError("Ellipsis can only be used at the beginning of a dimension")
+            group = int(found[1] or 0)
+            at = found.end()
+            continue
+        if character == "(":
+            if compound is not None:
+                raise ShardyError("Compound factors should be one level, nested brackets are not allowed")
+            compound = []
+        elif character == ")":
+            if compound is None:
+                raise ShardyError("Brackets are not balanced")
+            if len(compound) < 2:
+                raise ShardyError("Brackets should contain at least two factors")
+            dimensions.append(tuple(compound))
+            compound = None
+        elif not character.isspace():
+            raise ShardyError(_character_fault(character))
+        at += 1
+    if compound is not None:
+        raise ShardyError(f"Brackets are not balanced in rule: '{text.strip()}'")
+    return Tensor(tuple(dimensions), group)
+
+
+def _character_fault(character: str) -> str:
+    if character == ".":
+        return "Character '.' must be used inside ellipsis '...'"
+    if character == "_" or character.isdigit():
+        return f"Factor names have to start with a letter, but got '{character}'"
+    return f"Unknown character '{character}'"
+
+
+def _check_sizes(sides: tuple[tuple[Tensor, ...], ...], sizes: Mapping[str, int]) -> None:
+    """Sizes are given for exactly the factors that are no whole dimension."""
+    dimensions = [d for side in sides for tensor in side for d in tensor.dimensions]
+    used = {name for dimension in dimensions for name in dimension}
+    whole = {dimension[0] for dimension in dimensions if len(dimension) == 1}
+    for name in sizes:
+        if name not in used:
+            raise ShardyError(f"Factor {name} is not used in the rule, but size is provided")
+        if name in whole:
+            raise ShardyError(f"Factor {name} represents a whole dimension; do not specify its size")
+    for name in sorted(used - whole - sizes.keys()):
+        raise ShardyError(f"Factor {name} is only used in compound factors; must specify its size")
+
+
+def _types_by_factor(
+    sides: tuple[tuple[Tensor, ...], ...],
+    reduction: Sequence[str],
+    need_replication: Sequence[str],
+    permutation: Sequence[str],
+) -> dict[str, FactorType]:
+    """The types that are given; each factor has one."""
+    used = {name for side in sides for tensor in side for d in tensor.dimensions for name in d}
+    types: dict[str, FactorType] = {}
+    for kind, listed in (
+        (FactorType.REDUCTION, reduction),
+        (FactorType.NEED_REPLICATION, need_replication),
+        (FactorType.PERMUTATION, permutation),
+    ):
+        for name in listed:
+            if name not in used:
+                raise ShardyError(f"Factor {name} in {kind.name.lower()}_factors is not used in the rule")
+            if types.setdefault(name, kind) is not kind:
+                raise ShardyError(f"Factor {name} can only be in one of the factor sets")
+    return types
+
+
+def _expand(
+    sides: tuple[tuple[Tensor, ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
+) -> tuple[tuple[tuple[Dimension, ...], ...], ...]:
+    """The dimensions of each tensor, a factor for each that an ellipsis stands for, as `?GROUP_NUMBER`."""
+    ranks: dict[int, int] = {}
+
+    def dimensions_of(tensor: Tensor, shape: tuple[int, ...], place: str) -> tuple[Dimension, ...]:
+        leading = 0
+        if tensor.group is not None:
+            leading = max(len(shape) - len(tensor.dimensions), 0)
+            known = ranks.setdefault(tensor.group, leading)
+            if known != leading:
+                raise ShardyError(
+                    f"Ellipsis represents different number of leading dimensions {known} and {leading}"
+                )
+        rank = leading + len(tensor.dimensions)
+        if rank != len(shape):
+            raise ShardyError(
+                f"Sharding rule {place} has rank {rank}, but the operation {place} has rank {len(shape)}"
+            )
+        return (*((f"?{tensor.group}_{number}",) for number in range(leading)), *tensor.dimensions)
+
+    return tuple(
+        tuple(
+            dimensions_of(tensor, shape, f"{number}th {kind}")
+            for number, (tensor, shape) in enumerate(zip(tensors, given, strict=True))
+        )
+        for kind, tensors, given in zip(("operand", "result"), sides, shapes, strict=True)
+    )
+
+
+def _number(
+    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...],
+    shapes: tuple[tuple[tuple[int, ...], ...], ...],
+    sizes: dict[str, int],
+) -> dict[str, int]:
+    """The numbers of the factors, in the order in which they occur; adds the sizes that dimensions give."""
+    numbers: dict[str, int] = {}
+    for _, dimension, size in _places(expanded, shapes):
+        for name in dimension:
+            numbers.setdefault(name, len(numbers))
+        if len(dimension) != 1:
+            continue
+        (name,) = dimension
+        known = sizes.setdefault(name, size)
+        if known != size and name.startswith("?"):
+            raise ShardyError(f"Batching dimension {name[1:]} corresponds to two sizes: {known} and {size}")
+        sizes[name] = min(known, size)
+    return numbers
+
+
+def _check_compounds(
+    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...],
+    shapes: tuple[tuple[tuple[int, ...], ...], ...],
+    sizes: Mapping[str, int],
+) -> None:
+    for place, dimension, size in _places(expanded, shapes):
+        if len(dimension) > 1:
+            total = 1
+            for name in dimension:
+                total *= sizes[name]
+            if total != size:
+                raise ShardyError(
+                    f"{place} actual size {size} doesn't match the size {total} derived from the compound "
+                    f"factors {dimension}"
+                )
+
+
+def _places(
+    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
+) -> Iterator[tuple[str, Dimension, int]]:
+    """Each dimension with the name of its tensor and its size."""
+    for kind, tensors, given in zip(("operand", "result"), expanded, shapes, strict=True):
+        for number, (dimensions, shape) in enumerate(zip(tensors, given, strict=True)):
+            for dimension, size in zip(dimensions, shape, strict=True):
+                yield f"{number}th {kind}", dimension, size
+
+
+def _shape(tensor: TensorType | Sequence[int]) -> tuple[int, ...]:
+    return shape_of(tensor) if isinstance(tensor, TensorType) else tuple(tensor)
