@@ -4,8 +4,8 @@
                 whole dimension anywhere
     ... i       leading dimensions, none or more, the same in all tensors; `...1`, `...2` are other groups
 
-The types of factors and messages are those of JAX's custom_partitioning; a factor that tensors have in different
-sizes has the smallest. Not here: rules in the notation of MLIR (`dialects/sdy`).
+The types of factors and messages are those of JAX's custom_partitioning; a factor that tensors have in
+different sizes has the smallest. Not here: rules in the notation of MLIR (`dialects/sdy`).
 
 >>> print(einsum_rule("... i j, j k -> ... i k", ((2, 8, 16), (16, 4)), ((2, 8, 4),), reduction=("j",)))
 <([i, j, k], [k, l])->([i, j, l]) {i=2, j=8, k=16, l=4} reduction={k}, custom>
