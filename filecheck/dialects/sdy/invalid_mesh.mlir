@@ -2,7 +2,8 @@
 
 // Meshes: their axes and devices.
 
-// expected-error @+1 {{custom op 'sdy.mesh' axis size must be at least 1, got: 0}}
+// expected-error @+2 {{custom op 'sdy.mesh' axis size must be at least 1, got: 0}}
+// expected-error @+1 {{custom op 'sdy.mesh' failed to parse Sdy_Mesh parameter 'axes' which is to be a `::llvm::ArrayRef<MeshAxisAttr>`}}
 sdy.mesh @mesh = <["a"=2, "b"=0]>
 
 // -----

@@ -19,8 +19,8 @@ func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<3x4xf32>) {
 // -----
 
 func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<3x4xf32>) {
-  // expected-error @+1 {{'stablehlo.custom_call' op number of results and mappings must match: 1 != 0}}
-  %0 = stablehlo.custom_call @f(%arg0, %arg1) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->() {i=2, j=4, k=3}>} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  // expected-error @+1 {{'stablehlo.custom_call' op number of results and mappings must match: 1 != 2}}
+  %0 = stablehlo.custom_call @f(%arg0, %arg1) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j], [i]) {i=2, j=4, k=3}>} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return
 }
 

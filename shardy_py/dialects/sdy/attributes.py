@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
-from xdsl.ir import Data
+from xdsl.ir import Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.sharding import (
@@ -58,6 +58,10 @@ class _SdyData(Data[T]):
         return self.data
 
 
+class _Enclosed(_SdyData[T], OpaqueSyntaxAttribute):
+    """One that is printed `#sdy<name...>`: its text does not start with `<`."""
+
+
 @irdl_attr_definition
 class MeshAttr(_SdyData[Mesh]):
     """`#sdy.mesh<["x"=2, "y"=4]>`."""
@@ -66,28 +70,28 @@ class MeshAttr(_SdyData[Mesh]):
 
 
 @irdl_attr_definition
-class MeshAxisAttr(_SdyData[MeshAxis]):
+class MeshAxisAttr(_Enclosed[MeshAxis]):
     """`#sdy<mesh_axis"x"=2>`."""
 
     name = "sdy.mesh_axis"
 
 
 @irdl_attr_definition
-class SubAxisInfoAttr(_SdyData[SubAxis]):
+class SubAxisInfoAttr(_Enclosed[SubAxis]):
     """`#sdy<sub_axis_info(1)2>`."""
 
     name = "sdy.sub_axis_info"
 
 
 @irdl_attr_definition
-class AxisRefAttr(_SdyData[AxisRef]):
+class AxisRefAttr(_Enclosed[AxisRef]):
     """`#sdy<axis_ref"x":(1)2>`."""
 
     name = "sdy.axis_ref"
 
 
 @irdl_attr_definition
-class DimensionShardingAttr(_SdyData[DimensionSharding]):
+class DimensionShardingAttr(_Enclosed[DimensionSharding]):
     """`#sdy<dimension_sharding{"x", ?}p1>`."""
 
     name = "sdy.dimension_sharding"
@@ -108,21 +112,21 @@ class TensorShardingPerValueAttr(_SdyData[tuple[TensorSharding, ...]]):
 
 
 @irdl_attr_definition
-class ManualAxesAttr(_SdyData[tuple[str, ...]]):
+class ManualAxesAttr(_Enclosed[tuple[str, ...]]):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
     name = "sdy.manual_axes"
 
 
 @irdl_attr_definition
-class DimMappingAttr(_SdyData[DimMapping]):
+class DimMappingAttr(_Enclosed[DimMapping]):
     """`#sdy<dim_mapping ij>`: the factors of a dimension."""
 
     name = "sdy.dim_mapping"
 
 
 @irdl_attr_definition
-class TensorMappingAttr(_SdyData[TensorMapping]):
+class TensorMappingAttr(_Enclosed[TensorMapping]):
     """`#sdy<tensor_mapping[ij, k]>`: the factors of each dimension of a tensor."""
 
     name = "sdy.tensor_mapping"
@@ -136,14 +140,14 @@ class OpShardingRuleAttr(_SdyData[ShardingRule]):
 
 
 @irdl_attr_definition
-class AxisRefListAttr(_SdyData[tuple[AxisRef, ...]]):
+class AxisRefListAttr(_Enclosed[tuple[AxisRef, ...]]):
     """`#sdy<axis_ref_list{"x", "y"}>`: axes, as in the reduction axes of an all-reduce."""
 
     name = "sdy.axis_ref_list"
 
 
 @irdl_attr_definition
-class ListOfAxisRefListsAttr(_SdyData[tuple[tuple[AxisRef, ...], ...]]):
+class ListOfAxisRefListsAttr(_Enclosed[tuple[tuple[AxisRef, ...], ...]]):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes by dimension."""
 
     name = "sdy.list_of_axis_ref_lists"
@@ -154,35 +158,35 @@ AllToAllParam = tuple[tuple[AxisRef, ...], int, int]
 
 
 @irdl_attr_definition
-class AllToAllParamAttr(_SdyData[AllToAllParam]):
+class AllToAllParamAttr(_Enclosed[AllToAllParam]):
     """`#sdy<all_to_all_param{"x"}: 0->1>`."""
 
     name = "sdy.all_to_all_param"
 
 
 @irdl_attr_definition
-class AllToAllParamListAttr(_SdyData[tuple[AllToAllParam, ...]]):
+class AllToAllParamListAttr(_Enclosed[tuple[AllToAllParam, ...]]):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, source and target dimension."""
 
     name = "sdy.all_to_all_param_list"
 
 
 @irdl_attr_definition
-class EdgeValueRefAttr(_SdyData[EdgeValueRef]):
+class EdgeValueRefAttr(_Enclosed[EdgeValueRef]):
     """`#sdy<edge_value_ref operand-0>`."""
 
     name = "sdy.edge_value_ref"
 
 
 @irdl_attr_definition
-class AxisToPropagationDetailsAttr(_SdyData[AxisEdge]):
+class AxisToPropagationDetailsAttr(_Enclosed[AxisEdge]):
     """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`."""
 
     name = "sdy.axis_to_propagation_details"
 
 
 @irdl_attr_definition
-class PropagationOneStepAttr(_SdyData[PropagationStep]):
+class PropagationOneStepAttr(_Enclosed[PropagationStep]):
     """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`."""
 
     name = "sdy.propagation_one_step"

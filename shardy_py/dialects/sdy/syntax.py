@@ -106,7 +106,10 @@ def _enum_spelling(keywords: tuple[str, ...], name: str) -> Spelling:
             cursor.form_error(f'invalid {name} attribute specification: "{word}"', start)
         return IntegerAttr(keywords.index(word), _I32)
 
-    return Spelling(read, lambda attribute: keywords[attribute.value.data])
+    def write(attribute: Any) -> str:
+        return keywords[attribute.value.data]
+
+    return Spelling(read, write)
 
 
 DIRECTION = _enum_spelling(PROPAGATION_DIRECTIONS, "allowed_direction")
