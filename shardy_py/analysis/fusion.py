@@ -23,7 +23,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import OpRecord, TensorType
 
-MOST_MAPS = 32
+MOST_MAPS = 16
 """A tensor that would be read in more ways counts as read whole."""
 
 

@@ -34,11 +34,27 @@ def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
 
 
 def _made(record: OpRecord, direction: Direction) -> Grid:
+    misfit = ShardyError(Diagnostic(f"'{record.name}' op has attributes that do not fit its types"))
     try:
         grid = _OF[direction](record)
     except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
-        raise ShardyError(Diagnostic(f"'{record.name}': attributes and types do not fit: {error}")) from error
+        raise misfit from error
+    sides = (record.results, record.operands)
+    sources, targets = sides if direction == "output-to-input" else sides[::-1]
+    for source, row in zip(sources, grid, strict=True):
+        for target, maps in zip(targets, row, strict=True):
+            if not all(_fits(m, source, target) for m in maps):
+                raise misfit
     return tuple(tuple(tuple(m for m in maps if _has_points(m)) for maps in row) for row in grid)
+
+
+def _fits(index_map: IndexMap, source: TensorType | None, target: TensorType | None) -> bool:
+    """Whether the map goes from the one tensor to the other."""
+    ranks = (source.rank if source else 0, target.rank if target else 0)
+    return (
+        len(index_map.dims),
+        len(index_map.results),
+    ) == ranks and index_map.used <= index_map.bounds.keys()
 
 
 def _has_points(index_map: IndexMap) -> bool:

@@ -15,10 +15,13 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from shardy_py.cli import BUG, FAILURE, INTERRUPTED, SUCCESS
 from shardy_py.errors import ShardyError
+
+if TYPE_CHECKING:
+    from shardy_py.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
 _LEADING = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -127,7 +130,7 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
         raise ShardyError(f"there is no {kinds} '{options.op}'")
 
 
-def _functions(text: str, file: str) -> tuple[dict[str, Any], str]:
+def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, those inside ops included, and which of them runs first."""
     if is_hlo(text):
         from shardy_py.analysis import hlo_functions
@@ -143,7 +146,7 @@ def _functions(text: str, file: str) -> tuple[dict[str, Any], str]:
     verify_module(program)
     functions = mlir_functions(program)
     main = "main" if "main" in functions else next(iter(functions))
-    found: dict[str, Any] = {}
+    found: dict[str, Function] = {}
     for function in functions.values():
         waiting = [function]
         while waiting:
@@ -154,7 +157,7 @@ def _functions(text: str, file: str) -> tuple[dict[str, Any], str]:
     return found, main
 
 
-def _value_names(function: Any) -> list[str]:
+def _value_names(function: Function) -> list[str]:
     names = list(function.parameter_names)
     for node in function.nodes:
         count = len(node.record.results)
@@ -162,13 +165,13 @@ def _value_names(function: Any) -> list[str]:
     return names
 
 
-def _result_names(function: Any) -> list[str]:
+def _result_names(function: Function) -> list[str]:
     names = _value_names(function)
     return [names[value] for value in function.results]
 
 
 def _entry(
-    function: str, name: str, kind: str, grid: Any, direction: str, results: list[str], operands: list[str]
+    function: str, name: str, kind: str, grid: Grid, direction: str, results: list[str], operands: list[str]
 ) -> dict[str, Any]:
     """Results and operands with the maps between them; pairs without a map are left out."""
     forward = direction == INPUT_TO_OUTPUT

@@ -48,7 +48,10 @@ def integers(cursor: Cursor, depth: int = 0) -> Any:
     while not cursor.accept("}"):
         if values:
             cursor.expect(",")
+        start = cursor.offset
         values.append(integers(cursor, depth + 1))
+        if isinstance(values[-1], int) and values[-1] < 0:
+            raise cursor.error(f"expected a list of numbers from 0 on, got {values[-1]}", start)
     return tuple(values)
 
 

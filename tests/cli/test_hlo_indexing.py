@@ -124,15 +124,20 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_misfits_have_the_place_of_their_instruction(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("misfit.hlo").write_text(
-        "HloModule m\ne {\n  p = f32[3] parameter(0)\n  t = f32[3] transpose(p), dimensions={4}\n}"
-    )
-    code, _, err = run(capsys, "misfit.hlo")
-    assert (code, err.startswith("misfit.hlo:4:3: error: 'stablehlo.transpose'")) == (
-        1,
-        True,
-    )
+@pytest.mark.parametrize(
+    "misfit",
+    [
+        "f32[3] transpose(p), dimensions={4}",
+        "f32[3,2] broadcast(p), dimensions={-1}",
+        "f32[2] slice(p), slice={[0:2], [0:2]}",
+        "f32[3] concatenate(p, p), dimensions={5}",
+    ],
+)
+def test_misfits_have_the_place_of_their_instruction(misfit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("misfit.hlo").write_text(f"HloModule m\ne {{\n  p = f32[3] parameter(0)\n  t = {misfit}\n}}")
+    code, out, err = run(capsys, "misfit.hlo")
+    assert (code, out) == (1, "")
+    assert err.startswith("misfit.hlo:4:")
 
 
 @pytest.mark.usefixtures("files")
