@@ -107,7 +107,8 @@ def _enum_spelling(keywords: tuple[str, ...], name: str) -> Spelling:
         return IntegerAttr(keywords.index(word), _I32)
 
     def write(attribute: Any) -> str:
-        return keywords[attribute.value.data]
+        index: int = attribute.value.data
+        return keywords[index]
 
     return Spelling(read, write)
 
