@@ -6,6 +6,14 @@ The whole is described in docs/design/reshards.md.
 """
 
 from shardy_py.partition.boundary import closed_like, evenly_divided, without_sub_axes
+from shardy_py.partition.collectives import (
+    AllGather,
+    AllSlice,
+    AllToAll,
+    Collective,
+    CollectivePermute,
+    collectives_between,
+)
 from shardy_py.partition.common_axes import common_axes, compatible_axes
 from shardy_py.partition.compare import is_equivalent, is_replicated
 from shardy_py.partition.reshard_plan import OpShardings, ReshardPlan, minimal_plan, reshard_plan
@@ -22,7 +30,12 @@ from shardy_py.partition.strides import is_same_layout
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 
 __all__ = [
+    "AllGather",
     "AllReduce",
+    "AllSlice",
+    "AllToAll",
+    "Collective",
+    "CollectivePermute",
     "OpShardings",
     "ReplicatedToUnreduced",
     "Reshard",
@@ -31,6 +44,7 @@ __all__ = [
     "ShardedToUnreduced",
     "Step",
     "closed_like",
+    "collectives_between",
     "common_axes",
     "compatible_axes",
     "evenly_divided",

@@ -140,10 +140,21 @@ PASSES: tuple[PassRow, ...] = (
         FUNCTION,
     ),
     PassRow(
+        "sdy-reshard-to-collectives",
+        "Turns reshards into the collectives that they consist of.",
+        (Option("keep-redundant-reshards", False, "leave reshards that change nothing"),),
+        FUNCTION,
+    ),
+    PassRow(
         "canonicalize",
         "Folds ops, removes dead ones and applies the rewrites that each op brings.",
         (Option("enable-patterns", (), "only the rewrites with these labels"),),
         anchor="",
+    ),
+    PassRow(
+        "sdy-remove-all-gather-reduce-scatter-for-cmv1",
+        "Removes all-gathers before and reduce-scatters after matrix products, for collective matmul.",
+        anchor=FUNCTION,
     ),
     PassRow("sdy-drop-sharding-rules", "Removes all sharding rules.", anchor=FUNCTION),
     PassRow("sdy-drop-sharding-and-mesh", "Removes all sharding attributes and meshes."),

@@ -13,8 +13,13 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import (
+    AllGatherOp,
     AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    AllToAllParamListAttr,
     AxisRefListAttr,
+    CollectivePermuteOp,
     ListOfAxisRefListsAttr,
     ReplicatedToUnreducedOp,
     ReshardOp,
@@ -24,6 +29,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.rewiring import place_after, place_at_start, place_before, replace_operand, replace_uses
+from shardy_py.partition.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
@@ -72,7 +78,7 @@ def location_of(value: SSAValue) -> Any:
     return value.op.location if isinstance(value, OpResult) else getattr(value, "location", None)
 
 
-def step_op(step: Step, value: SSAValue, location: Any) -> Operation:
+def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operation:
     """The op of `step` on `value`, standing nowhere yet."""
     properties: dict[str, Attribute] = {}
     match step:
@@ -89,5 +95,16 @@ def step_op(step: Step, value: SSAValue, location: Any) -> Operation:
         case ShardedToUnreduced(axes=axes):
             op_class = ShardedToUnreducedOp
             properties["axes"] = ListOfAxisRefListsAttr(axes)
+        case AllSlice(axes=axes):
+            op_class = AllSliceOp
+            properties["slicing_axes"] = ListOfAxisRefListsAttr(axes)
+        case CollectivePermute():
+            op_class = CollectivePermuteOp
+        case AllToAll(axes=axes, source=source, target=target):
+            op_class = AllToAllOp
+            properties["params"] = AllToAllParamListAttr(((axes, source, target),))
+        case AllGather(axes=axes):
+            op_class = AllGatherOp
+            properties["gathering_axes"] = ListOfAxisRefListsAttr(axes)
     properties[PROPERTY_OF[op_class.name]] = TensorShardingAttr(step.sharding)
     return build_operation(op_class, (value,), (value._type,), properties, {}, location)

@@ -65,8 +65,13 @@ def export_passes(
     avoid_export_for_partitioning: bool = False,
     update_non_divisible_input_output_shardings: bool = True,
     inline_meshes: bool = True,
+    enable_insert_explicit_collectives: bool = False,
+    remove_all_gather_reduce_scatter_for_cmv1: bool = False,
 ) -> Calls:
-    """From what propagation left to what a partitioner takes: closed shardings, reshards, no helper ops."""
+    """From what propagation left to what a partitioner takes: closed shardings, reshards, no helper ops.
+
+    With explicit collectives every reshard there is becomes collectives, and none is left to the partitioner.
+    """
     calls = _calls("sdy-constant-or-scalar-merger", "sdy-sink-data-flow-edges")
     if not avoid_export_for_partitioning:
         calls += _calls("sdy-remove-sharding-groups", "sdy-sharding-constraint-to-reshard")
@@ -76,8 +81,9 @@ def export_passes(
         )
     calls += _calls("sdy-close-shardings")
     if not avoid_export_for_partitioning:
-        calls += _calls("sdy-verify-unreduced-axes", "sdy-insert-explicit-reshards")
-        calls += (_call("canonicalize", enable_patterns=("sdy-collective",)),)
+        calls += _reshard_passes(are_explicit=enable_insert_explicit_collectives)
+        if enable_insert_explicit_collectives and remove_all_gather_reduce_scatter_for_cmv1:
+            calls += _calls("sdy-remove-all-gather-reduce-scatter-for-cmv1")
     if not keep_sharding_rules:
         calls += _calls("sdy-drop-sharding-rules")
     if inline_meshes and not avoid_export_for_partitioning:
@@ -86,7 +92,11 @@ def export_passes(
 
 
 def propagation_passes(
-    *, dedup_functions_fully: bool = False, enable_explicit_gather_scatter_batching: bool = False
+    *,
+    dedup_functions_fully: bool = False,
+    enable_explicit_gather_scatter_batching: bool = False,
+    enable_insert_explicit_collectives: bool = False,
+    remove_all_gather_reduce_scatter_for_cmv1: bool = False,
 ) -> Calls:
     """The whole way: import, inline, propagate, outline, export."""
     return (
@@ -97,7 +107,11 @@ def propagation_passes(
         *inline_passes(dedup_functions_fully=dedup_functions_fully),
         *propagate_passes(),
         *outline_passes(dedup_functions_fully=dedup_functions_fully),
-        *export_passes(inline_meshes=False),
+        *export_passes(
+            inline_meshes=False,
+            enable_insert_explicit_collectives=enable_insert_explicit_collectives,
+            remove_all_gather_reduce_scatter_for_cmv1=remove_all_gather_reduce_scatter_for_cmv1,
+        ),
     )
 
 
@@ -117,13 +131,21 @@ _BATCHING = Option(
     False,
     "make the batch dimensions of gathers and scatters explicit first",
 )
+_COLLECTIVES = (
+    Option("enable-insert-explicit-collectives", False, "insert all reshards, as collectives"),
+    Option(
+        "remove-all-gather-reduce-scatter-for-cmv1",
+        False,
+        "of those, leave all-gathers and reduce-scatters beside matrix products to the products",
+    ),
+)
 
 PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
         "sdy-propagation-pipeline",
         "Decides every sharding: import, propagation, export.",
         propagation_passes,
-        (_DEDUP, _BATCHING),
+        (_DEDUP, _BATCHING, *_COLLECTIVES),
     ),
     PipelineRow(
         "sdy-import-pipeline", "Prepares a program for propagation.", import_passes, (_DEDUP, _BATCHING)
@@ -141,6 +163,7 @@ PIPELINES: tuple[PipelineRow, ...] = (
                 "cut shardings of arguments and results to what divides evenly",
             ),
             Option("inline-meshes", True, "replace the names of meshes by the meshes"),
+            *_COLLECTIVES,
         ),
     ),
 )
@@ -156,6 +179,20 @@ def pipeline_by_name(name: str) -> PipelineRow | None:
 def _constraint_passes() -> Calls:
     """Groups are merged once constraints have settled, so that members that conflict are found."""
     return _calls("sdy-apply-sharding-constraints", "sdy-sharding-group-import")
+
+
+def _reshard_passes(*, are_explicit: bool) -> Calls:
+    """Reshards where they are needed, and what becomes of them."""
+    calls = _calls("sdy-verify-unreduced-axes")
+    if are_explicit:
+        calls += (
+            _call("sdy-insert-explicit-reshards", enable_full_version=True),
+            _call("canonicalize", enable_patterns=("sdy-reshard",)),
+            _call("sdy-reshard-to-collectives"),
+        )
+    else:
+        calls += _calls("sdy-insert-explicit-reshards")
+    return (*calls, _call("canonicalize", enable_patterns=("sdy-collective",)))
 
 
 def _call(name: str, **options: OptionValue) -> PassCall:

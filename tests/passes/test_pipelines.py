@@ -23,6 +23,10 @@ CASES = [
     ("sdy-propagation-pipeline", "dedup-functions-fully=true"),
     ("sdy-import-pipeline", ""),
     ("sdy-export-pipeline", ""),
+    (
+        "sdy-export-pipeline",
+        "enable-insert-explicit-collectives=true remove-all-gather-reduce-scatter-for-cmv1=true",
+    ),
 ]
 
 

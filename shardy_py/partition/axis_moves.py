@@ -1,0 +1,178 @@
+"""What is left to do on the way from one sharding to another: `AxisMoves`, which every collective changes.
+
+Only what differs is kept: of each dimension the axes it has and the axes it is to have, behind those that
+both have in front. Axes are cut so that any two that overlap are equal.
+
+    from [{"x", "y"}, {}] to [{"x"}, {"y"}]     have [["y"], []], want [[], ["y"]], current as it was
+
+Not here: which collectives are chosen (`collectives.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Self
+
+from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
+from shardy_py.sharding.axis_lists import append_axes
+
+Place = tuple[int, int]
+"""A dimension and an index in its list."""
+
+
+class AxisMoves:
+    """The difference between the current sharding and the one wanted.
+
+    current: the axes of each dimension now, merged where they can be.
+    have: of them those behind what is right already.
+    want: what each dimension is to have instead of `have`.
+    """
+
+    def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
+        """Start at `source`."""
+        self.mesh = mesh
+        self.current = [dimension.axes for dimension in source.dimensions]
+        wanted = [dimension.axes for dimension in target.dimensions]
+        self.have = [_cut_all(axes, _ordered(wanted), mesh) for axes in self.current]
+        self.want = [_cut_all(axes, _ordered(self.current), mesh) for axes in wanted]
+        for have, want in zip(self.have, self.want, strict=True):
+            _drop_common_prefix(have, want)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.current)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the current sharding is the one wanted."""
+        return not any(self.have) and not any(self.want)
+
+    def copy(self) -> Self:
+        """The same in lists of its own."""
+        other = copy(self)
+        other.current = list(self.current)
+        other.have, other.want = [list(axes) for axes in self.have], [list(axes) for axes in self.want]
+        return other
+
+    def has(self, axis: AxisRef) -> bool:
+        """Whether `axis` shards some dimension and is not where it is to be."""
+        return any(axis in axes for axes in self.have)
+
+    def places(self) -> dict[AxisRef, Place]:
+        """Where each axis is wanted."""
+        return {a: (dim, index) for dim, axes in enumerate(self.want) for index, a in enumerate(axes)}
+
+    def add(self, dimension: int, axes: Iterable[AxisRef]) -> None:
+        """Append `axes` to the current sharding of `dimension`."""
+        self.current[dimension] = append_axes(self.current[dimension], axes, self.mesh)
+
+    def pop(self, dimension: int, start: int = 0) -> list[AxisRef]:
+        """Take what `dimension` has from index `start` on out of it."""
+        popped = self.have[dimension][start:]
+        del self.have[dimension][start:]
+        current = list(self.current[dimension])
+        for axis in reversed(popped):
+            last = current.pop()
+            if prefix := last.prefix_without(axis):
+                current.append(prefix)
+        self.current[dimension] = tuple(current)
+        return popped
+
+    def arrive(self, dimension: int, axes: Sequence[AxisRef]) -> None:
+        """Append `axes` to `dimension`; those that are wanted next there are done."""
+        self.add(dimension, axes)
+        have, want = self.have[dimension], self.want[dimension]
+        for axis in axes:
+            if not have and want and want[0] == axis:
+                del want[0]
+            else:
+                have.append(axis)
+
+    def distribute(
+        self, available: Sequence[list[AxisRef]], capacities: list[int], *, at_front: bool = False
+    ) -> list[tuple[int, AxisRef]]:
+        """Hand axes out to `have`, first come first served, as far as the capacities go; what went where.
+
+        available: for each dimension the axes it may take, which are taken out; the lists may be one list.
+        capacities: by how much each dimension may be cut further; brought up to date.
+        at_front: before what a dimension has, not behind it.
+        """
+        placed: list[tuple[int, AxisRef]] = []
+        cut: list[AxisRef] = []
+        for dimension, axes in enumerate(available):
+            have = self.have[dimension]
+            position = 0 if at_front else len(have)
+            index = 0
+            while index < len(axes) and capacities[dimension] > 1:
+                within, rest = fit(axes[index], capacities[dimension], self.mesh)
+                if within is None:
+                    index += 1
+                    continue
+                capacities[dimension] //= within.size(self.mesh)
+                del axes[index]
+                have.insert(position, within)
+                position += 1
+                placed.append((dimension, within))
+                if rest is not None:
+                    cut.append(within)
+                    axes.insert(0, rest)
+                    index += 1
+        if cut:
+            cut.sort(key=lambda axis: axis.order)
+            self.want = [_cut_all(want, cut, self.mesh) for want in self.want]
+        return placed
+
+
+def fit(axis: AxisRef, capacity: int, mesh: Mesh) -> tuple[AxisRef | None, AxisRef | None]:
+    """The part of `axis` that cuts into at most `capacity` parts, and the rest of it.
+
+    >>> from shardy_py.sharding import MeshAxis
+    >>> [str(part) for part in fit(AxisRef("x"), 2, Mesh((MeshAxis("x", 8),)))]
+    ['"x":(1)2', '"x":(2)4']
+    """
+    size = axis.size(mesh)
+    if capacity <= 1 or not is_multiple(size, capacity):
+        return None, None
+    if capacity >= size:
+        return axis, None
+    within = SubAxis(axis.pre_size, capacity)
+    rest = SubAxis(within.next_pre_size, size // capacity)
+    return AxisRef(axis.name, within), AxisRef(axis.name, rest)
+
+
+def is_multiple(first: int, second: int) -> bool:
+    """Whether one divides the other."""
+    return first % second == 0 or second % first == 0
+
+
+def _ordered(axes_per_dimension: Iterable[Axes]) -> list[AxisRef]:
+    return sorted((a for axes in axes_per_dimension for a in axes), key=lambda axis: axis.order)
+
+
+def _cut_all(axes: Iterable[AxisRef], others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
+    return [part for axis in axes for part in _cut(axis, others, mesh)]
+
+
+def _cut(axis: AxisRef, others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
+    """`axis` in parts, each one of `others` or free of them; `others` do not overlap and are in order."""
+    first = next((index for index, other in enumerate(others) if axis.overlaps(other)), len(others))
+    parts: list[AxisRef] = []
+    rest: AxisRef | None = axis
+    for other in others[first:]:
+        common = rest.overlap(other)
+        if common is None or common == rest:
+            break
+        if prefix := rest.prefix_without(other):
+            parts.append(prefix)
+        parts.append(common)
+        rest = rest.suffix_without(other, mesh)
+        if rest is None:
+            return parts
+    return [*parts, rest]
+
+
+def _drop_common_prefix(first: list[AxisRef], second: list[AxisRef]) -> None:
+    while first and second and first[0] == second[0]:
+        del first[0], second[0]

@@ -1,0 +1,178 @@
+"""The collectives that a reshard consists of: a short sequence that sends little.
+
+    all_slice           cuts along axes that are to be added; sends nothing
+    collective_permute  gives dimensions other axes of the same total size
+    all_to_all          moves axes from one dimension to another
+    all_gather          undoes the sharding along axes that are to go
+
+They come in this order, since each is cheaper on what the ones before it leave. When all axis sizes are powers
+of two, one round is enough; else axes may not fit into each other's place, and a second round finishes most. What
+is left even then is gathered and sliced.
+
+    from [{"x"}, {}] to [{}, {"x", "y"}]
+        all_slice [{"y"}, {}]       [{"x", "y"}, {}]
+        all_to_all {"x", "y"}: 0->1     [{}, {"x", "y"}]
+
+Not here: reductions (`steps.py`, `scatter_fusion.py`); which reshards there are (`reshard_plan.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from shardy_py.partition.axis_moves import AxisMoves
+from shardy_py.partition.permutes import needs_permute, permuted
+from shardy_py.partition.slices import take_slices
+from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding.axis_lists import append_axes
+
+_ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class AllSlice:
+    """Cuts the tensor along `axes`, by dimension; `sharding` is that of the result, as in all of these."""
+
+    sharding: TensorSharding
+    axes: tuple[Axes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectivePermute:
+    """Sends each device's part to another device."""
+
+    sharding: TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class AllToAll:
+    """Moves `axes` from dimension `source` to dimension `target`."""
+
+    sharding: TensorSharding
+    axes: Axes
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllGather:
+    """Puts the parts along `axes`, by dimension, together."""
+
+    sharding: TensorSharding
+    axes: tuple[Axes, ...]
+
+
+Collective = AllSlice | CollectivePermute | AllToAll | AllGather
+
+
+def collectives_between(
+    source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
+) -> tuple[Collective, ...]:
+    """From `source` to `target`, whose meshes are `mesh` but for the order of devices.
+
+    The unreduced axes are those of `target` throughout.
+
+    >>> from shardy_py.sharding import AxisRef, MeshAxis
+    >>> x = (DimensionSharding((AxisRef("x"),), True),)
+    >>> mesh, replicated = Mesh((MeshAxis("x", 2),)), TensorSharding.fully_closed("mesh", 1)
+    >>> [type(c).__name__ for c in collectives_between(TensorSharding("mesh", x), replicated, (8,), mesh)]
+    ['AllGather']
+    """
+    return tuple(_Sequence(source, target, shape, mesh).run())
+
+
+class _Sequence:
+    """Makes collectives until nothing is left to do."""
+
+    def __init__(
+        self, source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
+    ) -> None:
+        self._moves = AxisMoves(source, target, mesh)
+        self._mesh_name = source.mesh
+        self._target = target
+        self._shape = shape
+
+    def run(self) -> Iterator[Collective]:
+        for _ in range(_ROUNDS):
+            if self._is_done:
+                return
+            yield from self._slice()
+            yield from self._permute()
+            # What an all-to-all can put right goes first: a wrong order in the target would take a permute.
+            yield from self._exchange(only_in_place=True)
+            yield from self._exchange(only_in_place=False)
+            yield from self._gather()
+        if not self._is_done:
+            yield from self._start_over()
+
+    @property
+    def _is_done(self) -> bool:
+        return self._mesh_name == self._target.mesh and self._moves.is_done
+
+    def _current(self) -> TensorSharding:
+        dimensions = tuple(DimensionSharding(axes, is_closed=True) for axes in self._moves.current)
+        return replace(self._target, mesh=self._mesh_name, dimensions=dimensions, replicated_axes=())
+
+    def _slice(self) -> Iterator[Collective]:
+        axes = take_slices(self._moves, self._shape)
+        if any(axes):
+            yield AllSlice(self._current(), axes)
+
+    def _permute(self) -> Iterator[Collective]:
+        """Permute if it helps, or if the devices are in another order."""
+        moves = permuted(self._moves) if needs_permute(self._moves) else None
+        if moves is not None:
+            self._moves = moves
+        elif self._mesh_name == self._target.mesh:
+            return
+        self._mesh_name = self._target.mesh
+        yield CollectivePermute(self._current())
+
+    def _exchange(self, *, only_in_place: bool) -> Iterator[Collective]:
+        for dimension in range(self._moves.rank):
+            while (found := self._movable(dimension, only_in_place=only_in_place)) is not None:
+                target, start = found
+                axes = self._moves.pop(dimension, start)
+                self._moves.arrive(target, axes)
+                merged = append_axes((), axes, self._moves.mesh)
+                yield AllToAll(self._current(), merged, dimension, target)
+
+    def _movable(self, dimension: int, *, only_in_place: bool) -> tuple[int, int] | None:
+        """The other dimension that the last axes of `dimension` are wanted in, and where these axes start."""
+        have, places = self._moves.have[dimension], self._moves.places()
+        target: int | None = None
+        start = len(have)
+        while start and (place := places.get(have[start - 1])) is not None:
+            if place[0] == dimension or target not in (None, place[0]):
+                break
+            target, start = place[0], start - 1
+        if target is None:
+            return None
+        axes = have[start:]
+        is_in_place = self._moves.want[target][: len(axes)] == axes
+        return (target, start) if is_in_place or not only_in_place else None
+
+    def _gather(self) -> Iterator[Collective]:
+        """Gather every dimension whose last axis is to go; axes before it that are wanted elsewhere go too."""
+        places = self._moves.places()
+        axes = tuple(
+            append_axes((), self._moves.pop(dimension), self._moves.mesh)
+            if have and have[-1] not in places
+            else ()
+            for dimension, have in enumerate(self._moves.have)
+        )
+        if any(axes):
+            yield AllGather(self._current(), axes)
+
+    def _start_over(self) -> Iterator[Collective]:
+        """Gather all that is not in its place, then slice; the devices are in the right order by now."""
+        moves = self._moves
+        gathered = tuple(append_axes((), moves.pop(d), moves.mesh) for d in range(moves.rank))
+        if any(gathered):
+            yield AllGather(self._current(), gathered)
+        sliced = tuple(append_axes((), want, moves.mesh) for want in moves.want)
+        for dimension, want in enumerate(moves.want):
+            moves.add(dimension, want)
+        if any(sliced):
+            yield AllSlice(self._current(), sliced)

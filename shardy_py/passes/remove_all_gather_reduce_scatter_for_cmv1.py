@@ -1,0 +1,64 @@
+"""`sdy-remove-all-gather-reduce-scatter-for-cmv1`: leaves collectives beside matrix products to the product.
+
+A backend with collective matmul overlaps them with the product itself, and looks for products without them.
+
+    before  %0 = sdy.all_gather [{}, {"x"}] %lhs out_sharding=<@mesh, [{}, {}]>
+            %1 = stablehlo.dot %0, %rhs {...}
+    after   %1 = stablehlo.dot %lhs, %rhs {...}
+
+So with a reduce-scatter that is the only user of a product, if no all-gather went: the product then makes the
+sharding that the reduce-scatter made.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.rewiring import erase, replace_uses
+from shardy_py.graph.value_shardings import set_sharding, sharding_of
+from shardy_py.graph.walk import find_ops
+
+DOTS = ("stablehlo.dot", "stablehlo.dot_general")
+
+
+@dataclass(frozen=True)
+class RemoveAllGatherReduceScatterForCmv1Pass(ModulePass):
+    """Removes all-gathers before and reduce-scatters after matrix products, for collective matmul."""
+
+    name = "sdy-remove-all-gather-reduce-scatter-for-cmv1"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for removed in [found for dot in find_ops(op, *DOTS) for found in _removed_beside(dot)]:
+            replace_uses(removed.results[0], removed._operands[0])
+            erase(removed)
+
+
+def _removed_beside(dot: Operation) -> list[Operation]:
+    """The collectives that go; where it is a reduce-scatter, `dot` has got its sharding."""
+    makers = [value.op for value in dot._operands if isinstance(value, OpResult)]
+    gathers = [op for op in makers if op.name == "sdy.all_gather" and _only_user(op) is dot]
+    if gathers:
+        return gathers
+    user = _only_user(dot)
+    if user is None or user.name != "sdy.reduce_scatter":
+        return []
+    made, wanted = sharding_of(dot.results[0]), sharding_of(user.results[0])
+    if made is not None and made.unreduced_axes:
+        return []
+    assert wanted is not None
+    set_sharding(dot.results[0], wanted)
+    return [user]
+
+
+def _only_user(op: Operation) -> Operation | None:
+    """The op that uses the result of `op`, if there is one use."""
+    use = op.results[0].first_use
+    return use._operation if use is not None and use._next_use is None else None
