@@ -5,9 +5,9 @@
     all_to_all          moves axes from one dimension to another
     all_gather          undoes the sharding along axes that are to go
 
-They come in this order, since each is cheaper on what the ones before it leave. When all axis sizes are powers
-of two, one round is enough; else axes may not fit into each other's place, and a second round finishes most. What
-is left even then is gathered and sliced.
+They come in this order, since each is cheaper on what the ones before it leave. When all axis sizes are
+powers of two, one round is enough; else axes may not fit into each other's place, and a second round finishes
+most. What is left even then is gathered and sliced.
 
     from [{"x"}, {}] to [{}, {"x", "y"}]
         all_slice [{"y"}, {}]       [{"x", "y"}, {}]
@@ -154,7 +154,7 @@ class _Sequence:
         return (target, start) if is_in_place or not only_in_place else None
 
     def _gather(self) -> Iterator[Collective]:
-        """Gather every dimension whose last axis is to go; axes before it that are wanted elsewhere go too."""
+        """Gather every dimension whose last axis is to go, whole: axes before it may be wanted elsewhere."""
         places = self._moves.places()
         axes = tuple(
             append_axes((), self._moves.pop(dimension), self._moves.mesh)

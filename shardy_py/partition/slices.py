@@ -1,7 +1,7 @@
 """Which axes an all-slice cuts a tensor along: it comes first, since all that follows then moves less.
 
-An axis that is wanted and shards nothing yet is sliced where it is wanted, if that dimension is to be cut into
-more parts than it is now; else in a dimension that is, to be moved from there.
+An axis that is wanted and shards nothing yet is sliced where it is wanted, if that dimension is to be cut
+into more parts than it is now; else in a dimension that is, to be moved from there.
 
     have [["y"], [], []], want [["x"], ["y"], ["z"]]    slices [[], ["x"], ["z"]]
 

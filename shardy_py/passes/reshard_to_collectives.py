@@ -4,8 +4,8 @@
     before  %0 = sdy.reshard %arg0 <@mesh, [{"x"}, {}]>
     after   %0 = sdy.all_gather [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}]>
 
-A reshard to what the tensor has already goes, unless `keep-redundant-reshards` is given. Reshards to or from a
-single device, and between meshes with different axes, stay: no collective does them.
+A reshard to what the tensor has already goes, unless `keep-redundant-reshards` is given. Reshards to or from
+a single device, and between meshes with different axes, stay: no collective does them.
 """
 
 # pyright: reportPrivateUsage=false

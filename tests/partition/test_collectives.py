@@ -1,4 +1,4 @@
-"""Sequences of collectives from one sharding to another; each carried out on the axes to see where it leads."""
+"""Sequences of collectives between two shardings, each carried out on the axes to see where it leads."""
 
 from __future__ import annotations
 
