@@ -74,9 +74,16 @@ class Program:
     doomed: Sequence[Operation]
     without_rule: Sequence[tuple[Operation, OpRecord]]
 
-    def write(self, shardings: Sequence[TensorSharding | None]) -> None:
-        """Write the shardings, by slot, that differ from those at first; and erase the dead ops."""
-        old = self.flat.shardings
+    def write(
+        self,
+        shardings: Sequence[TensorSharding | None],
+        written: Sequence[TensorSharding | None] | None = None,
+    ) -> None:
+        """Write the shardings, by slot, that differ from those written before; and erase the dead ops.
+
+        written: what the IR holds; None: the shardings at first.
+        """
+        old = self.flat.shardings if written is None else written
         write_all(
             (holder, new)
             for holder, new, before in zip(self.holders, shardings, old, strict=True)

@@ -6,7 +6,7 @@ Not here: constraints during propagation, where they are ops like others (`build
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -25,7 +25,15 @@ CONSTRAINT = "sdy.sharding_constraint"
 MANUAL = "sdy.manual_computation"
 
 
-def apply_constraint(constraint: Operation) -> None:
+SetInput = Callable[[Operation, SSAValue, TensorSharding], None]
+"""Gives the input of a constraint its sharding."""
+
+
+def _set_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
+    set_sharding(value, sharding)
+
+
+def apply_constraint(constraint: Operation, set_input: SetInput = _set_input) -> None:
     """Apply a sharding constraint, and the chain that it begins."""
     value = constraint._operands[0]
     tail = tail_of_chain(constraint)
@@ -43,7 +51,7 @@ def apply_constraint(constraint: Operation) -> None:
             rule = identity_rule(value._type, 1)
             if rule is not None:
                 constraint.attributes[RULE] = OpShardingRuleAttr(rule)
-        set_sharding(value, sharding)
+        set_input(constraint, value, sharding)
 
 
 def apply_in_shardings(computation: Operation) -> None:

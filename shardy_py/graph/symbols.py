@@ -66,6 +66,11 @@ class Symbols:
         op = self._ops.get(reference)
         return cast(Any, op.properties["mesh"]).data if op is not None and op.name == MESH else None
 
+    def meshes(self) -> dict[str, Mesh]:
+        """All named meshes."""
+        named = {name: op for name, op in self._ops.items() if op.name == MESH}
+        return {name: cast(Any, op.properties["mesh"]).data for name, op in named.items()}
+
     def insert(self, op: Operation) -> str:
         """Give `op` a name of its own, put it last in the module unless it stands there, return the name."""
         if op.parent is None:

@@ -52,6 +52,19 @@ def holder_of(value: SSAValue) -> Holder | None:
     return own_holder(value) if edge is None else Holder(Place.PROPERTY, edge)
 
 
+def shardable_value(value: SSAValue) -> SSAValue | None:
+    """The value that stands for `value` where shardings are concerned: its edge, its owner, mostly itself."""
+    edge = edge_of_target(value)
+    if edge is not None:
+        return edge.results[0]
+    if isinstance(value, OpResult):
+        return value
+    parent = cast(Block, value.owner).parent_op()
+    if parent is None or parent.name == FUNCTION:
+        return value
+    return owner_of_target(value) if parent.name in DATA_FLOW else None
+
+
 def own_holder(value: SSAValue) -> Holder | None:
     """The place of the sharding of `value` as it would be without data-flow edges."""
     if isinstance(value, OpResult):

@@ -22,6 +22,10 @@ _STRATEGY = Option(
     ("basic", "aggressive", "basic-then-aggressive"),
 )
 _OP_PRIORITY = Option("run-op-priority-propagation", True, "propagate through cheap ops first")
+_ORIGINS = Option("debug-sharding-origins", False, "note which of the user's shardings each axis came from")
+_EDGES = Option("debug-propagation-edge-sharding", False, "note along which edges each axis moved")
+_DUMP = Option("module-dump-directory", "", "where to write the module after each user priority")
+_COMMON = (_KEEP_RULES, _DUMP, _CONSERVATIVE, _ORIGINS, _EDGES)
 
 PASSES: tuple[PassRow, ...] = (
     # Import: from what the user wrote to what propagation works on.
@@ -64,6 +68,7 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "sdy-apply-sharding-constraints",
         "Copies the sharding of a constraint to its input where the constraint dictates it.",
+        (_ORIGINS, _EDGES),
     ),
     PassRow("sdy-sharding-group-import", "Merges sharding groups that share a member, and checks them."),
     PassRow("sdy-pre-order-funcs", "Orders functions so that callers stand before what they call."),
@@ -74,23 +79,21 @@ PASSES: tuple[PassRow, ...] = (
         (Option("conservative-propagation", False, "no rules that may need padding"),),
         FUNCTION,
     ),
-    PassRow(
-        "sdy-basic-propagate", "Propagates shardings where nothing conflicts.", (_KEEP_RULES, _CONSERVATIVE)
-    ),
+    PassRow("sdy-basic-propagate", "Propagates shardings where nothing conflicts.", _COMMON),
     PassRow(
         "sdy-aggressive-propagate",
         "Propagates shardings and settles conflicts between operands.",
-        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY),
+        (*_COMMON, _STRATEGY),
     ),
     PassRow(
         "sdy-op-priority-propagate",
         "Propagates aggressively, pass-through ops first.",
-        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY, _OP_PRIORITY),
+        (*_COMMON, _STRATEGY, _OP_PRIORITY),
     ),
     PassRow(
         "sdy-user-priority-propagate",
         "Propagates by op priority within the user's priorities, p0 first.",
-        (_KEEP_RULES, _CONSERVATIVE, _STRATEGY, _OP_PRIORITY),
+        (*_COMMON, _STRATEGY, _OP_PRIORITY, Option("dump-index", 0, "the number in the names of its files")),
     ),
     # Export: from what was propagated to what a partitioner takes.
     PassRow("sdy-export-named-computations", "Turns named computations back into functions and calls."),
@@ -100,6 +103,7 @@ PASSES: tuple[PassRow, ...] = (
         "Merges clones of a function whose shardings agree.",
         (Option("dedup-functions-fully", False, "merge them whatever their shardings"),),
     ),
+    PassRow("sdy-auto-partition", "Runs the registered auto-partitioner, which may change shardings only."),
     PassRow(
         "sdy-insert-func-call-reshards",
         "Inserts reshards where a call's result shardings differ from its function's.",
@@ -110,7 +114,13 @@ PASSES: tuple[PassRow, ...] = (
         anchor=FUNCTION,
     ),
     PassRow(
-        "sdy-sink-data-flow-edges", "Moves the sharding of each data-flow edge to its input.", anchor=FUNCTION
+        "sdy-sink-data-flow-edges",
+        "Moves the sharding of each data-flow edge to its input.",
+        (
+            Option("sink-debug-sharding-origins", False, "also what is noted of the origins of axes"),
+            Option("sink-debug-propagation-edge-sharding", False, "also what is noted of the ways of axes"),
+        ),
+        FUNCTION,
     ),
     PassRow(
         "sdy-sink-func-data-flow-edges",
@@ -159,6 +169,15 @@ PASSES: tuple[PassRow, ...] = (
     PassRow("sdy-drop-sharding-rules", "Removes all sharding rules.", anchor=FUNCTION),
     PassRow("sdy-drop-sharding-and-mesh", "Removes all sharding attributes and meshes."),
     PassRow("sdy-inline-meshes", "Replaces the names of meshes in shardings by the meshes themselves."),
+    PassRow(
+        "sdy-save-module",
+        "Writes the module to a file for debugging.",
+        (
+            Option("dump-directory", "", "the folder; without one, nothing is written"),
+            Option("file-name", "module", "the name of the file, without .mlir"),
+            Option("dump-index", -1, "the number in front of the name; below 0: none"),
+        ),
+    ),
     PassRow(
         "sdy-remove-propagation-debug-info", "Removes the notes of propagation on where shardings came from."
     ),

@@ -20,8 +20,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.constraints import CONSTRAINT, MANUAL, apply_constraint, apply_in_shardings
+from shardy_py.graph.constraints import CONSTRAINT, MANUAL, SetInput, apply_constraint, apply_in_shardings
 from shardy_py.graph.walk import walk_post_order
+from shardy_py.passes.debug_trail import DebugTrail
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,25 @@ class ApplyShardingConstraintsPass(ModulePass):
     """Applies constraints that dictate the sharding of their input."""
 
     name = "sdy-apply-sharding-constraints"
+    debug_sharding_origins: bool = False
+    debug_propagation_edge_sharding: bool = False
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in walk_post_order(op):
-            if inner.name == CONSTRAINT:
-                apply_constraint(inner)
-            elif inner.name == MANUAL:
-                apply_in_shardings(inner)
+        if self.debug_sharding_origins or self.debug_propagation_edge_sharding:
+            trail = DebugTrail(
+                op, origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding
+            )
+            apply_all(op, trail.set_input)
+            trail.write()
+        else:
+            apply_all(op)
+
+
+def apply_all(module: ModuleOp, *set_input: SetInput) -> None:
+    """Apply all constraints of `module`, in the order of MLIR's walk."""
+    for inner in walk_post_order(module):
+        if inner.name == CONSTRAINT:
+            apply_constraint(inner, *set_input)
+        elif inner.name == MANUAL:
+            apply_in_shardings(inner)

@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.passes.propagating import propagate_module
+from shardy_py.passes.propagating import Notes, propagate_module
 from shardy_py.propagation import PropagationOptions
 
 
@@ -23,7 +23,10 @@ class BasicPropagatePass(ModulePass):
 
     name = "sdy-basic-propagate"
     keep_sharding_rules: bool = False
+    module_dump_directory: str = ""
     conservative_propagation: bool = False
+    debug_sharding_origins: bool = False
+    debug_propagation_edge_sharding: bool = False
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -33,4 +36,6 @@ class BasicPropagatePass(ModulePass):
             by_user_priority=False,
             is_conservative=self.conservative_propagation,
         )
-        propagate_module(op, options, keep_sharding_rules=self.keep_sharding_rules)
+        notes = Notes(origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding)
+        keep = self.keep_sharding_rules
+        propagate_module(op, options, keep_sharding_rules=keep, notes=notes)

@@ -13,6 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shardy_py.passes import Option, OptionValue, PassCall, pass_by_name
+from shardy_py.passes.instrumentation import (
+    AUTO_PARTITIONING,
+    EXPORT_OPTIONS,
+    PROPAGATION_OPTIONS,
+    instrumented,
+)
 
 Calls = tuple[PassCall, ...]
 
@@ -144,17 +150,21 @@ PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
         "sdy-propagation-pipeline",
         "Decides every sharding: import, propagation, export.",
-        propagation_passes,
-        (_DEDUP, _BATCHING, *_COLLECTIVES),
+        instrumented(propagation_passes, 1),
+        (_DEDUP, _BATCHING, *_COLLECTIVES, *PROPAGATION_OPTIONS, AUTO_PARTITIONING),
     ),
     PipelineRow(
-        "sdy-import-pipeline", "Prepares a program for propagation.", import_passes, (_DEDUP, _BATCHING)
+        "sdy-import-pipeline",
+        "Prepares a program for propagation.",
+        instrumented(import_passes),
+        (_DEDUP, _BATCHING, *PROPAGATION_OPTIONS),
     ),
     PipelineRow(
         "sdy-export-pipeline",
         "Prepares a propagated program for a partitioner.",
-        export_passes,
+        instrumented(export_passes),
         (
+            *EXPORT_OPTIONS,
             Option("keep-sharding-rules", False, "leave the sharding rules on the ops"),
             Option("avoid-export-for-partitioning", False, "keep what another round of propagation needs"),
             Option(

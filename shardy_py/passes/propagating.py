@@ -6,7 +6,8 @@ Not here: the passes themselves, one file each; propagation on plain data (`prop
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -19,11 +20,13 @@ from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.ops import OpRecord
-from shardy_py.propagation.fixpoint import Event
+from shardy_py.passes.debug_trail import DebugTrail
+from shardy_py.passes.save_module import save_module
+from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.rules import derive_rule
 from shardy_py.rules.derive import unknown_warning
-from shardy_py.sharding import ShardingRule
+from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.text.source import position_of
 
 _RULES: dict[tuple[int, bool], ShardingRule | None] = {}
@@ -50,25 +53,74 @@ def rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
     return known[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Which notes for debugging propagation leaves on the module."""
+
+    origins: bool = False
+    edges: bool = False
+
+    def __bool__(self) -> bool:
+        return self.origins or self.edges
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """Where the module is written after each user priority but the last: a folder, "" for none; a number."""
+
+    directory: str = ""
+    index: int = 0
+
+
 def propagate_module(
     module: ModuleOp,
     options: PropagationOptions,
     *,
     keep_sharding_rules: bool = False,
+    notes: Notes = Notes(),
+    dump: Dump = Dump(),
     log: list[Event] | None = None,
 ) -> Program:
     """Propagate through `module` in place; the flat form, with the shardings as they were, is for reports."""
+    debug = DebugTrail(module, origins=notes.origins, edges=notes.edges) if notes else None
+    trail: list[Taken] | None = None if debug is None else []
     synchronize_groups(module)
     program = build_program(module, rule_deriver(conservative=options.is_conservative))
     warn_of_unknown_ops(program.without_rule)
-    propagator = propagate(program.flat, program.meshes, options, log=log)
-    values = propagator.interner.values
-    program.write([values[number] for number in propagator.shardings])
+    saved = _Saved(program, dump)
+    between = saved.save if dump.directory else None
+    propagator = propagate(program.flat, program.meshes, options, log=log, trail=trail, between=between)
+    saved.write(propagator)
+    if debug is not None and trail is not None:
+        debug.replay(trail, program)
+        debug.write()
     if keep_sharding_rules:
         write_rules(program)
     else:
         remove_rules(module)
     return program
+
+
+class _Saved:
+    """A program and what was last written of it to the IR."""
+
+    def __init__(self, program: Program, dump: Dump) -> None:
+        self._program = program
+        self._dump = dump
+        self._written: Sequence[TensorSharding | None] | None = None
+
+    def write(self, propagator: Propagator) -> None:
+        values = propagator.interner.values
+        shardings = [values[number] for number in propagator.shardings]
+        self._program.write(shardings, self._written)
+        self._written = shardings
+
+    def save(self, propagator: Propagator, priority: int) -> None:
+        """Write the module to its file, as it is after a user priority."""
+        self.write(propagator)
+        write_rules(self._program)
+        name = f"propagation_after_user_priority_{priority}"
+        save_module(self._program.module, self._dump.directory, name, self._dump.index)
 
 
 def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> None:

@@ -14,12 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.attribute_removal import remove_attributes
-
-NOTES = tuple(
-    f"sdy.{place}{kind}"
-    for place in ("", "block_arg_", "result_")
-    for kind in ("propagation_edges", "sharding_origins")
-)
+from shardy_py.graph.debug_notes import NOTES
 
 
 @dataclass(frozen=True)

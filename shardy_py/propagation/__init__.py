@@ -4,7 +4,7 @@ Start at `propagate.py`, then `fixpoint.py` (order), `step.py` (one op) and the 
 """
 
 from shardy_py.propagation.directions import Direction
-from shardy_py.propagation.fixpoint import Event, Propagator
+from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 
-__all__ = ["Direction", "Event", "PropagationOptions", "Propagator", "propagate"]
+__all__ = ["Direction", "Event", "PropagationOptions", "Propagator", "Taken", "propagate"]

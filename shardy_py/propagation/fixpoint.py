@@ -50,6 +50,21 @@ class Event:
     source: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One step that changed something: all that is needed to take it again.
+
+    number: the step, or `FUNCTION_RESULT`.
+    step: the way through it in that round.
+    slots, shardings: of its tensors, before it was taken.
+    """
+
+    number: int
+    step: Step
+    slots: tuple[int, ...]
+    shardings: tuple[TensorSharding | None, ...]
+
+
 class Propagator:
     """Propagation through one program: which slot holds which sharding, and the rounds that change it."""
 
@@ -60,12 +75,14 @@ class Propagator:
         *,
         is_conservative: bool = False,
         log: list[Event] | None = None,
+        trail: list[Taken] | None = None,
     ) -> None:
-        """Start from the program's own shardings; `log` collects events if it is given."""
+        """Start from the program's own shardings; `log` collects changes, `trail` steps, if given."""
         self.program = program
         self.interner = Interner()
         self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
         self.log = log
+        self.trail = trail
         self._meshes = meshes
         self._is_conservative = is_conservative
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
@@ -121,6 +138,8 @@ class Propagator:
             changes = table[reads[step](shardings)]
             if changes:
                 settled[step] = 0
+                if self.trail is not None:
+                    self._remember(step, table, self.program.step_slots[step])
                 self._apply(step, changes, worklist, stage)
             else:
                 settled[step] = modes[kind]
@@ -138,13 +157,21 @@ class Propagator:
         shardings = self.shardings
         for value, table in zip(self.program.returned, tables, strict=True):
             slots = (value.slot, value.result_slot)
-            for position, new in table[shardings[slots[0]], shardings[slots[1]]]:
+            changes = table[shardings[slots[0]], shardings[slots[1]]]
+            if changes and self.trail is not None:
+                self._remember(FUNCTION_RESULT, table, slots)
+            for position, new in changes:
                 slot = slots[position]
                 self._write(FUNCTION_RESULT, slot, new, stage)
                 self._touch(slot)
                 for member in self.program.groups.get(slot, ()):
                     self._write(FUNCTION_RESULT, member.slot, new, stage, slot)
                     self._touch(member.slot)
+
+    def _remember(self, step: int, table: StepTable, slots: tuple[int, ...]) -> None:
+        assert self.trail is not None
+        shardings = tuple(self.interner.values[self.shardings[slot]] for slot in slots)
+        self.trail.append(Taken(step, table.step, slots, shardings))
 
     def _apply(self, step: int, changes: Sequence[Change], worklist: Worklist, stage: str) -> None:
         program, settled, write = self.program, self._settled, self._write

@@ -7,13 +7,13 @@ Each of the four passes switches outer levels off. Not here: IR (`graph/build.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shardy_py.graph.flat import FlatProgram
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
-from shardy_py.propagation.fixpoint import Event, Propagator
+from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.priorities import hold_back, release
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES
 from shardy_py.sharding import Mesh
@@ -47,17 +47,27 @@ def propagate(
     options: PropagationOptions = PropagationOptions(),
     *,
     log: list[Event] | None = None,
+    trail: list[Taken] | None = None,
+    between: Callable[[Propagator, int], None] | None = None,
 ) -> Propagator:
-    """Propagate to the fixed point; the result knows what each slot holds, `log` gets every change."""
-    propagator = Propagator(program, meshes, is_conservative=options.is_conservative, log=log)
+    """Propagate to the fixed point; the result knows what each slot holds.
+
+    `log` gets every change, `trail` every step that made some. `between` is called after each user priority
+    but the last, with that priority.
+    """
+    propagator = Propagator(program, meshes, is_conservative=options.is_conservative, log=log, trail=trail)
     if not options.by_user_priority:
         _run_rounds(propagator, options, "")
         return propagator
     waiting = hold_back(propagator, meshes)
     _run_rounds(propagator, options, "user priority 0, ")
+    done = 0
     for priority, slots in waiting.items():
+        if between is not None:
+            between(propagator, done)
         release(propagator, slots, priority)
         _run_rounds(propagator, options, f"user priority {priority}, ")
+        done = priority
     return propagator
 
 

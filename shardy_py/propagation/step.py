@@ -34,20 +34,16 @@ class Step:
         self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
     ) -> list[tuple[int, TensorSharding]]:
         """The tensors that change, operands first, with their new shardings."""
-        seen = shardings
-        if self.boundary is not None and (last := shardings[-1]) is not None:
-            seen = (*shardings[:-1], before_edge(self.boundary, last))
-        found = common_mesh(seen, meshes)
-        if found is None or found[1].is_maximal:
+        passage = self.passage(shardings, meshes)
+        if passage is None:
             return []
-        name, mesh = found
-        before = Projection.build(self.rule, seen, mesh)
-        after = self.strategy(before, self.options, mesh)
         changes: list[tuple[int, TensorSharding]] = []
-        for position in after.changed_since(before):
+        for position in passage.after.changed_since(passage.before):
             mapping = self.rule.tensors[position]
-            new = after.tensors[position].to_sharding(mapping, self.options.factor_sizes, name, mesh)
-            old = seen[position]
+            new = passage.after.tensors[position].to_sharding(
+                mapping, self.options.factor_sizes, passage.mesh_name, passage.mesh
+            )
+            old = passage.seen[position]
             if new == old or (old is None and new.has_no_axes):
                 continue
             if self.boundary is not None and position == len(shardings) - 1:
@@ -55,23 +51,52 @@ class Step:
             changes.append((position, new))
         return changes
 
+    def passage(
+        self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
+    ) -> Passage | None:
+        """What the strategy does with the projections; None without a mesh that can be propagated over."""
+        seen = shardings
+        if self.boundary is not None and (last := shardings[-1]) is not None:
+            seen = (*shardings[:-1], before_edge(self.boundary, last))
+        found = common_mesh(seen, meshes)
+        if found is None or found[1].is_maximal:
+            return None
+        name, mesh = found
+        before = Projection.build(self.rule, seen, mesh)
+        return Passage(seen, name, mesh, before, self.strategy(before, self.options, mesh))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One way through a step.
+
+    seen: the shardings as the rule sees them, that of an edge as its source has it.
+    before, after: their projections.
+    """
+
+    seen: tuple[TensorSharding | None, ...]
+    mesh_name: str | Mesh
+    mesh: Mesh
+    before: Projection
+    after: Projection
+
 
 class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
     """What a step changes, by the numbers of its shardings."""
 
-    __slots__ = ("_interner", "_meshes", "_step")
+    __slots__ = ("_interner", "_meshes", "step")
 
     def __init__(self, step: Step, interner: Interner, meshes: Mapping[str, Mesh]) -> None:
         """Start without any entry."""
         super().__init__()
-        self._step = step
+        self.step = step
         self._interner = interner
         self._meshes = meshes
 
     def __missing__(self, numbers: tuple[int, ...]) -> tuple[Change, ...]:
         """Take the step once and remember."""
         values = self._interner.values
-        taken = self._step.take(tuple(values[number] for number in numbers), self._meshes)
+        taken = self.step.take(tuple(values[number] for number in numbers), self._meshes)
         changes = tuple((position, self._interner.number(new)) for position, new in taken)
         self[numbers] = changes
         return changes

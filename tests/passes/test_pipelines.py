@@ -43,6 +43,34 @@ def test_same_passes_as_the_reference(name: str, options: str, reference: Any) -
     assert [n for n in ours if n not in NEWER_THAN_JAXLIB] == theirs
 
 
+@pytest.mark.parametrize("name", ["sdy-propagation-pipeline", "sdy-import-pipeline", "sdy-export-pipeline"])
+def test_modules_are_saved_where_the_reference_does(name: str, reference: Any) -> None:
+    theirs = re.findall(r"sdy-save-module|sdy-[-a-z]+|canonicalize", reference.pipeline(f"{name}{{}}"))
+    ours = [call.row.name for call in build_step(name, "dump-directory=out").calls]
+    around = [_neighbours(calls) for calls in (ours, theirs)]
+    assert around[0] == around[1]
+
+
+def _neighbours(calls: list[str]) -> list[str]:
+    """What stands before each file; passes between that the reference is too old for do not count."""
+    known = [name for name in calls if name not in NEWER_THAN_JAXLIB and name != "sdy-collective"]
+    return [known[i - 1] for i, name in enumerate(known) if name == "sdy-save-module"]
+
+
+def test_notes_are_made_and_removed() -> None:
+    calls = build_step("sdy-propagation-pipeline", "debug-sharding-origins").calls
+    options = {call.row.name: dict(call.options) for call in calls}
+    assert options["sdy-apply-sharding-constraints"]["debug_sharding_origins"] is True
+    assert options["sdy-user-priority-propagate"] == {
+        "keep_sharding_rules": True,
+        "debug_sharding_origins": True,
+        "debug_propagation_edge_sharding": False,
+    }
+    assert options["sdy-sink-data-flow-edges"]["sink_debug_sharding_origins"] is True
+    names = [call.row.name for call in calls]
+    assert names[-3:] == ["canonicalize", "sdy-remove-propagation-debug-info", "sdy-drop-sharding-rules"]
+
+
 def test_export_options() -> None:
     assert [c.row.name for c in export_passes(avoid_export_for_partitioning=True)] == [
         "sdy-constant-or-scalar-merger",

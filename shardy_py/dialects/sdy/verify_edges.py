@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.sdy.ops import FuncDataFlowEdgeOp
+from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
@@ -20,7 +20,7 @@ def edge_faults(steps: Sequence[PropagationStep], op: Operation, scope: Scope) -
     """Edges on an op:
 
     - one of the values that they lead from or to has a sharding; all that have one share a mesh
-    - edge by edge: the mesh has the axis; the op has the values (an edge of functions may stand for others)
+    - edge by edge: the mesh has the axis; the op has the values (data-flow edges stand for others)
     """
     shardings = [
         found
@@ -36,7 +36,7 @@ def edge_faults(steps: Sequence[PropagationStep], op: Operation, scope: Scope) -
     if mesh is None:
         yield Fault("expected a common mesh for propagation edges attr.")
         return
-    has_all_values = isinstance(op, FuncDataFlowEdgeOp)
+    has_all_values = isinstance(op, DataFlowEdgeOp | FuncDataFlowEdgeOp)
     for step in steps:
         for edge in step.edges:
             if edge.axis.name not in mesh.sizes:

@@ -1,0 +1,205 @@
+"""Notes of propagation for people, kept in attributes: where an axis came from, along which edges it moved.
+
+    sdy.sharding_origins      {a = "input: 0", b = "self"}; on most ops a list with one dictionary a result
+    sdy.propagation_edges     #sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]}]}]>
+    sdy.sharding_origin_name  what others call a constraint or manual computation: "constraint_0", "mc_0"
+
+While there are data-flow edges, their ops hold the notes; `sink_notes` moves them to the owners. Not here:
+finding out what to note (`passes/debug_trail.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+
+from shardy_py.graph.call_graph import FUNCTION, is_defined_function
+from shardy_py.graph.constraints import CONSTRAINT, MANUAL
+from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target
+from shardy_py.graph.holders import Holder, Place, read
+from shardy_py.graph.value_shardings import sharding_of
+from shardy_py.graph.walk import owning_op, terminator_of, walk_post_order, walk_pre_order
+from shardy_py.sharding import TensorSharding
+
+ORIGINS = "sdy.sharding_origins"
+EDGES = "sdy.propagation_edges"
+ORIGIN_NAME = "sdy.sharding_origin_name"
+ARGUMENT_PREFIX, RESULT_PREFIX = "block_arg_", "result_"
+
+NOTES = tuple(
+    name.replace(".", f".{prefix}")
+    for prefix in ("", ARGUMENT_PREFIX, RESULT_PREFIX)
+    for name in (EDGES, ORIGINS)
+)
+"""All notes but the names of origins."""
+
+SELF = "self"
+
+Origin = tuple[SSAValue, TensorSharding, str]
+"""A value, a sharding of it that the user wrote, and what that is called."""
+
+
+def user_origins(module: ModuleOp) -> Iterator[Origin]:
+    """The shardings that the user wrote, in the order in which they count; constraints get their names.
+
+    A constraint speaks for its input too, a manual computation for what it takes, where these are sharded.
+    """
+    count = {CONSTRAINT: 0, MANUAL: 0}
+    found: dict[str, list[Operation]] = {CONSTRAINT: [], MANUAL: []}
+    for op in walk_post_order(module):
+        if op.name in found:
+            found[op.name].append(op)
+    for op in found[CONSTRAINT]:
+        name = _name_op(op, f"constraint_{count[CONSTRAINT]}")
+        count[CONSTRAINT] += 1
+        yield from _existing((op.results[0], op._operands[0]), name)
+    for op in found[MANUAL]:
+        name = _name_op(op, f"mc_{count[MANUAL]}")
+        count[MANUAL] += 1
+        yield from _border_origins(op, name)
+    for op in module.body.block.ops:
+        if is_defined_function(op):
+            yield from _function_origins(op)
+
+
+def _name_op(op: Operation, name: str) -> str:
+    op.attributes[ORIGIN_NAME] = StringAttr(name)
+    return name
+
+
+def _existing(values: Iterable[SSAValue], name: str) -> Iterator[Origin]:
+    for value in values:
+        sharding = sharding_of(value)
+        if sharding is not None:
+            yield value, sharding, name
+
+
+def _border_origins(computation: Operation, name: str) -> Iterator[Origin]:
+    given: tuple[TensorSharding, ...] = cast(Any, computation.properties["in_shardings"]).data
+    for index, argument in enumerate(argument_owners(computation)):
+        yield argument, given[index], border_name(name, argument)
+        yield from _existing((computation._operands[index],), border_name(name, argument))
+    given = cast(Any, computation.properties["out_shardings"]).data
+    for result, sharding in zip(computation.results, given, strict=True):
+        yield result, sharding, border_name(name, result)
+
+
+def border_name(name: str, owner: SSAValue) -> str:
+    """What an in- or out-sharding of the manual computation `name` is called."""
+    side = "input" if isinstance(owner, BlockArgument) else "output"
+    return f"{name}_{side}: {cast(Any, owner).index}"
+
+
+def _function_origins(function: Operation) -> Iterator[Origin]:
+    for argument in function.regions[0].blocks[0].args:
+        yield from _existing((argument,), f"input: {argument.index}")
+    terminator = terminator_of(function.regions[0])
+    for index, value in enumerate(terminator._operands if terminator is not None else ()):
+        sharding = read(Holder(Place.FUNCTION_RESULT, function, index))
+        if sharding is not None:
+            yield value, sharding, f"output: {index}"
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def write_origins(value: SSAValue, names: Mapping[str, str]) -> None:
+    """Note the origins of a value, by the text of its axes; also on the result that returns it."""
+    op = owning_op(value)
+    function = op if op is None else _function_around(op)
+    if op is None or function is None:
+        return
+    note = _dictionary(names)
+    index = _returned_as(value, function)
+    if index is not None:
+        set_value_note(function, "res_attrs", index, ORIGINS, note)
+    if op is function:
+        set_value_note(function, "arg_attrs", cast(Any, value).index, ORIGINS, note)
+    elif op.name in (CONSTRAINT, EDGE_NAME):
+        op.attributes[ORIGINS] = note
+    elif isinstance(value, OpResult):
+        old = op.attributes.get(ORIGINS)
+        notes = (
+            list(cast("ArrayAttr[Attribute]", old).data) if old else [DictionaryAttr({})] * len(op.results)
+        )
+        notes[value.index] = note
+        op.attributes[ORIGINS] = ArrayAttr(notes)
+
+
+def call_own_origins_self(module: ModuleOp) -> None:
+    """Where an axis comes from the very sharding that the note stands beside, say "self"."""
+    for op in walk_pre_order(module):
+        if op.name == CONSTRAINT:
+            _rename(op, op.attributes.get(ORIGIN_NAME))
+        elif op.name == MANUAL:
+            name = cast(StringAttr, op.attributes[ORIGIN_NAME]).data
+            for owner in (*argument_owners(op), *op.results):
+                edge = edge_of_target(owner)
+                if edge is not None:
+                    _rename(edge, StringAttr(border_name(name, owner)))
+        elif op.name == FUNCTION:
+            for place, kind in (("arg_attrs", "input"), ("res_attrs", "output")):
+                for index, entries in enumerate(_value_attributes(op, place)):
+                    if ORIGINS in entries.data:
+                        note = _with_self(entries.data[ORIGINS], StringAttr(f"{kind}: {index}"))
+                        set_value_note(op, place, index, ORIGINS, note)
+
+
+def sink_notes(op: Operation, *names: str) -> None:
+    """Give an op the notes `names` of the edges that it owns; edges without a note are left out."""
+    for prefix, owners in ((ARGUMENT_PREFIX, argument_owners(op)), (RESULT_PREFIX, op.results)):
+        edges = [edge for edge in map(edge_of_target, owners) if edge is not None]
+        for name in names:
+            notes = [edge.attributes[name] for edge in edges if name in edge.attributes]
+            op.attributes[name.replace(".", f".{prefix}")] = ArrayAttr(notes)
+
+
+def set_value_note(function: Operation, place: str, index: int, name: str, note: Attribute) -> None:
+    """Set an attribute of an argument (`arg_attrs`) or result (`res_attrs`) of a function."""
+    entries = list(_value_attributes(function, place))
+    entries[index] = DictionaryAttr(dict(sorted({**entries[index].data, name: note}.items())))
+    function.properties[place] = ArrayAttr(entries)
+
+
+def _value_attributes(function: Operation, place: str) -> tuple[DictionaryAttr, ...]:
+    given = function.properties.get(place)
+    if given is not None:
+        return cast("ArrayAttr[DictionaryAttr]", given).data
+    type_ = cast(Any, function.properties["function_type"])
+    return (DictionaryAttr({}),) * len(type_.inputs if place == "arg_attrs" else type_.outputs)
+
+
+def _dictionary(names: Mapping[str, str]) -> DictionaryAttr:
+    return DictionaryAttr({axis: StringAttr(name) for axis, name in sorted(names.items())})
+
+
+def _rename(op: Operation, own: Attribute | None) -> None:
+    if ORIGINS in op.attributes:
+        op.attributes[ORIGINS] = _with_self(op.attributes[ORIGINS], own)
+
+
+def _with_self(note: Attribute, own: Attribute | None) -> DictionaryAttr:
+    entries = cast(DictionaryAttr, note).data
+    return DictionaryAttr({axis: StringAttr(SELF) if name == own else name for axis, name in entries.items()})
+
+
+def _function_around(op: Operation) -> Operation | None:
+    around: Operation | None = op
+    while around is not None and around.name != FUNCTION:
+        around = around.parent_op()
+    return around
+
+
+def _returned_as(value: SSAValue, function: Operation) -> int | None:
+    """The index of the result that returns `value`; of several the newest use."""
+    terminator = terminator_of(function.regions[0])
+    use = value.first_use
+    while use is not None:
+        if use._operation is terminator:
+            return use._index
+        use = use._next_use
+    return None

@@ -1,0 +1,128 @@
+"""A program without its shardings: taken before and after, it shows whether anything else has changed.
+
+    before = structure(module)
+    ...                                 something that may touch shardings only
+    change = first_change(before, structure(module))
+
+Ops are compared by identity: an op that was replaced by an equal one counts as a change. A sharding may come
+or change; one that goes counts as a change too. Not here: whether the shardings are valid (the verifiers).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from shardy_py.graph.holders import PROPERTY_OF, SHARDING
+from shardy_py.graph.walk import blocks_of, walk_pre_order
+
+Entries = Mapping[str, Attribute]
+
+_LISTS = ("arg_attrs", "res_attrs")
+_BORDERS = ("in_shardings", "out_shardings")
+_HAS_BORDERS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpStructure:
+    """All of an op but its shardings.
+
+    shardings: the places that have one, so that one sees which are gone.
+    """
+
+    op: Operation
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+    blocks: tuple[tuple[Block, tuple[SSAValue, ...]], ...]
+    successors: tuple[Block, ...]
+    types: tuple[Attribute, ...]
+    attributes: Entries
+    properties: Entries
+    shardings: frozenset[tuple[str, int]]
+
+    def change_to(self, other: OpStructure) -> str | None:
+        """What is different in `other`, as a phrase; None if nothing is."""
+        for what, mine, its in (
+            ("operands", self.operands, other.operands),
+            ("results", self.results, other.results),
+            ("regions", _flat(self.blocks), _flat(other.blocks)),
+            ("successors", self.successors, other.successors),
+        ):
+            if len(mine) != len(its) or any(a is not b for a, b in zip(mine, its, strict=True)):
+                return f"its {what} changed"
+        if self.types != other.types:
+            return "its types changed"
+        for what, old, new in (
+            ("attribute", self.attributes, other.attributes),
+            ("property", self.properties, other.properties),
+        ):
+            for name in dict.fromkeys((*old, *new)):
+                if old.get(name) != new.get(name):
+                    return f"its {what} '{name}' changed"
+        return "a sharding was removed" if self.shardings - other.shardings else None
+
+
+def structure(module: ModuleOp) -> tuple[OpStructure, ...]:
+    """The ops of `module` in program order."""
+    return tuple(map(_structure_of, walk_pre_order(module)))
+
+
+def first_change(before: Sequence[OpStructure], after: Sequence[OpStructure]) -> tuple[Operation, str] | None:
+    """The first op at which the two differ, with what is different; None if they do not."""
+    for old, new in zip(before, after, strict=False):
+        if old.op is not new.op:
+            was_there = any(new.op is other.op for other in before)
+            return (old.op, "it was removed or moved") if was_there else (new.op, "it was added")
+        change = old.change_to(new)
+        if change is not None:
+            return old.op, change
+    if len(before) > len(after):
+        return before[len(after)].op, "it was removed or moved"
+    return (after[len(before)].op, "it was added") if len(after) > len(before) else None
+
+
+def _structure_of(op: Operation) -> OpStructure:
+    shardings: set[tuple[str, int]] = set()
+    blocks = tuple((block, tuple(block.args)) for block in blocks_of(op))
+    values = (*op.results, *(argument for _, arguments in blocks for argument in arguments))
+    return OpStructure(
+        op,
+        tuple(op._operands),
+        tuple(op.results),
+        blocks,
+        tuple(op.successors),
+        tuple(value.type for value in values),
+        _without(op.attributes, {SHARDING}, shardings),
+        _properties(op, shardings),
+        frozenset(shardings),
+    )
+
+
+def _properties(op: Operation, shardings: set[tuple[str, int]]) -> Entries:
+    names = {PROPERTY_OF[op.name]} if op.name in PROPERTY_OF else set[str]()
+    if op.name in _HAS_BORDERS:
+        names.update(_BORDERS)
+    properties = _without(op.properties, names, shardings)
+    for name in _LISTS:
+        given = properties.pop(name, None) if op.name == "func.func" else None
+        entries = cast("ArrayAttr[DictionaryAttr]", given).data if given is not None else ()
+        for index, entry in enumerate(entries):
+            rest = _without(entry.data, {SHARDING}, found := set[tuple[str, int]]())
+            shardings.update((name, index) for _ in found)
+            if rest:
+                properties[f"{name}[{index}]"] = DictionaryAttr(rest)
+    return properties
+
+
+def _without(entries: Entries, names: set[str], found: set[tuple[str, int]]) -> dict[str, Attribute]:
+    found.update((name, 0) for name in names if name in entries)
+    return {name: value for name, value in entries.items() if name not in names}
+
+
+def _flat(blocks: tuple[tuple[Block, tuple[SSAValue, ...]], ...]) -> tuple[object, ...]:
+    return tuple(part for block, arguments in blocks for part in (block, *arguments))

@@ -1,0 +1,123 @@
+"""Which axis came along which way: from the projections before and after a step to moves of axes.
+
+    add: [{"a"}], [{?}] -> [{?}]     "a" = operand-0 -> [operand-1, result-0]
+
+Also the form in which `#sdy.propagation_edges` holds such moves: by step, by axis and source, the targets.
+Not here: IR (`passes/debug_trail.py`), nor who follows the moves (`origins.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shardy_py.sharding import (
+    AxisEdge,
+    AxisRef,
+    EdgeValueRef,
+    Mesh,
+    Projection,
+    PropagationStep,
+    ShardingRule,
+)
+from shardy_py.sharding.axis_lists import Axes, Prefix, prefix_status
+
+Edges = tuple[PropagationStep, ...]
+"""By step, in order: what moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An axis that appeared on the tensor at `target`, because the one at `source` had it.
+
+    source, target: positions among operands, then results.
+    """
+
+    axis: AxisRef
+    source: int
+    target: int
+
+
+def moves_of(rule: ShardingRule, before: Projection, after: Projection, mesh: Mesh) -> tuple[Move, ...]:
+    """All moves of a step, by target."""
+    return tuple(
+        Move(axis, source, target)
+        for target in range(len(rule.tensors))
+        for axis, source in _arrivals(rule, before, after, target, mesh).items()
+    )
+
+
+def _arrivals(
+    rule: ShardingRule, before: Projection, after: Projection, target: int, mesh: Mesh
+) -> dict[AxisRef, int]:
+    """The axes new on one tensor with their sources; parts that join across factors count as one."""
+    arrived: dict[AxisRef, int] = {}
+    old, new = before.tensors[target].factors, after.tensors[target].factors
+    for dimension in rule.tensors[target]:
+        previous: AxisRef | None = None
+        for factor in dimension:
+            mine, its = old[factor], new[factor]
+            if mine is None or its is None or mine.axes == its.axes:
+                continue
+            last = its.axes[-1]
+            if previous is not None and previous.can_merge(last):
+                arrived.pop(previous, None)
+                last = previous.merge(last, mesh)
+            previous = its.axes[-1]
+            source = _source(before, factor, its.axes)
+            if source is not None:
+                for axis in _new_axes(mine.axes, (*its.axes[:-1], last)):
+                    arrived.setdefault(axis, source)
+    return arrived
+
+
+def _source(before: Projection, factor: int, axes: Axes) -> int | None:
+    """The first tensor that was sharded by `axes`, and maybe more, along `factor`."""
+    for position, tensor in enumerate(before.tensors):
+        along = tensor.factors[factor]
+        if along is not None and prefix_status(axes, along.axes) is not Prefix.NONE:
+            return position
+    return None
+
+
+def _new_axes(old: Axes, new: Axes) -> Iterator[AxisRef]:
+    """What `new` has beyond `old`, whose last axis may have grown."""
+    if old and old[-1] != new[len(old) - 1]:
+        yield new[len(old) - 1]
+    yield from new[len(old) :]
+
+
+def edges_of(moves: Iterable[tuple[int, Move]], operand_count: int) -> Edges:
+    """The moves of an op, each with the index of its step, as `#sdy.propagation_edges` holds them.
+
+    What moves the same way again counts once, the first time.
+    """
+    first: dict[Move, int] = {}
+    for step, move in moves:
+        first[move] = min(step, first.get(move, step))
+    steps: dict[int, dict[tuple[AxisRef, int], list[int]]] = {}
+    for move, step in first.items():
+        steps.setdefault(step, {}).setdefault((move.axis, move.source), []).append(move.target)
+    return tuple(PropagationStep(step, _grouped(steps[step], operand_count)) for step in sorted(steps))
+
+
+def _grouped(targets: dict[tuple[AxisRef, int], list[int]], operand_count: int) -> tuple[AxisEdge, ...]:
+    return tuple(
+        AxisEdge(axis, node(source, operand_count), _nodes(targets[axis, source], operand_count))
+        for axis, source in sorted(targets, key=lambda key: (key[0].order, key[1]))
+    )
+
+
+def _nodes(positions: Sequence[int], operand_count: int) -> tuple[EdgeValueRef, ...]:
+    return tuple(node(position, operand_count) for position in sorted(positions))
+
+
+def node(position: int, operand_count: int) -> EdgeValueRef:
+    """A position among operands and results.
+
+    >>> str(node(0, 2)), str(node(2, 2))
+    ('operand-0', 'result-0')
+    """
+    if position < operand_count:
+        return EdgeValueRef("operand", position)
+    return EdgeValueRef("result", position - operand_count)

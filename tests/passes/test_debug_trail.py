@@ -1,0 +1,112 @@
+"""Notes of propagation: beside C++ on random programs, and where C++ has none to compare with."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+
+from shardy_py.cli.pass_text import build_step
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
+from shardy_py.passes.pipelines import import_passes
+from tests.propagation.random_programs import random_program
+
+BOTH = "debug-sharding-origins=true debug-propagation-edge-sharding=true"
+STEPS = (
+    *((call.row.name, "") for call in import_passes()),
+    ("sdy-apply-sharding-constraints", BOTH),
+    ("sdy-user-priority-propagate", BOTH),
+    ("sdy-sink-data-flow-edges", " ".join(f"sink-{option}" for option in BOTH.split())),
+)
+
+
+def propagated(text: str, *, is_noted: bool = True) -> str:
+    module = parse_module(text)
+    for name, options in STEPS:
+        for call in build_step(name, options if is_noted else "").calls:
+            call.build().apply(Context(), module)
+            verify_module(module)
+    return print_module(module)
+
+
+def notes(text: str) -> list[str]:
+    return re.findall(r"sdy.\w*sharding_origins = (?:\[.*?\}\]|\{.*?\})", text)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5, 6, 7, 8, 12])
+def test_random_program(seed: int, reference: Any) -> None:
+    """No loops, whose notes C++ finds invalid; no axes without origin, at which it stops."""
+    text = random_program(seed)
+    with reference.context():
+        module = reference.ir.Module.parse(text)
+        for name, options in STEPS:
+            step = f"{name}{{{options}}}" if options else name
+            anchored = f"func.func({step})" if name == "sdy-sink-data-flow-edges" else step
+            reference.passmanager.PassManager.parse(f"builtin.module({anchored})").run(module.operation)
+        assert propagated(text) == str(module)
+
+
+@pytest.mark.parametrize("seed", range(20, 40))
+def test_notes_change_nothing_else(seed: int) -> None:
+    text = random_program(seed)
+    module = parse_module(propagated(text))
+    for name in ("sdy-remove-propagation-debug-info",):
+        for call in build_step(name, "").calls:
+            call.build().apply(Context(), module)
+    without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
+    assert without == propagated(text, is_noted=False)
+
+
+GROUP = """
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}]>}, %arg1: tensor<8xf32>)
+    -> tensor<8xf32> {
+  %0 = stablehlo.abs %arg0 : tensor<8xf32>
+  %1 = stablehlo.tanh %arg1 : tensor<8xf32>
+  sdy.sharding_group %0 group_id=0 : tensor<8xf32>
+  sdy.sharding_group %1 group_id=0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+
+
+def test_members_of_a_group_have_origins() -> None:
+    text = propagated(GROUP)
+    assert notes(text) == [
+        'sdy.sharding_origins = {a = "self"}',
+        'sdy.sharding_origins = {a = "input: 0"}',
+        'sdy.sharding_origins = {a = "input: 0"}',
+        'sdy.sharding_origins = [{a = "input: 0"}]',
+        'sdy.sharding_origins = [{a = "input: 0"}]',
+    ]
+
+
+def test_a_sharding_on_an_op_has_no_origin() -> None:
+    text = propagated(
+        """
+        sdy.mesh @mesh = <["a"=2]>
+        func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+          %0 =
+              stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>} : tensor<8xf32>
+          return %0 : tensor<8xf32>
+        }
+        """
+    )
+    assert notes(text) == []
+    assert 'step-1 = [{"a" = result-0 -> [operand-0]}]' in text
+
+
+def test_steps_are_counted_from_those_that_are_noted() -> None:
+    text = propagated(
+        """
+        sdy.mesh @mesh = <["a"=2]>
+        func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+          %0 = sdy.sharding_constraint %arg0 <@mesh, [{"a"}]> : tensor<8xf32>
+          return %0 : tensor<8xf32>
+        }
+        """
+    )
+    assert re.findall(r"step-\d+", text) == ["step-1", "step-0"]
