@@ -25,8 +25,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py.analysis.function import Body, Form, Function, Node
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
-from shardy_py.graph import record_of, terminator_of, walk_pre_order
-from shardy_py.graph.calls import callee_name, function_name
+from shardy_py.graph import OpGraph, record_of, terminator_of, walk_pre_order
+from shardy_py.graph.calls import callee_name
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ops import TensorType
 from shardy_py.text.naming import ValueNames
@@ -36,21 +36,22 @@ _MOST_CALLS = 100
 Values = tuple[int, ...]
 
 
-def mlir_function(module: ModuleOp, name: str = "") -> Function:
+def mlir_function(module: ModuleOp | OpGraph, name: str = "") -> Function:
     """The function of that symbol; `@main`, or else the first one, if none is named."""
     functions = mlir_functions(module, (name,) if name else ())
     return functions.get(name or "main") or next(iter(functions.values()))
 
 
-def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Function]:
-    """The functions of these symbols, or all, in program order."""
-    symbols = {function_name(op): op for op in walk_pre_order(module) if op.name == "func.func"}
+def mlir_functions(module: ModuleOp | OpGraph, names: Sequence[str] = ()) -> dict[str, Function]:
+    """The functions of these symbols, or all, in program order, of a module or of its op graph."""
+    graph = module if isinstance(module, OpGraph) else OpGraph(module)
+    symbols = graph.functions
     if not symbols:
         raise ShardyError("the module has no function")
     for name in names:
         if name not in symbols:
             raise ShardyError(f"the module has no function @{name}")
-    context = _Context(symbols, ValueNames(module, syntax_table()))
+    context = _Context(symbols, ValueNames(graph.module, syntax_table()))
     return {name: context.function(name) for name in names or symbols}
 
 

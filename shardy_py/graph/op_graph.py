@@ -44,6 +44,11 @@ class OpGraph:
         return tuple(walk_pre_order(self.module, include_root=False))
 
     @cached_property
+    def functions(self) -> dict[str, Operation]:
+        """The functions by symbol, in program order."""
+        return {function_name(op): op for op in self.ops if op.name == "func.func"}
+
+    @cached_property
     def numbers(self) -> dict[int, int]:
         """The node of each operation, by identity."""
         return {id(op): number for number, op in enumerate(self.ops)}
