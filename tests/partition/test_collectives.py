@@ -75,6 +75,15 @@ def test_slice_before_exchange_needs_equal_parts() -> None:
     assert described("[{a}, {}]", "[{}, {a, c}]", (6, 8))[0] == "AllSlice |c to [{a}, {c}]"
 
 
+def test_slice_before_exchange_leaves_no_room_for_others() -> None:
+    """"b:(2)2" replaces "c", it is not sliced where "a" and "b:(1)2" are to arrive."""
+    assert described("[{a}, {}, {c}]", "[{}, {a, b:(1)2}, {b:(2)2}]") == [
+        "AllSlice b:(1)2|| to [{a, b:(1)2}, {}, {c}]",
+        "CollectivePermute to [{a, b:(1)2}, {}, {b:(2)2}]",
+        "AllToAll a,b:(1)2: 0->1 to [{}, {a, b:(1)2}, {b:(2)2}]",
+    ]
+
+
 def test_order_before_gather() -> None:
     """What is gathered must stand first, or the all-to-all could not take the other axis away."""
     assert described("[{a, c}, {}]", "[{}, {a}]") == [
