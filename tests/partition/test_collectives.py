@@ -64,7 +64,7 @@ def test_permute_replaces_axes() -> None:
 
 
 def test_slice_before_exchange() -> None:
-    """ "c" follows "a" where both are wanted, so it is sliced beside "a" and moves with it."""
+    """Axis "c" follows "a" where both are wanted, so it is sliced beside "a" and moves with it."""
     assert described("[{a}, {}]", "[{}, {a, c}]") == [
         "AllSlice c| to [{a, c}, {}]",
         "AllToAll a,c: 0->1 to [{}, {a, c}]",
@@ -76,7 +76,7 @@ def test_slice_before_exchange_needs_equal_parts() -> None:
 
 
 def test_slice_before_exchange_leaves_no_room_for_others() -> None:
-    """"b:(2)2" replaces "c", it is not sliced where "a" and "b:(1)2" are to arrive."""
+    """Where "a" and "b:(1)2" are to arrive, "b:(2)2", which replaces "c", is not sliced."""
     assert described("[{a}, {}, {c}]", "[{}, {a, b:(1)2}, {b:(2)2}]") == [
         "AllSlice b:(1)2|| to [{a, b:(1)2}, {}, {c}]",
         "CollectivePermute to [{a, b:(1)2}, {}, {b:(2)2}]",
