@@ -1,5 +1,6 @@
 """The auto-partitioner: it may add and change shardings, and whatever else it does is found."""
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import re
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType, UnitAttr, f32
 from xdsl.ir import Operation
 
 from shardy_py.cli.pass_text import build_step
@@ -135,6 +136,10 @@ def move(module: ModuleOp) -> None:
     block.add_op(op)
 
 
+def retype(module: ModuleOp) -> None:
+    ops(module)["abs"].results[0]._type = TensorType(f32, [4])
+
+
 def unshard(module: ModuleOp) -> None:
     del ops(module)["sharding_constraint"].properties["sharding"]
 
@@ -149,6 +154,7 @@ def unshard(module: ModuleOp) -> None:
         (add_op, "'stablehlo.abs': it was added"),
         (rewire, "'stablehlo.abs': its operands changed"),
         (move, "'sdy.mesh': it was removed or moved"),
+        (retype, "'stablehlo.abs': its types changed"),
         (unshard, "'sdy.sharding_constraint': a sharding was removed"),
     ],
 )
