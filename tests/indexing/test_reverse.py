@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from shardy_py.indexing import IndexMap, inverse, parse_map, reads, reverse
 from tests.indexing.test_simplify import maps
 
-FAST = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pairs(index_map: IndexMap) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -19,6 +21,8 @@ def pairs(index_map: IndexMap) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
 @given(maps())
 def test_the_same_pairs(index_map: IndexMap) -> None:
     turned = reverse(index_map)
+    # The oracle visits every point of the box of variables, which turning round can make large.
+    assume(prod(i.high - i.low + 1 for i in turned.bounds.values()) <= 20_000)
     assert {(d, x) for x, d in pairs(turned)} == pairs(index_map)
 
 
