@@ -107,11 +107,10 @@ def test_help_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"-{flag.name}" in text
 
 
-def test_help_loads_no_xdsl_and_starts_fast() -> None:
+def test_help_loads_no_xdsl() -> None:
     code = (
-        "import sys, time; from shardy_py.cli import main; main(['--help']); "
-        "assert not {'xdsl', 'numpy', 'networkx'} & set(sys.modules); "
-        "assert time.process_time() < 0.3, time.process_time()"
+        "import sys; from shardy_py.cli import main; main(['--help']); "
+        "assert not {'xdsl', 'numpy', 'networkx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=20)
 

