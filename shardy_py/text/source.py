@@ -65,15 +65,6 @@ class Source:
         """The place of an offset."""
         return Position(self.file, *self.line_and_column(min(offset, len(self.text))))
 
-    def line_text(self, line: int) -> str:
-        """The text of a line (numbered as in positions), without its end; empty if there is none."""
-        index = line - self.first_line
-        if not 0 <= index < len(self.line_starts):
-            return ""
-        start = self.line_starts[index]
-        end = self.text.find("\n", start)
-        return self.text[start:] if end < 0 else self.text[start:end]
-
 
 _new = object.__new__
 _integers: dict[int, IntAttr] = {}
