@@ -15,14 +15,11 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from shardy_py.cli.pass_text import PipelineError, Step, build_step, is_pass_or_pipeline, parse_pipeline
+from shardy_py.cli.shell import UsageError
 from shardy_py.passes import PASSES, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
-
-
-class UsageError(Exception):
-    """A command line that cannot be followed; the message is ready to print."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli import BUG, FAILURE, INTERRUPTED, SUCCESS
+from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
@@ -27,17 +26,10 @@ OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
 _LEADING = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
-class _UsageError(Exception):
-    """A mistake on the command line."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("hlo-indexing", description="Indexing maps of HLO text or of MLIR.", allow_abbrev=False)
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        "hlo-indexing", description="Indexing maps of HLO text or of MLIR.", allow_abbrev=False
+    )
     parser.add_argument("file", help="HLO text or MLIR; '-': standard input")
     parser.add_argument(
         "--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op, or this function"
@@ -52,43 +44,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    try:
-        options = _parser().parse_args(arguments)
-        return _run(options)
-    except _UsageError as error:
-        return _fail(f"hlo-indexing: {error}")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except Exception as error:
-        if "SDY_OPT_TRACEBACK" in os.environ:
-            raise
-        _fail(
-            f"hlo-indexing: internal error: {type(error).__name__}: {error}\n"
-            "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
-        )
-        return BUG
+    return run_command("hlo-indexing", lambda files: _run(_parser().parse_args(arguments), files))
 
 
-def _run(options: argparse.Namespace) -> int:
-    try:
-        text = _read(options.file)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"not UTF-8 at byte {error.start}"
-        return _fail(f"cannot open input file '{options.file}': {reason}")
-    file = "<stdin>" if options.file == "-" else options.file
-    try:
-        entries = list(_entries(text, file, options))
-    except ShardyError as error:
-        from shardy_py.text.diagnostics import render
-
-        return _fail("\n".join(render(d, {file: text}) for d in error.diagnostics))
-    except RecursionError:
-        return _fail(f"{file}: error: the program nests too deep")
-    sys.stdout.write(_as_json(entries) if options.json else "".join(map(_as_text, entries)))
-    sys.stdout.flush()
+def _run(options: argparse.Namespace, files: Files) -> int:
+    source = files.read(options.file)
+    entries = list(_entries(source.text, source.file, options))
+    files.write(STANDARD, _as_json(entries) if options.json else "".join(map(_as_text, entries)))
     return SUCCESS
 
 
@@ -199,16 +161,6 @@ def _as_text(entry: dict[str, Any]) -> str:
 
 def _as_json(entries: list[dict[str, Any]]) -> str:
     return json.dumps(entries, indent=2) + "\n"
-
-
-def _read(name: str) -> str:
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    return data.decode("utf-8")
-
-
-def _fail(message: str) -> int:
-    print(message, file=sys.stderr)
-    return FAILURE
 
 
 if __name__ == "__main__":

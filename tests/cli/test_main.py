@@ -3,15 +3,15 @@ from __future__ import annotations
 import gc
 import io
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from shardy_py.cli import BUG, FAILURE, SUCCESS, main, write_whole
+from shardy_py.cli import main
 from shardy_py.cli.flags import FLAGS
+from shardy_py.cli.shell import BUG, FAILURE, SUCCESS
 from shardy_py.passes import PASSES
 from shardy_py.passes.pipelines import PIPELINES
 
@@ -136,19 +136,3 @@ def test_a_reader_that_goes_away(program: Path) -> None:
     )
     os.close(writing)
     assert (finished.returncode, finished.stderr) == (FAILURE, b"")
-
-
-def test_files_keep_their_mode_and_links(tmp_path: Path) -> None:
-    target, link = tmp_path / "file", tmp_path / "link"
-    target.write_text("old")
-    target.chmod(0o600)
-    link.symlink_to(target)
-    write_whole(link, "new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    write_whole(tmp_path / "fresh", "x")
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o666 & ~mask
-    write_whole(Path(os.devnull), "x")

@@ -1,0 +1,127 @@
+"""What surrounds a command: exit codes, failures told in words, files written whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shardy_py.cli.shell import (
+    BUG,
+    FAILURE,
+    INTERRUPTED,
+    SUCCESS,
+    FileError,
+    Files,
+    UsageError,
+    run_command,
+    write_whole,
+)
+from shardy_py.errors import Diagnostic, Position, ShardyError
+
+
+def raising(error: BaseException) -> Callable[[Files], int]:
+    def work(files: Files) -> int:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (UsageError("no such flag"), FAILURE, "greet: no such flag\n"),
+        (FileError("cannot open 'x'"), FAILURE, "cannot open 'x'\n"),
+        (ShardyError("no mesh"), FAILURE, "<unknown>:0: error: no mesh\n"),
+        (KeyboardInterrupt(), INTERRUPTED, ""),
+        (RecursionError(), FAILURE, "greet: error: the program nests too deep\n"),
+    ],
+)
+def test_failures_and_their_codes(
+    error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command("greet", raising(error)) == code
+    assert capsys.readouterr() == ("", message)
+
+
+def test_a_bug_asks_for_a_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDY_OPT_TRACEBACK", raising=False)
+    assert run_command("greet", raising(KeyError("lost"))) == BUG
+    assert capsys.readouterr().err.startswith("greet: internal error: KeyError: 'lost'\nPlease report it")
+    monkeypatch.setenv("SDY_OPT_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        run_command("greet", raising(KeyError("lost")))
+
+
+def test_mistakes_in_a_file_show_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program"
+    path.write_text("one\ntwo\n")
+
+    def work(files: Files) -> int:
+        source = files.read(str(path))
+        raise ShardyError(Diagnostic("not a number", Position(source.file, 2, 2)))
+
+    assert run_command("greet", work) == FAILURE
+    assert capsys.readouterr().err == f"{path}:2:2: error: not a number\ntwo\n ^\n"
+
+
+def test_nesting_names_the_file_that_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program"
+    path.write_text("")
+
+    def work(files: Files) -> int:
+        files.read(str(path))
+        raise RecursionError
+
+    assert run_command("greet", work) == FAILURE
+    assert capsys.readouterr().err == f"{path}: error: the program nests too deep\n"
+
+
+@pytest.mark.parametrize("name", ["nowhere", "", "a\0b", "binary"])
+def test_files_that_cannot_be_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary").write_bytes(b"ab\xff")
+    with pytest.raises(FileError, match="cannot open input file '"):
+        Files().read(name)
+
+
+@pytest.mark.parametrize("name", ["no/file", "", "a\0b"])
+def test_files_that_cannot_be_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match="cannot open output file '"):
+        Files().write(name, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_streams(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"text\n")))
+
+    def work(files: Files) -> int:
+        source = files.read("-")
+        assert source.file == "<stdin>"
+        files.write("-", source.text * 2)
+        return SUCCESS
+
+    assert run_command("greet", work) == SUCCESS
+    assert capsys.readouterr() == ("text\ntext\n", "")
+
+
+def test_files_keep_their_mode_and_links(tmp_path: Path) -> None:
+    target, link = tmp_path / "file", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    write_whole(tmp_path / "fresh", "x")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o666 & ~mask
+    write_whole(Path(os.devnull), "x")
