@@ -1,0 +1,206 @@
+"""All values of a module with the names people know them by: SSA name, label, source location.
+
+    table = ValueTable(module)
+    table.entries                     arguments, results of ops, block arguments, results of functions
+    table.find("%arg0")               also "x" (JAX's name of an argument), "result 0", "@f:%3", "model.py:12"
+
+Not here: shardings (`value_shardings.py`), reports on values (`report/`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Literal, cast
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, ModuleOp, NameLoc, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from shardy_py.dialects.registry import syntax_table
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import Holder, Place
+from shardy_py.graph.value_shardings import holder_of
+from shardy_py.graph.walk import blocks_of, walk_pre_order
+from shardy_py.text.naming import ValueNames
+from shardy_py.text.source import position_of
+
+FUNCTION = "func.func"
+_PLACE = re.compile(r":\d+$")
+RESULT_INFO = "jax.result_info"
+
+Role = Literal["argument", "result", "intermediate"]
+"""Argument or result of a function; what an op or a region inside gives is an intermediate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueEntry:
+    """One value of a module.
+
+    name: `%3`, `%arg0`, `%0#1`; of a function's result `result 0`.
+    function: the symbol of the function around it, without `@`; "" outside of any.
+    op: what defines it or holds it: an op, or the function or region op of an argument.
+    index: its position among the results of `op`, or among the arguments.
+    value: None for results of functions, which are no SSA values.
+    label: JAX's name of an argument (its location) or result (`jax.result_info`); "" if there is none.
+    """
+
+    name: str
+    function: str
+    role: Role
+    type: Attribute
+    op: Operation
+    index: int
+    value: SSAValue | None
+    label: str = ""
+
+    @property
+    def location(self) -> Attribute:
+        """Where the source says it is made."""
+        return cast(
+            Any, self.op if self.value is None or self.role == "intermediate" else self.value
+        ).location
+
+    @property
+    def holder(self) -> Holder | None:
+        """Where its sharding is kept; None if it cannot have one."""
+        if self.value is None:
+            return Holder(Place.FUNCTION_RESULT, self.op, self.index)
+        return holder_of(self.value)
+
+    def __str__(self) -> str:
+        return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
+
+
+@dataclass(eq=False)
+class ValueTable:
+    """The values of `module` in program order; the module must not change while the table is in use."""
+
+    module: ModuleOp
+
+    @cached_property
+    def entries(self) -> tuple[ValueEntry, ...]:
+        """All values: of each function its arguments, then what is inside, then its results."""
+        return tuple(self._collect())
+
+    @cached_property
+    def by_value(self) -> dict[int, ValueEntry]:
+        """The entry of each SSA value, by identity."""
+        return {id(entry.value): entry for entry in self.entries if entry.value is not None}
+
+    @cached_property
+    def functions(self) -> tuple[str, ...]:
+        """The symbols of the functions, in program order."""
+        return tuple(_symbol(op) for op in self.module.body.block.ops if op.name == FUNCTION)
+
+    @cached_property
+    def names(self) -> ValueNames:
+        """The names of all SSA values, as the module prints."""
+        return ValueNames(self.module, syntax_table())
+
+    def find_all(self, key: str) -> Sequence[ValueEntry]:
+        """Every value that goes by `key`: a name, `@function:name`, label, or source `file:line[:column]`.
+
+        A name or label of @main hides the same one of other functions.
+        """
+        found = self._by_name.get(key) or (self._by_place.get(key) if _PLACE.search(key) else None) or ()
+        main = [entry for entry in found if entry.function == "main"]
+        return main or found
+
+    def find(self, key: str) -> ValueEntry:
+        """The one value that goes by `key`. Raises `ShardyError` when there is none, or several."""
+        found = self.find_all(key)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            places = ", ".join(f"@{entry.function}:{entry.name}" for entry in found[:8])
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            raise ShardyError(f"'{key}' names {len(found)} values: {places}{more}; name one of them")
+        close = get_close_matches(key, self._by_name, 3)
+        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+        raise ShardyError(
+            f"no value is called '{key}'{hint} A value is named by its SSA name ('%3', '@f:%3'), 'result 0', "
+            "its argument name, jax.result_info, or source location ('model.py:12')"
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[ValueEntry]]:
+        return _listed((key, entry) for entry in self.entries for key in _names_of(entry))
+
+    @cached_property
+    def _by_place(self) -> dict[str, list[ValueEntry]]:
+        return _listed((key, entry) for entry in self.entries for key in _places_of(entry))
+
+    def _collect(self) -> Iterator[ValueEntry]:
+        names = self.names.of
+        function: Operation | None = None
+        symbol = ""
+        for op in walk_pre_order(self.module, include_root=False):
+            if op.name == FUNCTION:
+                yield from _results(function)
+                function, symbol = op, _symbol(op)
+            for result in op.results:
+                index = cast(Any, result).index
+                name = names.get(id(result), "")
+                yield ValueEntry(name, symbol, "intermediate", result._type, op, index, result)
+            for block in blocks_of(op) if op.regions else ():
+                for index, argument in enumerate(block.args):
+                    role: Role = "argument" if op is function else "intermediate"
+                    label = _name_in(argument.location) if op is function else ""
+                    name = names.get(id(argument), "")
+                    yield ValueEntry(name, symbol, role, argument._type, op, index, argument, label)
+        yield from _results(function)
+
+
+def _results(function: Operation | None) -> Iterator[ValueEntry]:
+    if function is None:
+        return
+    types = cast(Any, function.properties["function_type"]).outputs.data
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("res_attrs"))
+    for index, type_ in enumerate(types):
+        info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
+        label = info.data if isinstance(info, StringAttr) else ""
+        yield ValueEntry(f"result {index}", _symbol(function), "result", type_, function, index, None, label)
+
+
+def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:
+    found: dict[str, list[ValueEntry]] = {}
+    for key, entry in pairs:
+        found.setdefault(key, []).append(entry)
+    return found
+
+
+def _names_of(entry: ValueEntry) -> tuple[str, ...]:
+    names = (entry.name, entry.label) if entry.label else (entry.name,)
+    return (*names, *(f"@{entry.function}:{name}" for name in names))
+
+
+def _places_of(entry: ValueEntry) -> Iterator[str]:
+    position = position_of(entry.location) if entry.role == "intermediate" else None
+    if position is not None:
+        for file in {position.file, position.file.rpartition("/")[2]}:
+            yield f"{file}:{position.line}"
+            yield f"{file}:{position.line}:{position.column}"
+
+
+def _symbol(function: Operation) -> str:
+    return cast(StringAttr, function.properties["sym_name"]).data
+
+
+def _name_in(location: Any) -> str:
+    """The outermost name in a location: what JAX calls an argument."""
+    while isinstance(location, CallSiteLoc):
+        location = location.callee
+    return location.desc.data if isinstance(location, NameLoc) else ""
+
+
+def location_text(location: Any) -> str:
+    """A location in a line: the name and the first file position in it; "" if it says neither.
+
+    `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
+    """
+    position = position_of(location)
+    return " ".join(filter(None, (str(position) if position else "", _name_in(location))))
