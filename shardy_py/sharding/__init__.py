@@ -1,7 +1,13 @@
 """The vocabulary of sharding as plain frozen values: meshes, axes, tensor shardings, rules.
 
-Imports nothing but the standard library; every other folder speaks in these values.
+Every other folder speaks in these values. What each device holds (`local.py`) needs numpy and is imported
+when it is first asked for; the rest needs nothing but the standard library.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes
@@ -25,10 +31,15 @@ from shardy_py.sharding.rule import (
 )
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
+if TYPE_CHECKING:
+    from shardy_py.sharding.local import device_slices, local_shape, slice_of
+    from shardy_py.sharding.slices import DeviceSlices, Slice
+
 __all__ = [
     "Axes",
     "AxisEdge",
     "AxisRef",
+    "DeviceSlices",
     "DimMapping",
     "DimensionSharding",
     "EdgeNode",
@@ -42,11 +53,29 @@ __all__ = [
     "Projection",
     "PropagationStep",
     "ShardingRule",
+    "Slice",
     "SubAxis",
     "TensorMapping",
     "TensorProjection",
     "TensorSharding",
+    "device_slices",
     "distribute_axes",
     "factor_symbol",
+    "local_shape",
     "project",
+    "slice_of",
 ]
+
+_ON_DEMAND = {
+    "DeviceSlices": "slices",
+    "Slice": "slices",
+    "device_slices": "local",
+    "local_shape": "local",
+    "slice_of": "local",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(name)
+    return getattr(import_module(f"shardy_py.sharding.{_ON_DEMAND[name]}"), name)

@@ -8,9 +8,12 @@ Not here: parsing and printing of `#sdy.mesh` (see `dialects/sdy`), references i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+
+from shardy_py.errors import ShardyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,25 @@ class Mesh:
     axes: tuple[MeshAxis, ...] = ()
     device_ids: tuple[int, ...] = ()
 
+    @staticmethod
+    def of(sizes: Mapping[str, int] | None = None, *, device_ids: Iterable[int] = (), **axes: int) -> Mesh:
+        """The mesh of axes of these sizes, major to minor. Raises `ShardyError` for a size below 1.
+
+        >>> str(Mesh.of(data=4, model=2))
+        '<["data"=4, "model"=2]>'
+        """
+        named = {**(sizes or {}), **axes}
+        for name, size in named.items():
+            if size < 1:
+                raise ShardyError(f'axis "{name}" of a mesh has {size} devices; expected at least 1')
+        mesh = Mesh(tuple(MeshAxis(name, int(size)) for name, size in named.items()), tuple(device_ids))
+        if mesh.device_ids and sorted(mesh.device_ids) != list(range(mesh.device_count)) and mesh.axes:
+            count = mesh.device_count
+            raise ShardyError(
+                f"device_ids of a mesh of {count} devices must be 0 to {count - 1} in some order"
+            )
+        return mesh
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Size by axis name."""
@@ -61,6 +83,16 @@ class Mesh:
     def maximal_device_id(self) -> int | None:
         """The device of a maximal mesh."""
         return self.device_ids[0] if self.is_maximal else None
+
+    def position_of(self, device_id: int) -> int | None:
+        """Where a device stands in the mesh, row-major over the axes; None: it is not in the mesh."""
+        if self.device_ids:
+            return self._positions.get(device_id)
+        return device_id if 0 <= device_id < self.device_count else None
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {device_id: position for position, device_id in enumerate(self.device_ids)}
 
     def __str__(self) -> str:
         """As MLIR spells it."""

@@ -1,0 +1,145 @@
+"""What each device of a mesh holds of a tensor: local shapes, and slices of the global tensor.
+
+A dimension of size n that axes cut into p parts has parts of ceil(n / p) elements. Part i starts at
+min(i * ceil(n / p), n) and ends where the next one starts: the last parts may be smaller, or empty. Programs
+allocate ceil(n / p) on every device (`local_shape`, as Shardy's local types), of which the slice is what
+belongs to the tensor (as the tiles of XLA's shardings). Device order follows the mesh: i is read from the
+coordinates of the device along the axes, major to minor.
+
+Everything is a formula over the grid of the mesh: nothing is done a device until arrays are asked for
+(`slices.py`). Not here: values of programs (`report/local_shapes.py`), bytes (`report/`, `layout/`).
+
+>>> from shardy_py.sharding import AxisRef, DimensionSharding, MeshAxis
+>>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 3)))
+>>> sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("y"),)), DimensionSharding()))
+>>> local_shape(sharding, mesh, (7, 5))
+(3, 5)
+>>> device_slices(sharding, mesh, (7, 5)).sizes[:, 0]
+array([3, 3, 1, 3, 3, 1])
+>>> str(slice_of(sharding, mesh, (7, 5), device_id=5))
+'[6:7, 0:5]'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import overload
+
+from shardy_py.errors import ShardyError
+from shardy_py.sharding.axis_lists import Axes, total_size
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.slices import Cut, DeviceSlices, Slice
+from shardy_py.sharding.tensor_sharding import TensorSharding
+
+
+@overload
+def local_shape(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> tuple[int, ...]: ...
+@overload
+def local_shape(
+    sharding: TensorSharding, mesh: Mesh, shape: tuple[int | None, ...]
+) -> tuple[int | None, ...]: ...
+def local_shape(
+    sharding: TensorSharding, mesh: Mesh, shape: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """The shape that every device allocates: sizes divided by the parts of their dimension, rounded up.
+
+    mesh: what the mesh of `sharding` stands for.
+    shape: of the global tensor, None for a dynamic size, which stays so.
+
+    Raises:
+        ShardyError: the sharding has another rank, or names an axis that the mesh lacks.
+    """
+    dimensions = sharding.dimensions
+    if not dimensions:
+        return shape
+    _check_rank(sharding, shape)
+    try:
+        return tuple(
+            -(-size // total_size(dimension.axes, mesh)) if size is not None and dimension.axes else size
+            for size, dimension in zip(shape, dimensions, strict=True)
+        )
+    except KeyError:
+        check_axes(sharding, mesh)
+        raise
+
+
+def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | None]) -> DeviceSlices:
+    """The slices of a tensor of `shape` that the devices of `mesh` hold.
+
+    mesh: what the mesh of `sharding` stands for.
+    shape: of the global tensor.
+
+    Raises:
+        ShardyError: a size is dynamic; the sharding has another rank; it names an axis or a part of one that
+            the mesh lacks, or one twice.
+    """
+    sizes = _static(shape)
+    axes: Sequence[Axes] = [dimension.axes for dimension in sharding.dimensions]
+    if axes or not mesh.is_maximal:
+        _check_rank(sharding, sizes)
+        check_axes(sharding, mesh)
+    axes = axes or [()] * len(sizes)
+    cuts = tuple((_cut(size, by, mesh),) for size, by in zip(sizes, axes, strict=True))
+    return DeviceSlices(mesh, sizes, cuts, sharding.unreduced_axes)
+
+
+def slice_of(
+    sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | None], device_id: int
+) -> Slice | None:
+    """The slice of one device, None if it holds nothing; no other device is looked at.
+
+    Raises:
+        ShardyError: as `device_slices`, or the mesh has no such device.
+    """
+    return device_slices(sharding, mesh, shape).of(device_id)
+
+
+def check_axes(sharding: TensorSharding, mesh: Mesh) -> None:
+    """Makes sure that the axes of a sharding are disjoint parts of those of its mesh.
+
+    Raises:
+        ShardyError: they are not; says which axis, in which place.
+    """
+    places = [(f"dimension {i}", d.axes) for i, d in enumerate(sharding.dimensions) if d.axes]
+    places += [("replicated axes", sharding.replicated_axes), ("unreduced axes", sharding.unreduced_axes)]
+    found = [(place, axis) for place, axes in places for axis in axes]
+    for place, axis in found:
+        size = mesh.sizes.get(axis.name)
+        if size is None:
+            known = ", ".join(f'"{name}"' for name in mesh.sizes) or "no axis"
+            raise ShardyError(f'{place}: the mesh has no axis "{axis.name}"; expected {known}')
+        part = axis.sub_axis
+        if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
+            raise ShardyError(
+                f'{place}: {axis} is no part of axis "{axis.name}": {part.pre_size} * {part.size} does not '
+                f"divide its size {size}"
+            )
+    for (first, one), (second, other) in combinations(found, 2):
+        if one.overlaps(other):
+            raise ShardyError(
+                f"{second}: {other} overlaps {one} of {first}; an axis can be used once in a sharding"
+            )
+
+
+def _cut(size: int, axes: Axes, mesh: Mesh) -> Cut:
+    parts = total_size(axes, mesh)
+    return Cut(axes, parts, -(-size // parts))
+
+
+def _static(shape: Sequence[int | None]) -> tuple[int, ...]:
+    for dimension, size in enumerate(shape):
+        if size is None or size < 0:
+            got = "a dynamic size" if size is None else str(size)
+            raise ShardyError(
+                f"dimension {dimension}: what devices hold is known for sizes of 0 and above alone; got {got}"
+            )
+    return tuple(size for size in shape if size is not None)
+
+
+def _check_rank(sharding: TensorSharding, shape: Sequence[int | None]) -> None:
+    if sharding.rank != len(shape):
+        raise ShardyError(
+            f"the sharding {sharding} has {sharding.rank} dimensions, the tensor has {len(shape)}; "
+            "give one of the tensor's rank"
+        )

@@ -1,0 +1,285 @@
+"""The slices of one tensor on the devices of a mesh, as formulas, and as arrays when they are asked for.
+
+Not here: which slices a sharding gives (`local.py`).
+
+>>> from shardy_py.sharding.mesh import MeshAxis
+>>> cut = Cut((AxisRef("x"),), parts=4, part_size=3)
+>>> slices = DeviceSlices(Mesh((MeshAxis("x", 4),)), (7,), ((cut,),))
+>>> slices.offsets[:, 0], slices.sizes[:, 0]
+(array([0, 3, 6, 7]), array([3, 3, 1, 0]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.errors import InternalError, ShardyError
+from shardy_py.sharding.axes import AxisRef
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.mesh import Mesh, MeshAxis
+
+Integers = NDArray[np.int64]
+Number = TypeVar("Number", int, Integers)
+
+MOST_LISTED = 1 << 26
+"""The largest number of devices that arrays are made for; of larger meshes, ask for single devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The part of a tensor from `offset`, of `size`; one entry a dimension, in elements."""
+
+    offset: tuple[int, ...]
+    size: tuple[int, ...]
+
+    @property
+    def index(self) -> tuple[slice, ...]:
+        """The same as an index into a numpy array."""
+        return tuple(slice(o, o + s) for o, s in zip(self.offset, self.size, strict=True))
+
+    def __str__(self) -> str:
+        """From and to, a dimension: `[0:4, 8:16]`."""
+        return f"[{', '.join(f'{part.start}:{part.stop}' for part in self.index)}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceArrays:
+    """The slices of many devices.
+
+    offsets, sizes: [devices, rank], in elements.
+    holds: [devices]; whether the tensor is on the device at all. Sizes are 0 where it is not.
+    """
+
+    offsets: Integers
+    sizes: Integers
+    holds: NDArray[np.bool_]
+
+    @property
+    def element_counts(self) -> Integers:
+        """[devices]: how many elements each device holds, padding not counted."""
+        return self.sizes.prod(axis=1, dtype=np.int64) * self.holds
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a dimension is cut once: by which axes, major to minor, into how many parts of which size."""
+
+    axes: Axes
+    parts: int
+    part_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSlices:
+    """The slices of one tensor on all devices of a mesh, as formulas; arrays are made when asked for.
+
+    shape: of the global tensor.
+    cuts: by dimension, one after the other: each cuts the parts that the one before leaves. One for a tensor
+        of the whole program; two inside a manual computation, by its manual axes and then by free axes.
+    unreduced_axes: devices along them hold terms of the same slice, still to be reduced.
+
+    >>> whole = DeviceSlices(Mesh((MeshAxis("x", 2),)), (4,), ((Cut((AxisRef("x"),), 2, 2),),))
+    >>> whole.offsets.tolist(), whole.sizes.tolist()
+    ([[0], [2]], [[2], [2]])
+    """
+
+    mesh: Mesh
+    shape: tuple[int, ...]
+    cuts: tuple[tuple[Cut, ...], ...]
+    unreduced_axes: Axes = ()
+
+    @property
+    def local_shape(self) -> tuple[int, ...]:
+        """What every device allocates: the sizes of the largest slice."""
+        return tuple(cuts[-1].part_size for cuts in self.cuts)
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The number of parts of each dimension, empty ones counted."""
+        return tuple(prod(cut.parts for cut in cuts) for cuts in self.cuts)
+
+    @property
+    def replication(self) -> int:
+        """How many devices hold each element."""
+        return self.mesh.device_count // prod(self.parts)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all slices have the same size."""
+        return all(
+            part * size == n for part, size, n in zip(self.parts, self.local_shape, self.shape, strict=True)
+        )
+
+    @property
+    def offsets(self) -> Integers:
+        """[devices, rank] by position in the mesh, row-major over its axes; made anew each time."""
+        return self.by_position().offsets
+
+    @property
+    def sizes(self) -> Integers:
+        """[devices, rank] by position in the mesh, row-major over its axes; made anew each time."""
+        return self.by_position().sizes
+
+    def by_position(self) -> SliceArrays:
+        """The slices of all devices by position in the mesh, row-major over its axes.
+
+        Raises:
+            ShardyError: the mesh has more devices than `MOST_LISTED`.
+        """
+        grid = _grid_shape(self.mesh)
+        both = np.empty((2, len(self.shape), *grid), np.int64)
+        for dimension in range(len(self.shape)):
+            both[:, dimension] = self.along(dimension)
+        count = self.mesh.device_count
+        offsets, sizes = both.reshape(2, len(self.shape), count)
+        return SliceArrays(offsets.T, sizes.T, np.ones(count, np.bool_))
+
+    def by_device_id(self, device_count: int | None = None) -> SliceArrays:
+        """The slices of devices 0, 1, 2, ...
+
+        device_count: of how many devices; None: up to the highest of the mesh. Devices outside the mesh hold
+            nothing, but for the empty mesh, which says that all devices hold the same.
+
+        Raises:
+            ShardyError: the mesh has more devices than `MOST_LISTED`.
+        """
+        found, ids = self.by_position(), self.mesh.device_ids
+        count = (max(ids, default=len(found.holds) - 1) + 1) if device_count is None else device_count
+        _check_listed(count)
+        if not self.mesh.axes and not ids:
+            return _taken(found, np.zeros(count, np.int64))
+        positions = np.full(count, -1, np.int64)
+        listed = np.asarray(ids, np.int64) if ids else np.arange(len(found.holds))
+        inside = listed < count
+        positions[listed[inside]] = np.nonzero(inside)[0]
+        return _taken(found, positions)
+
+    def along(self, dimension: int) -> tuple[Integers, Integers]:
+        """Offsets and sizes of one dimension over the grid of the mesh, by coordinates along its axes.
+
+        Axes of size 1 are left out. Read-only views: axes that do not cut the dimension take no memory.
+        """
+        grid = _grid_shape(self.mesh)
+        indices = [_part_indices(self.mesh.axes, cut.axes) for cut in self.cuts[dimension]]
+        offset, size = _offset_and_size(self.cuts[dimension], indices, self.shape[dimension])
+        return np.broadcast_to(offset, grid), np.broadcast_to(size, grid)
+
+    def at(self, position: int) -> Slice:
+        """The slice of the device at a position of the mesh, row-major over its axes."""
+        pairs = [
+            _offset_and_size(cuts, [_part_index(self.mesh, cut.axes, position) for cut in cuts], size)
+            for cuts, size in zip(self.cuts, self.shape, strict=True)
+        ]
+        return Slice(tuple(o for o, _ in pairs), tuple(s for _, s in pairs))
+
+    def of(self, device_id: int) -> Slice | None:
+        """The slice of a device; None if it holds nothing: the tensor is on one other device.
+
+        Raises:
+            ShardyError: the mesh has no such device.
+        """
+        if not self.mesh.axes and not self.mesh.device_ids:
+            return self.at(0)
+        position = self.mesh.position_of(device_id)
+        if position is not None:
+            return self.at(position)
+        if self.mesh.is_maximal:
+            return None
+        highest = self.mesh.device_count - 1
+        raise ShardyError(
+            f"the mesh {short_text(self.mesh)} has no device {device_id}; expected 0 to {highest}"
+        )
+
+    def within(self, outer: DeviceSlices) -> DeviceSlices:
+        """The same slices as parts of a larger tensor, of which `outer` gives every device this tensor.
+
+        Raises:
+            InternalError: what `outer` gives a device is no tensor of this shape.
+        """
+        if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
+            raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
+        cuts = tuple(first + then for first, then in zip(outer.cuts, self.cuts, strict=True))
+        return replace(self, shape=outer.shape, cuts=cuts)
+
+
+def short_text(mesh: Mesh) -> str:
+    """A mesh as MLIR spells it; long lists of device ids are cut short."""
+    if len(mesh.device_ids) <= 16:
+        return str(mesh)
+    shown = ", ".join(map(str, mesh.device_ids[:8]))
+    return f"<[{', '.join(map(str, mesh.axes))}], device_ids=[{shown}, ...]>"
+
+
+def _offset_and_size(cuts: Sequence[Cut], indices: Sequence[Number], size: int) -> tuple[Number, Number]:
+    """Of the part with these indices, one a cut, of a dimension of `size`."""
+    smaller: Any = np.minimum if isinstance(indices[0], np.ndarray) else min
+    offset: Any = indices[0] * 0
+    left: Any = offset + size
+    for cut, index in zip(cuts, indices, strict=True):
+        start = smaller(index * cut.part_size, left)
+        offset, left = offset + start, smaller(left - start, cut.part_size)
+    return offset, left
+
+
+def _digit(coordinate: Number, axis: AxisRef, size: int) -> Number:
+    """Which part along an axis of `size` a coordinate lies in: (pre, sub, rest), the middle of the digits."""
+    if axis.sub_axis is None:
+        return coordinate
+    return coordinate // (size // axis.sub_axis.next_pre_size) % axis.sub_axis.size
+
+
+def _part_index(mesh: Mesh, axes: Axes, position: int) -> int:
+    """Which part the device at `position` has of a dimension that `axes` cut."""
+    index = 0
+    for axis in axes:
+        order, size = mesh.order[axis.name], mesh.sizes[axis.name]
+        stride = prod(other.size for other in mesh.axes[order + 1 :])
+        index = index * axis.size(mesh) + _digit(position // stride % size, axis, size)
+    return index
+
+
+@lru_cache(maxsize=32)
+def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
+    """`_part_index` of all positions, over the grid of the mesh; of size 1 along axes that do not matter."""
+    mesh = Mesh(mesh_axes)
+    wide = [axis.name for axis in mesh_axes if axis.size > 1]
+    index = np.zeros((1,) * max(len(wide), 1), np.int64)  # an array, also without axes
+    for axis in axes:
+        size = mesh.sizes[axis.name]
+        if size > 1:
+            _check_listed(size)
+            digits = _digit(np.arange(size, dtype=np.int64), axis, size)
+            index = index * axis.size(mesh) + digits.reshape(
+                [-1 if name == axis.name else 1 for name in wide]
+            )
+    index.flags.writeable = False
+    return index
+
+
+def _grid_shape(mesh: Mesh) -> tuple[int, ...]:
+    _check_listed(mesh.device_count)
+    return tuple(axis.size for axis in mesh.axes if axis.size > 1) or (1,)
+
+
+def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
+    """The rows at `positions`; no tensor where the position is -1."""
+    holds = positions >= 0
+    offsets, sizes = arrays.offsets[positions], arrays.sizes[positions]
+    if not holds.all():
+        offsets[~holds] = 0
+        sizes[~holds] = 0
+    return SliceArrays(offsets, sizes, holds)
+
+
+def _check_listed(count: int) -> None:
+    if count > MOST_LISTED:
+        raise ShardyError(
+            f"{count:,} devices are too many to list, {MOST_LISTED:,} is the limit; ask for single devices"
+        )
