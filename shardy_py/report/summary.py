@@ -2,7 +2,7 @@
 
 Not here: where the values come from (`collect.py`), how the counts are shown (`tables.py`).
 
->>> from shardy_py.sharding import MeshAxis
+>>> from shardy_py.sharding import DimensionSharding, Mesh, MeshAxis
 >>> x = DimensionSharding((AxisRef("x"),), is_closed=True)
 >>> value = ReportedValue(TensorType((10, 3), "bf16"), TensorSharding("mesh", (x, DimensionSharding())))
 >>> local_shape(value, {"mesh": Mesh((MeshAxis("x", 4),))})
@@ -19,11 +19,11 @@ from math import prod
 from typing import Literal
 
 from shardy_py.ops.record import TensorType
-from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding import AxisRef, TensorSharding, local
+from shardy_py.sharding.meshes import Meshes, mesh_of
 
 Role = Literal["arguments", "results", "intermediates"]
 ROLES: tuple[Role, ...] = ("arguments", "results", "intermediates")
-Meshes = Mapping[str, Mesh]
 
 _ELEMENT = re.compile(r"[a-z]+(\d+)")
 
@@ -92,15 +92,11 @@ def summarize(values: Iterable[ReportedValue], meshes: Meshes) -> Summary:
 
 
 def local_shape(value: ReportedValue, meshes: Meshes) -> tuple[int | None, ...]:
-    """The shape on each device: sizes divided by the axes of their dimension, rounded up (padding counts)."""
-    if value.sharding is None:
+    """The shape that each device allocates for a value; padding counts (see `sharding/local.py`)."""
+    sharding = value.sharding
+    if sharding is None:
         return value.type.shape
-    mesh = value.sharding.mesh
-    sizes = (meshes[mesh] if isinstance(mesh, str) else mesh).sizes
-    return tuple(
-        size if size is None else -(-size // _parts(dimension, sizes))
-        for size, dimension in zip(value.type.shape, value.sharding.dimensions, strict=True)
-    )
+    return local.local_shape(sharding, mesh_of(sharding, meshes), value.type.shape)
 
 
 def size_bytes(shape: tuple[int | None, ...], element: str) -> int:
@@ -119,10 +115,6 @@ def _bytes(values: list[ReportedValue], meshes: Meshes) -> Bytes:
         global_bytes=sum(size_bytes(v.type.shape, v.type.element) for v in values),
         local_bytes=sum(size_bytes(local_shape(v, meshes), v.type.element) for v in values),
     )
-
-
-def _parts(dimension: DimensionSharding, sizes: Mapping[str, int]) -> int:
-    return prod(axis.sub_axis.size if axis.sub_axis else sizes[axis.name] for axis in dimension.axes)
 
 
 def _element_bits(element: str) -> int:
