@@ -34,10 +34,16 @@ def syntax_table() -> SyntaxTable:
 def register_dialect(dialect: Dialect) -> None:
     """Lets the text of programs hold the ops of `dialect`, in generic form or in the form its classes read.
 
-    What they read, so that shardings are propagated through them: `shardy_py.ops.register`.
+    Classes with one of the interfaces of `sdy/interfaces.py` among their traits take part in propagation as
+    it says; of others, `shardy_py.ops.register` states what they read.
     """
+    from shardy_py.dialects.sdy.interfaces import attach
+
     _xdsl_context().load_dialect(dialect)
     syntax_table().look_again()
+    for op_class in dialect.operations:
+        for trait in op_class.traits:
+            attach(op_class.name, trait)
 
 
 def _xdsl_context() -> Context:

@@ -6,23 +6,22 @@ Not here: all shardings of a module (`sharding_walk.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import (
     SHARDING,
     Holder,
     Place,
     attribute_list_shardings,
-    manual_axes,
     result_shardings,
     write_all,
 )
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
 
 Change = Callable[[TensorSharding, Attribute], TensorSharding]
 """The new sharding of a value, from its old one and its type."""
@@ -53,18 +52,23 @@ def transform_results(op: Operation, change: Change) -> None:
         op.attributes[SHARDING] = TensorShardingPerValueAttr(_changed(shardings, types, change))
 
 
-def transform_window(op: Operation, change: Change) -> None:
-    """Change the shardings of the block arguments, seen from inside, and of the results of a region op."""
-    axes = manual_axes(op)
-    for name, values in (("in_shardings", op.regions[0].blocks[0].args), ("out_shardings", op.results)):
-        outer = cast("tuple[TensorSharding, ...]", cast(Any, op.properties[name]).data)
-        types = [value.type for value in values]
-        if name == "out_shardings" or not axes:
-            new = _changed(outer, types, change)
-        else:
-            inner = _changed([without_manual_axes(s, axes) for s in outer], types, change)
-            new = tuple(with_free_axes(o, i, axes) for o, i in zip(outer, inner, strict=True))
-        op.properties[name] = TensorShardingPerValueAttr(new)
+def transform_owners(op: Operation, change: Change) -> None:
+    """Change the shardings of the owners of data-flow edges of `op`: block arguments seen from inside."""
+    flow = DATA_FLOW[op.name]
+    for owners, shardings, give in (
+        (
+            flow.block_argument_edge_owners(op),
+            flow.block_argument_edge_owner_shardings(op),
+            flow.set_block_argument_edge_owner_shardings,
+        ),
+        (
+            flow.op_result_edge_owners(op),
+            flow.op_result_edge_owner_shardings(op),
+            flow.set_op_result_edge_owner_shardings,
+        ),
+    ):
+        if shardings:
+            give(op, _changed(shardings, [owner.type for owner in owners], change))
 
 
 def _changed(

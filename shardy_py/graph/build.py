@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import Calls
-from shardy_py.graph.data_flow import EDGE_NAME, source_values
+from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, source_values
 from shardy_py.graph.flat import (
     UNSHARDABLE,
     FlatProgram,
@@ -125,7 +125,7 @@ class _Builder:
         self._without_rule: list[tuple[Operation, OpRecord]] = []
 
     def build(self, module: ModuleOp) -> Program:
-        handlers, add_slots, add_op = _HANDLERS, self.slots.add, self._add_op
+        handlers, add_slots, add_op = _handlers(), self.slots.add, self._add_op
         for op in walk_pre_order(module, include_root=False):
             handler = handlers.get(op.name)
             if handler is None:
@@ -258,8 +258,9 @@ class _Builder:
         boundary = None
         if parent is not None and (axes := manual_axes(parent)):
             is_argument = isinstance(owner, BlockArgument)
-            outer = plain(parent.properties["in_shardings" if is_argument else "out_shardings"])
-            boundary = ManualBoundary(outer[cast(Any, owner).index], axes, is_argument)
+            outer = DATA_FLOW[parent.name].outer_sharding(parent, owner)
+            assert outer is not None
+            boundary = ManualBoundary(outer, axes, is_argument)
         shared = _is_shared(owner) and not self._is_scalar(owner)
         kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, boundary=boundary, is_edge=True)
         slots = (*map(self.slots.get, sources), self.slots.get(op.results[0]))
@@ -350,9 +351,6 @@ class _Builder:
 _HANDLERS: dict[str, Callable[[_Builder, Operation], None]] = {
     "func.func": _Builder._add_function_or_call,
     "func.call": _Builder._add_function_or_call,
-    "func.return": _Builder._skip,
-    "sdy.return": _Builder._skip,
-    "stablehlo.return": _Builder._skip,
     "stablehlo.constant": _Builder._note_unused,
     "sdy.constant": _Builder._note_unused,
     "sdy.mesh": _Builder._add_mesh,
@@ -361,7 +359,11 @@ _HANDLERS: dict[str, Callable[[_Builder, Operation], None]] = {
     FUNCTION_EDGE: _Builder._add_function_edge,
     BARRIER: _Builder._add_barrier,
 }
-"""The ops that are more, or less, than an op with a rule."""
+"""The ops that are more, or less, than an op with a rule; terminators are skipped as well."""
+
+
+def _handlers() -> dict[str, Callable[[_Builder, Operation], None]]:
+    return dict.fromkeys(TERMINATORS, _Builder._skip) | _HANDLERS
 
 
 def _main_function(calls: Calls) -> Operation | None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp, TensorShardingAttr
-from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target
+from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target, result_owners
 from shardy_py.graph.holders import Holder, Place, read, write_all
 from shardy_py.graph.rewiring import erase, place_after_value, replace_uses
 from shardy_py.graph.value_shardings import has_static_shape, own_holder, rank_of, sharding_of
@@ -36,7 +36,7 @@ def insert_edges(owners: Sequence[SSAValue]) -> None:
 
 def sink_edge_shardings(op: Operation) -> None:
     """Give the owners of edges of `op` the shardings of their edges, if any edge has one; the edges stay."""
-    for owners in (argument_owners(op), op.results):
+    for owners in (argument_owners(op), result_owners(op)):
         shardings = edge_shardings(owners)
         if shardings:
             places = ((own_holder(owner), s) for owner, s in zip(owners, shardings, strict=True))

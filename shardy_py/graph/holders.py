@@ -4,7 +4,7 @@
     arguments, results of functions   `sdy.sharding` in `arg_attrs`, `res_attrs`
     edges, constraints, reshards      property `sharding`
     collectives                       property `out_sharding`
-    manual and named computations     properties `in_shardings`, `out_shardings`
+    ops with data-flow edges          where their interface keeps them
 
 `Holder` names one such place. Not here: which value belongs to which place (`slots.py`).
 """
@@ -19,8 +19,21 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW, manual_axes
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+
+__all__ = [
+    "PROPERTY_OF",
+    "RULE",
+    "SHARDING",
+    "Holder",
+    "Place",
+    "attribute_list_shardings",
+    "manual_axes",
+    "read",
+    "result_shardings",
+    "write_all",
+]
 
 SHARDING = "sdy.sharding"
 RULE = "sdy.sharding_rule"
@@ -73,10 +86,9 @@ def read(holder: Holder) -> TensorSharding | None:
         case Place.FUNCTION_RESULT:
             return _at(attribute_list_shardings(op.properties.get("res_attrs")), index)
         case Place.INNER_ARGUMENT:
-            outer = _at(_per_value(op.properties.get("in_shardings")), index)
-            return outer and without_manual_axes(outer, manual_axes(op))
+            return _at(DATA_FLOW[op.name].block_argument_edge_owner_shardings(op), index)
         case Place.OUTER_RESULT:
-            return _at(_per_value(op.properties.get("out_shardings")), index)
+            return _at(DATA_FLOW[op.name].op_result_edge_owner_shardings(op), index)
 
 
 def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
@@ -107,17 +119,15 @@ def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorShard
             count = max(len(cast(Any, op).function_type.outputs), 1 + max(shardings))
             op.properties["res_attrs"] = _with_shardings(op.properties.get("res_attrs"), count, shardings)
         case Place.INNER_ARGUMENT:
-            axes = manual_axes(op)
-            olds = _per_value(op.properties.get("in_shardings"))
-            new = list(_completed(op.operands, olds, shardings))
-            for index, inner in shardings.items():
-                outer = _at(olds, index)
-                new[index] = with_free_axes(outer, inner, axes) if outer and axes else inner
-            op.properties["in_shardings"] = TensorShardingPerValueAttr(tuple(new))
+            flow = DATA_FLOW[op.name]
+            olds = flow.block_argument_edge_owner_shardings(op)
+            new = _completed(flow.block_argument_edge_owners(op), olds, shardings)
+            flow.set_block_argument_edge_owner_shardings(op, tuple(new))
         case Place.OUTER_RESULT:
-            olds = _per_value(op.properties.get("out_shardings"))
-            new = _completed(op.results, olds, shardings)
-            op.properties["out_shardings"] = TensorShardingPerValueAttr(tuple(new))
+            flow = DATA_FLOW[op.name]
+            olds = flow.op_result_edge_owner_shardings(op)
+            new = _completed(flow.op_result_edge_owners(op), olds, shardings)
+            flow.set_op_result_edge_owner_shardings(op, tuple(new))
         case _:
             new = _completed(op.results, result_shardings(op), shardings)
             op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(new))
@@ -134,12 +144,6 @@ def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorShardi
         return ()
     dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
     return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in dictionaries)
-
-
-def manual_axes(op: Operation) -> tuple[str, ...]:
-    """The manual axes of a manual computation; () for another op."""
-    attribute = op.properties.get("manual_axes")
-    return cast("tuple[str, ...]", cast(Any, attribute).data) if attribute is not None else ()
 
 
 def _value(attribute: Attribute | None) -> TensorSharding | None:

@@ -19,14 +19,12 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING, attribute_list_shardings
-from shardy_py.graph.sharding_walk import PROPERTIES
+from shardy_py.graph.sharding_walk import sharding_properties
 from shardy_py.graph.value_shardings import sharding_of
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 BARRIER = "sdy.propagation_barrier"
-_ELSEWHERE = frozenset((*PROPERTY_OF, *DATA_FLOW))
-"""Ops that do not keep the shardings of their results in an attribute."""
 
 
 class ShardingReader:
@@ -34,13 +32,15 @@ class ShardingReader:
 
     def __init__(self) -> None:
         """Start with nothing read."""
+        # Ops that do not keep the shardings of their results in an attribute.
+        self._elsewhere = frozenset((*PROPERTY_OF, *DATA_FLOW))
         self._arguments: dict[int, tuple[Attribute, tuple[TensorSharding | None, ...]]] = {}
 
     def of(self, value: SSAValue) -> TensorSharding | None:
         """The sharding of `value`."""
         if isinstance(value, OpResult):
             op = value.op
-            if op.name not in _ELSEWHERE:
+            if op.name not in self._elsewhere:
                 given = op.attributes.get(SHARDING)
                 return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
         elif isinstance(value, BlockArgument):
@@ -84,7 +84,8 @@ class Survey:
 def survey(root: Operation, *names: str) -> Survey:
     """All attributes with shardings in `root`, and the ops of these names."""
     wanted = frozenset(names)
-    looked_at = wanted | PROPERTIES.keys()
+    holding = sharding_properties()
+    looked_at = wanted | holding.keys()
     attributes: dict[int, Attribute] = {}
     ops: list[Operation] = []
     for op in walk_pre_order(root):
@@ -93,8 +94,8 @@ def survey(root: Operation, *names: str) -> Survey:
         if op.name in looked_at:
             if op.name in wanted:
                 ops.append(op)
-            for name in PROPERTIES.get(op.name, ()):
-                if (given := op.properties.get(name)) is not None:
+            for name in holding.get(op.name, ()):
+                if (given := op.properties.get(name) or op.attributes.get(name)) is not None:
                     attributes[id(given)] = given
     return Survey(tuple(attributes.values()), tuple(ops))
 

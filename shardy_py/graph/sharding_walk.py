@@ -15,37 +15,40 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 Change = Callable[[TensorSharding], TensorSharding]
 
-PROPERTIES: dict[str, tuple[str, ...]] = {
-    **{name: (prop,) for name, prop in PROPERTY_OF.items()},
-    "sdy.manual_computation": ("in_shardings", "out_shardings"),
-    "sdy.named_computation": ("in_shardings", "out_shardings"),
-    "func.func": ("arg_attrs", "res_attrs"),
-}
-"""The ops that keep shardings in properties, and in which."""
+
+def sharding_properties() -> dict[str, tuple[str, ...]]:
+    """The ops that keep shardings in properties, or attributes of their own, and in which."""
+    return {
+        **{name: (prop,) for name, prop in PROPERTY_OF.items()},
+        **{name: flow.sharding_properties for name, flow in DATA_FLOW.items() if flow.sharding_properties},
+        "func.func": ("arg_attrs", "res_attrs"),
+    }
 
 
 def transform_shardings(root: Operation, change: Change) -> None:
     """Replace each sharding that `root` and the ops in it hold by what `change` makes of it."""
     changed = _Changed(change)
     known = changed.known
+    holding = sharding_properties()
     for op in walk_pre_order(root):
         if (given := op.attributes.get(SHARDING)) is not None:
             new = (known.get(id(given)) or changed.add(given))[1]
             if new is not given:
                 op.attributes[SHARDING] = new
-        if op.name in PROPERTIES:
-            properties = op.properties
-            for name in PROPERTIES[op.name]:
-                if (given := properties.get(name)) is not None:
+        if op.name in holding:
+            for name in holding[op.name]:
+                entries = op.properties if name in op.properties else op.attributes
+                if (given := entries.get(name)) is not None:
                     new = (known.get(id(given)) or changed.add(given))[1]
                     if new is not given:
-                        properties[name] = new
+                        entries[name] = new
 
 
 class _Changed:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets
+from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets, result_owners
 from shardy_py.graph.flat import UNSHARDABLE
 from shardy_py.graph.holders import (
     PROPERTY_OF,
@@ -50,6 +50,7 @@ class Slots:
         self.aliases: list[SSAValue] = []
         self.function_results: dict[int, tuple[int, ...]] = {}
         self._ranks: dict[int, int] = {}
+        self._special = _special_ops()
 
     def get(self, value: SSAValue) -> int:
         """The slot of `value`."""
@@ -58,7 +59,7 @@ class Slots:
     def add(self, op: Operation) -> None:
         """Make slots for what `op` defines: results, and the arguments of its regions."""
         results = op.results
-        if op.name in _SPECIAL:
+        if op.name in self._special:
             self._add_special(op)
         elif len(results) == 1:
             # By far the most frequent case, hence written out.
@@ -129,8 +130,8 @@ class Slots:
 
     def _add_owners(self, op: Operation) -> None:
         """One slot for each edge of `op`, or for its owner when there is no edge."""
-        in_place, out_place = _OWNER_PLACES.get(op.name, (Place.RESULT, Place.RESULT))
-        for place, owners in ((in_place, argument_owners(op)), (out_place, op.results)):
+        places = ((Place.INNER_ARGUMENT, argument_owners(op)), (Place.OUTER_RESULT, result_owners(op)))
+        for place, owners in places:
             ownerless: list[int] = []
             for index, owner in enumerate(owners):
                 edge = edge_of_owner(owner)
@@ -143,7 +144,7 @@ class Slots:
                     self.of[id(target)] = slot
                     if edge is None and target is not owner:
                         self.aliases.append(target)
-            if place is Place.RESULT or not manual_axes(op):
+            if not manual_axes(op):
                 self._relate(ownerless)
 
     def _relate(self, slots: list[int]) -> None:
@@ -152,13 +153,9 @@ class Slots:
                 self.siblings[slot] = tuple(other for other in slots if other != slot)
 
 
-_SPECIAL = frozenset({"func.func", "stablehlo.async_start", *DATA_FLOW, *PROPERTY_OF})
-"""The ops whose results do not each get a slot of their own, kept in `sdy.sharding`, and no more."""
-
-_OWNER_PLACES = {
-    "sdy.manual_computation": (Place.INNER_ARGUMENT, Place.OUTER_RESULT),
-    "sdy.named_computation": (Place.INNER_ARGUMENT, Place.OUTER_RESULT),
-}
+def _special_ops() -> frozenset[str]:
+    """The ops whose results do not each get a slot of their own, kept in `sdy.sharding`, and no more."""
+    return frozenset({"func.func", "stablehlo.async_start", *DATA_FLOW, *PROPERTY_OF})
 
 
 def _output_types(function: Operation) -> tuple[Attribute, ...]:

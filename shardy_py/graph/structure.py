@@ -18,14 +18,13 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING
 from shardy_py.graph.walk import blocks_of, walk_pre_order
 
 Entries = Mapping[str, Attribute]
 
 _LISTS = ("arg_attrs", "res_attrs")
-_BORDERS = ("in_shardings", "out_shardings")
-_HAS_BORDERS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +96,19 @@ def _structure_of(op: Operation) -> OpStructure:
         blocks,
         tuple(op.successors),
         tuple(value.type for value in values),
-        _without(op.attributes, {SHARDING}, shardings),
+        _without(op.attributes, {SHARDING, *_sharding_names(op)}, shardings),
         _properties(op, shardings),
         frozenset(shardings),
     )
 
 
-def _properties(op: Operation, shardings: set[tuple[str, int]]) -> Entries:
+def _sharding_names(op: Operation) -> set[str]:
     names = {PROPERTY_OF[op.name]} if op.name in PROPERTY_OF else set[str]()
-    if op.name in _HAS_BORDERS:
-        names.update(_BORDERS)
-    properties = _without(op.properties, names, shardings)
+    return names.union(DATA_FLOW[op.name].sharding_properties) if op.name in DATA_FLOW else names
+
+
+def _properties(op: Operation, shardings: set[tuple[str, int]]) -> Entries:
+    properties = _without(op.properties, _sharding_names(op), shardings)
     for name in _LISTS:
         given = properties.pop(name, None) if op.name == "func.func" else None
         entries = cast("ArrayAttr[DictionaryAttr]", given).data if given is not None else ()

@@ -91,8 +91,7 @@ def _result_holder(result: OpResult) -> Holder:
     op = result.op
     if op.name in PROPERTY_OF:
         return Holder(Place.PROPERTY, op)
-    is_outer = op.name in DATA_FLOW and DATA_FLOW[op.name].has_argument_owners
-    return Holder(Place.OUTER_RESULT if is_outer else Place.RESULT, op, result.index)
+    return Holder(Place.OUTER_RESULT if op.name in DATA_FLOW else Place.RESULT, op, result.index)
 
 
 def given_shardings(op: Operation) -> Shardings | None:

@@ -17,9 +17,6 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, edge_of_source, other_targets
 
-_PASSED_ON = frozenset({*DATA_FLOW, *TERMINATORS, "func.call"})
-"""Ops whose use of a value stands for something else."""
-
 
 class Wakes:
     """Finds the steps to wake, given the step of each op (by identity) and the calls of the module."""
@@ -28,6 +25,8 @@ class Wakes:
         """Take what `build.py` knows of the module."""
         self._step_of = step_of
         self._calls = calls
+        # Ops whose use of a value stands for something else.
+        self._passed_on = frozenset({*DATA_FLOW, *TERMINATORS, "func.call"})
 
     def of(self, value: SSAValue) -> tuple[int, ...]:
         """The steps to wake when the sharding kept for `value` changes."""
@@ -60,7 +59,7 @@ class Wakes:
                 step = step_of.get(id(user))
                 if step is not None:
                     steps.append(step)
-                elif user.name in _PASSED_ON:
+                elif user.name in self._passed_on:
                     self._add_passed_on(user, use._index, steps)
                 use = use._next_use
             result.append(tuple(steps))
@@ -73,7 +72,7 @@ class Wakes:
             step = self._step_of.get(id(use._operation))
             if step is not None:
                 steps.append(step)
-            elif use._operation.name in _PASSED_ON:
+            elif use._operation.name in self._passed_on:
                 self._add_passed_on(use._operation, use._index, steps)
             use = use._next_use
 

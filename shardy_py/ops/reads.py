@@ -13,6 +13,7 @@ from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
 from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.sharding import ShardingRule
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class OpSpec:
     closer: maps for analyses, where they say more than those that sharding rules derive from. Several groups
         may hold the same result: it reads what any of them reads.
     superset: the operands whose maps hold elements that are not read after all; None: there are none.
+    rule: the sharding rule, where the op has one of its own rather than the one that follows from its maps.
+    keeps_divisible: whether the shardings of its results must divide their dimensions.
     """
 
     name: str
@@ -56,6 +59,8 @@ class OpSpec:
     is_elementwise: bool = False
     closer: Maps | None = None
     superset: Callable[[OpRecord], frozenset[int]] | None = None
+    rule: Callable[[OpRecord], ShardingRule | None] | None = None
+    keeps_divisible: bool = False
 
 
 def names(text: str) -> tuple[str, ...]:

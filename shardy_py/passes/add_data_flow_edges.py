@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.data_flow import DATA_FLOW, argument_owners
+from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, result_owners
 from shardy_py.graph.edge_ops import insert_edges
 from shardy_py.graph.walk import find_ops
 
@@ -30,4 +30,4 @@ class AddDataFlowEdgesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in find_ops(op, *DATA_FLOW):
             insert_edges(argument_owners(inner))
-            insert_edges(inner.results)
+            insert_edges(result_owners(inner))

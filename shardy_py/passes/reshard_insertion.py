@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import cast
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import OpShardingRuleAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources
+from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes, read
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
@@ -141,14 +140,16 @@ class ReshardInsertion:
     def _visit_data_flow(self, op: Operation, is_full: bool) -> None:
         """Bring the sources of every edge to the sharding of its owner, as it is seen from the source."""
         axes = manual_axes(op)
-        for owner in (*op.results, *argument_owners(op)):
+        for owner in (*result_owners(op), *argument_owners(op)):
             holder = own_holder(owner)
             target = read(holder) if holder is not None else None
             if target is not None and axes:
                 if isinstance(owner, OpResult):
                     target = without_manual_axes(target, axes)
                 else:
-                    target = with_free_axes(_in_sharding(op, owner.index), target, axes)
+                    outer = DATA_FLOW[op.name].outer_sharding(op, owner)
+                    assert outer is not None
+                    target = with_free_axes(outer, target, axes)
             for user, index in edge_sources(owner):
                 steps = self._steps(user._operands[index], target, is_full)
                 chain_before_use(user, index, steps, after_maker=True)
@@ -241,10 +242,6 @@ class ReshardInsertion:
         last = op
         for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
             last = chain_after_result(result, (all_reduce,), last)
-
-
-def _in_sharding(op: Operation, index: int) -> TensorSharding:
-    return cast(TensorShardingPerValueAttr, op.properties["in_shardings"]).data[index]
 
 
 def _rank(type_: Attribute) -> int | None:

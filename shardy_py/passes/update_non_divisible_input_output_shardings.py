@@ -18,17 +18,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_window
+from shardy_py.graph.boundary_shardings import transform_function, transform_owners, transform_results
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.top_level import functions_of, meshes_of
 from shardy_py.graph.walk import find_ops
+from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 CALL = "func.call"
-_DIVISIBLE = frozenset(name for name, row in DATA_FLOW.items() if row.keeps_divisible)
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,13 @@ class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
 
         for function in functions_of(op):
             transform_function(function, divide)
-        for inner in find_ops(op, CALL, *_DIVISIBLE):
-            if inner.name == CALL:
-                transform_results(inner, divide)
+        rules = [row.name for row in TABLE.values() if row.keeps_divisible]
+        flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
+        for inner in find_ops(op, CALL, *rules, *flows):
+            if inner.name in DATA_FLOW:
+                transform_owners(inner, divide)
             else:
-                transform_window(inner, divide)
+                transform_results(inner, divide)
 
 
 def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> TensorSharding:

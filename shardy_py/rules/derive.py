@@ -43,6 +43,8 @@ def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule
     if record.name in HANDLED_ELSEWHERE or record.name in UNKNOWN_TO_SHARDY or not record.results:
         return None
     row = row_of(record)
+    if row is not None and row.rule is not None:
+        return row.rule(record)
     if row is None or row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
@@ -63,7 +65,8 @@ def unknown_warning(record: OpRecord) -> str | None:
             return None
         return f"custom call @{target} is unknown to SDY sharding rule registry"
     row = row_of(record)
-    if record.name in HANDLED_ELSEWHERE or (row and row.maps and record.name not in UNKNOWN_TO_SHARDY):
+    is_known = row is not None and (row.maps or row.rule) and record.name not in UNKNOWN_TO_SHARDY
+    if record.name in HANDLED_ELSEWHERE or is_known:
         return None
     return f"op '{record.name}' is unknown to SDY sharding rule registry"
 

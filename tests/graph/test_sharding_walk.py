@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_window
+from shardy_py.graph.boundary_shardings import transform_function, transform_results, transform_owners
 from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.top_level import functions_of, meshes_of, module_of, top_level_ops
@@ -119,7 +119,7 @@ def test_boundaries_know_their_types() -> None:
     (manual,) = find_ops(module, "sdy.manual_computation")
     transform_results(call, change)
     assert str(call.attributes["sdy.sharding"].data[0]) == '<@mesh, [{}, {"x"}]>'  # type: ignore[attr-defined]
-    transform_window(manual, change)
+    transform_owners(manual, change)
     # Inside the computation, the argument is local and has free axes only.
     assert seen[2] == '<@mesh, [{}, {"y"}]> tensor<4x8xf32>'
     assert str(manual.properties["in_shardings"].data[0]) == '<@mesh, [{"x", "y"}, {}]>'  # type: ignore[attr-defined]

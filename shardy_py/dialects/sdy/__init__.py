@@ -1,7 +1,7 @@
 """The sdy dialect: attributes around the values of `sharding/`, ops, their syntax.
 
 `attributes.py` and `ops.py` say what there is, `syntax.py` and `forms.py` how it reads and prints,
-`verify.py` what must hold.
+`verify.py` what must hold, `interfaces.py` what ops of other dialects can implement.
 """
 
 from xdsl.ir import Dialect
@@ -28,6 +28,15 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingPerValueAttr,
 )
 from shardy_py.dialects.sdy.forms import OPS
+from shardy_py.dialects.sdy.interfaces import (
+    BranchDataFlow,
+    EachOperandDataFlow,
+    LoopDataFlow,
+    ManualDataFlow,
+    RegionDataFlow,
+    ShardableDataFlowOpInterface,
+    ShardingRuleOpInterface,
+)
 from shardy_py.dialects.sdy.ops import (
     AllGatherOp,
     AllReduceOp,
@@ -73,16 +82,20 @@ __all__ = [
     "AxisRefAttr",
     "AxisRefListAttr",
     "AxisToPropagationDetailsAttr",
+    "BranchDataFlow",
     "CollectivePermuteOp",
     "ConstantOp",
     "DataFlowEdgeOp",
     "DimMappingAttr",
     "DimensionShardingAttr",
+    "EachOperandDataFlow",
     "EdgeValueRefAttr",
     "FuncDataFlowEdgeOp",
     "ListOfAxisRefListsAttr",
+    "LoopDataFlow",
     "ManualAxesAttr",
     "ManualComputationOp",
+    "ManualDataFlow",
     "MeshAttr",
     "MeshAxisAttr",
     "MeshOp",
@@ -92,13 +105,16 @@ __all__ = [
     "PropagationEdgesAttr",
     "PropagationOneStepAttr",
     "ReduceScatterOp",
+    "RegionDataFlow",
     "ReplicatedToUnreducedOp",
     "ReshardOp",
     "ReturnOp",
     "Sdy",
+    "ShardableDataFlowOpInterface",
     "ShardedToUnreducedOp",
     "ShardingConstraintOp",
     "ShardingGroupOp",
+    "ShardingRuleOpInterface",
     "SubAxisInfoAttr",
     "TensorMappingAttr",
     "TensorShardingAttr",

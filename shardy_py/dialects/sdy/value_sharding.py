@@ -12,14 +12,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.ops import (
-    DataFlowEdgeOp,
-    ManualComputationOp,
-    NamedComputationOp,
-    PropagationBarrierOp,
-)
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
+from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.manual_axes import without_manual_axes
 
 _OWN = ("out_sharding", "sharding")
 """Properties that hold the sharding of the only result of an op."""
@@ -54,8 +49,8 @@ def _edge_of(value: SSAValue) -> DataFlowEdgeOp | None:
 
 
 def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
-    if isinstance(op, ManualComputationOp | NamedComputationOp):
-        return _at(op.out_shardings, index)
+    if op.name in DATA_FLOW:
+        return _nth(DATA_FLOW[op.name].op_result_edge_owner_shardings(op), index)
     if op.name.startswith("sdy."):
         for name in _OWN:
             found = op.properties.get(name)
@@ -69,14 +64,16 @@ def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
     op = owner.parent_op() if isinstance(owner, Block) else None
     if isinstance(op, FuncOp):
         return _at_function(op.arg_attrs, argument.index)
-    if isinstance(op, ManualComputationOp):
-        outer = _at(op.in_shardings, argument.index)
-        return outer and without_manual_axes(outer, op.manual_axes.data)
-    if isinstance(op, NamedComputationOp):
-        return _at(op.in_shardings, argument.index)
-    if op is not None and op.name == "stablehlo.while":
-        return sharding_of(op.results[argument.index])
-    return None
+    if op is None or (flow := DATA_FLOW.get(op.name)) is None:
+        return None
+    owner = flow.edge_owner_from_target(op, argument)
+    if owner is argument:
+        return _nth(flow.block_argument_edge_owner_shardings(op), argument.index)
+    return sharding_of(owner) if owner is not None else None
+
+
+def _nth(shardings: tuple[TensorSharding, ...], index: int) -> TensorSharding | None:
+    return shardings[index] if index < len(shardings) else None
 
 
 def _at(shardings: Attribute | None, index: int) -> TensorSharding | None:
