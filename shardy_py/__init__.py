@@ -1,7 +1,52 @@
-"""Shardy-style tensor sharding in Python.
+"""Shardy-style tensor sharding: read StableHLO with the sdy dialect, verify it, propagate, explain.
 
-Start at ``shardy_py.pipeline``: one typed function per stage, in order. ``shardy_py.cli`` is the
-``sdy-opt`` command over it.
+`shardy_py.pipeline` tells the story; `sdy-opt` runs the passes from a shell; `shardy_py.api` is for Python:
+
+>>> import shardy_py
+>>> mesh = shardy_py.Mesh.of(data=4, model=2)
+>>> shardy_py.Sharding(mesh, shardy_py.P("data", None)).local_shape((32, 128))
+(8, 128)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shardy_py.api import (
+        UNCONSTRAINED,
+        Mesh,
+        Options,
+        P,
+        Program,
+        Result,
+        Sharding,
+        ShardyError,
+        Value,
+        dim,
+        propagate,
+    )
+
 __version__ = "0.1.0"
+__all__ = [
+    "UNCONSTRAINED",
+    "Mesh",
+    "Options",
+    "P",
+    "Program",
+    "Result",
+    "Sharding",
+    "ShardyError",
+    "Value",
+    "dim",
+    "propagate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The names of the API, loaded when first asked for: `sdy-opt --help` need not wait for xDSL."""
+    if name not in __all__:
+        raise AttributeError(f"module 'shardy_py' has no attribute '{name}'")
+    from shardy_py import api
+
+    return getattr(api, name)

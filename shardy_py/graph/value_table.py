@@ -120,7 +120,7 @@ class ValueTable:
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             raise ShardyError(f"'{key}' names {len(found)} values: {places}{more}; name one of them")
         close = get_close_matches(key, self._by_name, 3)
-        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
         raise ShardyError(
             f"no value is called '{key}'{hint} A value is named by its SSA name ('%3', '@f:%3'), 'result 0', "
             "its argument name, jax.result_info, or source location ('model.py:12')"

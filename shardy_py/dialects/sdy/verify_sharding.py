@@ -88,7 +88,7 @@ def sharding_faults(sharding: TensorSharding, type_: Attribute | None, scope: Sc
     if sharding.rank != len(sizes):
         yield Fault(f"sharding doesn't match tensor rank: {sharding.rank} != {len(sizes)}")
         return
-    messages = [*_axis_messages(sharding, mesh)]
+    messages = [*axis_messages(sharding, mesh)]
     yield from map(Fault, messages)
     if not messages and scope.manual_axes:
         yield from _bound_axis_faults(sharding, scope.manual_axes)
@@ -102,7 +102,8 @@ def _says_something(sharding: TensorSharding) -> bool:
     return bool(sharding.rank or sharding.replicated_axes or sharding.unreduced_axes)
 
 
-def _axis_messages(sharding: TensorSharding, mesh: Mesh) -> Iterable[str]:
+def axis_messages(sharding: TensorSharding, mesh: Mesh) -> Iterable[str]:
+    """What is wrong with the axes of a sharding on its mesh."""
     uses = AxisUses(mesh)
     for index, dimension in enumerate(sharding.dimensions):
         found = [*_priority_messages(index, dimension), *axis_list_faults(dimension.axes, uses)]

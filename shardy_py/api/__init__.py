@@ -1,0 +1,34 @@
+"""The Python API: programs in, shardings and answers out. Everything here is also `shardy_py.X`.
+
+from shardy_py import Mesh, P, Program, propagate
+
+result = propagate(Program.load("model.mlir").annotate({"%arg0": P("data", None)}))
+print(result["result 0"].sharding)
+"""
+
+from shardy_py.api.comparison import Change, Comparison
+from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
+from shardy_py.api.program import Program
+from shardy_py.api.propagate import Options, propagate
+from shardy_py.api.result import Result
+from shardy_py.api.sharding import Sharding
+from shardy_py.api.values import Value, Values
+from shardy_py.errors import ShardyError
+from shardy_py.sharding import Mesh
+
+__all__ = [
+    "UNCONSTRAINED",
+    "Change",
+    "Comparison",
+    "Mesh",
+    "Options",
+    "P",
+    "Program",
+    "Result",
+    "Sharding",
+    "ShardyError",
+    "Value",
+    "Values",
+    "dim",
+    "propagate",
+]

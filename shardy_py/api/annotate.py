@@ -1,0 +1,179 @@
+"""What a user adds to a program: shardings, groups, barriers, meshes; in place, on a copy of it.
+
+Not here: which value is meant (`values.py`), that the result is valid (the verifier).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.api.partition_spec import P
+from shardy_py.api.sharding import NO_NAME, Sharding, parse_sharding
+from shardy_py.api.values import Value
+from shardy_py.dialects.sdy import (
+    MeshAttr,
+    MeshOp,
+    PropagationBarrierOp,
+    ShardingConstraintOp,
+    ShardingGroupOp,
+    TensorShardingAttr,
+)
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import SHARDING, write_all
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.walk import find_ops
+from shardy_py.sharding import Mesh
+from shardy_py.text.construct import build_operation
+
+Annotation = Sharding | P | str | tuple[Any, ...] | None
+"""A sharding, a spec or sdy text on the only mesh of the program; None: none."""
+
+DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+
+
+class Editor:
+    """Changes to one module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        """Changes are made to `module` itself."""
+        self._module = module
+        self._symbols = Symbols(module)
+
+    def annotate(self, value: Value, annotation: Annotation) -> None:
+        """Give a value a sharding, or take away what the program says of it."""
+        if annotation is None:
+            self._remove(value)
+            return
+        rank = _rank(value)
+        try:
+            sharding = self.resolved(annotation).for_rank(rank)
+        except ShardyError as error:
+            raise ShardyError(f"annotation of {value}: {error.diagnostics[0].message}") from None
+        attribute = TensorShardingAttr(sharding.value)
+        if value.role == "intermediate":
+            assert value.entry.value is not None
+            _insert_after(value.entry.value, ShardingConstraintOp, {"sharding": attribute})
+            return
+        holder = value.entry.holder
+        assert holder is not None
+        write_all([(holder, sharding.value)])
+
+    def resolved(self, annotation: Annotation) -> Sharding:
+        """The sharding, on a mesh of the module, added to it if need be."""
+        if isinstance(annotation, Sharding):
+            return annotation.named(self.name_of(annotation.mesh, str(annotation.value.mesh)))
+        if isinstance(annotation, str):
+            value = parse_sharding(annotation)
+            if isinstance(value.mesh, Mesh):
+                return Sharding(value.mesh, value).named(self.name_of(value.mesh, NO_NAME))
+            mesh = self._symbols.mesh(value.mesh)
+            if mesh is None:
+                raise ShardyError(f"the program has no mesh @{value.mesh}{self._known_meshes()}")
+            return Sharding(mesh, value)
+        meshes = self._symbols.meshes()
+        if len(meshes) != 1:
+            raise ShardyError(
+                f"{annotation!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
+                "use Sharding(mesh, P(...)), or give the program a mesh: program.with_mesh(mesh)"
+            )
+        ((name, mesh),) = meshes.items()
+        return Sharding(mesh, annotation, mesh_name=name)
+
+    def name_of(self, mesh: Mesh, wanted: str) -> str:
+        """The symbol of an equal mesh; if there is none, the mesh is added as `wanted` or a name like it."""
+        meshes = self._symbols.meshes()
+        for name in sorted(meshes, key=lambda name: name != wanted):
+            if meshes[name] == mesh:
+                return name
+        return self._add_mesh(wanted, mesh)
+
+    def set_mesh(self, name: str, mesh: Mesh) -> None:
+        """Make `mesh` the mesh of that name."""
+        op = self._symbols.get(name)
+        if isinstance(op, MeshOp):
+            op.properties["mesh"] = MeshAttr(mesh)
+        elif op is not None:
+            raise ShardyError(f"@{name} is taken by a '{op.name}' op; give the mesh another name")
+        else:
+            self._add_mesh(name, mesh)
+
+    def group(self, values: Sequence[Value]) -> None:
+        """Put values into a new sharding group."""
+        shapes = {value.shape for value in values}
+        if len(shapes) > 1:
+            told = ", ".join(f"{value} {value.shape}" for value in values)
+            raise ShardyError(f"members of a sharding group have one shape; got {told}")
+        taken = (cast(Any, op).group_id.value.data for op in find_ops(self._module, ShardingGroupOp.name))
+        number = IntegerAttr(1 + max(taken, default=-1), i64)
+        for value in values:
+            ssa = _ssa(value, "a sharding group")
+            _rank(value)
+            op = build_operation(ShardingGroupOp, [ssa], (), {"group_id": number}, {}, value.entry.location)
+            place_after_value(op, ssa)
+
+    def barrier(self, value: Value, direction: str) -> None:
+        """Put a propagation barrier after a value."""
+        if direction not in DIRECTIONS:
+            raise ShardyError(f"expected a direction among {', '.join(DIRECTIONS)}; got: {direction!r}")
+        _rank(value)
+        number = IntegerAttr(DIRECTIONS.index(direction), i32)
+        _insert_after(_ssa(value, "a barrier"), PropagationBarrierOp, {"allowed_direction": number})
+
+    def _add_mesh(self, wanted: str, mesh: Mesh) -> str:
+        properties: dict[str, Any] = {"sym_name": StringAttr(wanted), "mesh": MeshAttr(mesh)}
+        op = build_operation(MeshOp, (), (), properties, {}, self._module.location)
+        place_at_start(op, self._module.body.block)
+        return self._symbols.insert(op)
+
+    def _known_meshes(self) -> str:
+        names = ", ".join(f"@{name}" for name in self._symbols.meshes())
+        return f"; it has {names}" if names else ""
+
+    def _remove(self, value: Value) -> None:
+        entry = value.entry
+        if entry.value is None or entry.role == "argument":
+            name = "res_attrs" if entry.value is None else "arg_attrs"
+            given = cast("ArrayAttr[DictionaryAttr] | None", entry.op.properties.get(name))
+            if given is not None:
+                entries = [dict(d.data) for d in given.data]
+                entries[entry.index].pop(SHARDING, None)
+                entry.op.properties[name] = ArrayAttr([DictionaryAttr(e) for e in entries])
+            return
+        entry.op.attributes.pop(SHARDING, None)
+        if isinstance(entry.op, ShardingConstraintOp):
+            replace_uses(entry.value, entry.op.input)
+            erase(entry.op)
+            return
+        for use in list(entry.value.uses):
+            constraint = use.operation
+            if isinstance(constraint, ShardingConstraintOp):
+                replace_uses(constraint.result, entry.value)
+                erase(constraint)
+
+
+def _insert_after(value: SSAValue, op_class: type[Operation], properties: dict[str, Any]) -> None:
+    """An op with one operand and a result of the same type, between a value and all its users."""
+    op = build_operation(op_class, [value], [value.type], properties, {}, cast(Any, value.owner).location)
+    place_after_value(op, value)
+    replace_uses(value, op.results[0], but_not_in=op)
+
+
+def _rank(value: Value) -> int:
+    found = tensor_type(value.entry.type)
+    if found is None:
+        raise ShardyError(f"{value} is no ranked tensor but {value.entry.type}: it has no sharding")
+    return len(found.shape)
+
+
+def _ssa(value: Value, what: str) -> SSAValue:
+    if value.entry.value is None:
+        raise ShardyError(
+            f"{what} holds SSA values; {value} of @{value.function} is none: name the value returned"
+        )
+    return value.entry.value

@@ -1,0 +1,40 @@
+"""MLIR bytecode as text, by jaxlib; nothing else here reads bytecode."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from shardy_py.errors import ShardyError
+
+MAGIC = b"ML\xefR"
+"""What MLIR bytecode starts with (MLIR, Bytecode Format)."""
+
+
+def is_bytecode(data: bytes) -> bool:
+    """Whether `data` is MLIR bytecode, a StableHLO portable artifact among it."""
+    return data.startswith(MAGIC)
+
+
+def text_of_bytecode(data: bytes) -> str:
+    """The text of a module with its locations.
+
+    Raises `ShardyError` when jaxlib is not installed or refuses the data.
+    """
+    try:
+        jax_mlir: Any = import_module("jax._src.interpreters.mlir")
+        ir: Any = import_module("jaxlib.mlir.ir")
+        stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
+    except ImportError:
+        raise ShardyError(
+            "MLIR bytecode is read by jaxlib: `pip install jax`, or give the text instead"
+        ) from None
+    with jax_mlir.make_ir_context():
+        try:
+            try:
+                module = stablehlo.deserialize_portable_artifact(ir.Context.current, data)
+            except Exception:
+                module = ir.Module.parse(data)
+        except Exception as error:
+            raise ShardyError(f"jaxlib cannot read this MLIR bytecode: {error}") from None
+        return module.operation.get_asm(enable_debug_info=True)

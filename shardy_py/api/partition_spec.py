@@ -1,0 +1,142 @@
+"""Shardings as people write them: `P("data", None, ("x", "y"))`, a part a dimension.
+
+Not here: the mesh that the axes are of (`sharding.py`).
+
+>>> P("data", None, ("x", "y:(1)2"), UNCONSTRAINED, unreduced={"model"}).dimensions[2].axes
+(AxisRef(name='x', sub_axis=None), AxisRef(name='y', sub_axis=SubAxis(pre_size=1, size=2)))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, cast
+
+from shardy_py.errors import ShardyError
+from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
+
+Axes = str | AxisRef | Iterable[str | AxisRef]
+"""The axes of one dimension, major to minor; a sub-axis is spelled as in sdy: `y:(1)2`."""
+
+_SUB_AXIS = re.compile(r"(?P<name>.+):\((?P<pre_size>\d{1,18})\)(?P<size>\d{1,18})\Z", re.DOTALL)
+
+
+class _Unconstrained:
+    """The type of `UNCONSTRAINED`."""
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+
+UNCONSTRAINED: Final = _Unconstrained()
+"""A dimension that propagation may shard as it likes (`{?}`)."""
+
+
+def dim(*axes: str | AxisRef, open: bool = False, priority: int | None = None) -> DimensionSharding:
+    """One dimension with all that sdy can say of it.
+
+    open: propagation may add further axes.
+    priority: 0 is propagated first; None counts as 0.
+
+    >>> str(dim("x", open=True, priority=1))
+    '{"x", ?}p1'
+    """
+    return DimensionSharding(tuple(map(axis, axes)), not open, priority)
+
+
+def axis(spelled: str | AxisRef) -> AxisRef:
+    """An axis or sub-axis from its name. Raises `ShardyError` for what is neither.
+
+    >>> str(axis("x")), str(axis("x:(2)4"))
+    ('"x"', '"x":(2)4')
+    """
+    if isinstance(spelled, AxisRef):
+        return spelled
+    if not isinstance(spelled, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ShardyError(f"expected the name of a mesh axis, got: {spelled!r}")
+    match = _SUB_AXIS.match(spelled)
+    if match is None:
+        return AxisRef(spelled)
+    return AxisRef(match["name"], SubAxis(int(match["pre_size"]), int(match["size"])))
+
+
+Part = None | str | AxisRef | DimensionSharding | _Unconstrained | Iterable[str | AxisRef]
+"""What a spec says of one dimension; None: not sharded."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class P:
+    """How the dimensions of a tensor are sharded; those that are not named are not.
+
+    dimensions: one a dimension, from the first on.
+    replicated: axes that must not shard the tensor. unreduced: axes along which it is still to be summed.
+    """
+
+    dimensions: tuple[DimensionSharding, ...]
+    replicated: tuple[AxisRef, ...]
+    unreduced: tuple[AxisRef, ...]
+
+    def __init__(self, *parts: Part, replicated: Axes = (), unreduced: Axes = ()) -> None:
+        """Raises `ShardyError` for a part that is none."""
+        object.__setattr__(self, "dimensions", tuple(map(_dimension, parts)))
+        object.__setattr__(self, "replicated", _axes(replicated))
+        object.__setattr__(self, "unreduced", _axes(unreduced))
+
+    @staticmethod
+    def of(spec: object) -> P:
+        """A spec from a `P`, JAX's `PartitionSpec`, or a tuple of parts."""
+        if isinstance(spec, P):
+            return spec
+        if not isinstance(spec, Iterable) or isinstance(spec, str):
+            raise ShardyError(f'expected a sharding such as P("data", None), got: {spec!r}')
+        parts = [_foreign(part) for part in cast("Iterable[object]", spec)]
+        return P(*parts, unreduced=getattr(cast(object, spec), "unreduced", None) or ())
+
+    def __repr__(self) -> str:
+        parts = [_spelled(dimension) for dimension in self.dimensions]
+        for name, axes in (("replicated", self.replicated), ("unreduced", self.unreduced)):
+            if axes:
+                parts.append(f"{name}={{{', '.join(repr(_name(a)) for a in axes)}}}")
+        return f"P({', '.join(parts)})"
+
+
+def _dimension(part: Part) -> DimensionSharding:
+    match part:
+        case DimensionSharding():
+            return part
+        case None:
+            return DimensionSharding(is_closed=True)
+        case _Unconstrained():
+            return DimensionSharding()
+        case _:
+            return DimensionSharding(_axes(part), is_closed=True)
+
+
+def _axes(axes: Axes) -> tuple[AxisRef, ...]:
+    if isinstance(axes, str | AxisRef):
+        return (axis(axes),)
+    try:
+        return tuple(axis(a) for a in axes)
+    except TypeError:
+        raise ShardyError(f"expected names of mesh axes, got: {axes!r}") from None
+
+
+def _foreign(part: object) -> Part:
+    """JAX has a constant of its own for dimensions that are not constrained."""
+    return UNCONSTRAINED if "UNCONSTRAINED" in type(part).__name__.upper() else part  # pyright: ignore
+
+
+def _name(ref: AxisRef) -> str:
+    return str(ref).replace('"', "")
+
+
+def _spelled(dimension: DimensionSharding) -> str:
+    names = [repr(_name(axis)) for axis in dimension.axes]
+    if dimension.priority is not None or (names and not dimension.is_closed):
+        options = "" if dimension.is_closed else ", open=True"
+        options += "" if dimension.priority is None else f", priority={dimension.priority}"
+        return f"dim({', '.join(names)}{options})".replace("(, ", "(")
+    if not names:
+        return "None" if dimension.is_closed else "UNCONSTRAINED"
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"

@@ -1,0 +1,214 @@
+"""Programs: read from text, asked about, annotated. A program never changes: annotating gives another one.
+
+    program = Program.load("model.mlir")
+    program = program.annotate({"%arg0": P("data", None), "result 0": P(UNCONSTRAINED)})
+
+Not here: propagation (`result.py`), building programs without text (`shardy_py.builder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from shardy_py.api import annotate
+from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
+from shardy_py.api.values import Value, Values
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
+from shardy_py.errors import ShardyError
+from shardy_py.graph.cloning import clone
+from shardy_py.passes import pass_by_name
+from shardy_py.passes.pipelines import pipeline_by_name
+from shardy_py.passes.registration import PassCall
+from shardy_py.sharding import Mesh
+
+Key = str | Value
+"""Which value: itself, or what `Values` finds it by."""
+_Edit = Callable[[annotate.Editor, Callable[[Key], Value]], object]
+"""A change to a copy; the function finds the copy of a value."""
+
+
+class Program:
+    """A module of StableHLO and sdy, verified."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        """Takes over `module`, which must be valid and must not change any more."""
+        self.module = module
+        self.origin: Mapping[SSAValue, SSAValue] = {}
+
+    @staticmethod
+    def parse(text: str | bytes, file: str = "<program>") -> Program:
+        """The program that a text spells, or MLIR bytecode (which jaxlib reads).
+
+        Raises `ShardyError` with the place of the first mistake; `file` is the name of the text in it.
+        """
+        if isinstance(text, bytes):
+            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
+        module = parse_module(text, file)
+        verify_module(module)
+        return Program(module)
+
+    @staticmethod
+    def load(path: str | Path) -> Program:
+        """The program in a file. Raises `ShardyError` when it cannot be read or is no program."""
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
+        return Program.parse(data, str(path))
+
+    @staticmethod
+    def from_module(module: ModuleOp) -> Program:
+        """A copy of an xDSL module. Raises `ShardyError` when it is not valid."""
+        verify_module(module)
+        return Program(module).copy()
+
+    @staticmethod
+    def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
+        """What JAX lowers a jitted function to, for these (abstract) arguments.
+
+        Needs jax; see `shardy_py.frontends.jax`.
+        """
+        from shardy_py.frontends.jax import lower
+
+        return lower(function, *arguments, **keywords)
+
+    # ------------------------------------------------------------------ asking
+
+    @cached_property
+    def values(self) -> Values:
+        """All values, in program order."""
+        return Values(self.module)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the functions, without `@`."""
+        return self.values.table.functions
+
+    @property
+    def meshes(self) -> Mapping[str, Mesh]:
+        """The meshes by symbol."""
+        return self.values.meshes
+
+    def __getitem__(self, key: str) -> Value:
+        """The value of that name, label or source location."""
+        return self.values[key]
+
+    def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
+        """The program as MLIR prints it; in generic form, with locations."""
+        return print_module(self.module, generic=generic, debuginfo=debuginfo)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Program of @{', @'.join(self.functions)}>"
+
+    # ------------------------------------------------------------------ another program
+
+    def copy(self) -> Program:
+        """The same program in a module of its own; its `origin` leads from the values here to those there."""
+        mapping: dict[SSAValue, SSAValue] = {}
+        module = clone(self.module, mapping)
+        assert isinstance(module, ModuleOp)
+        program = Program(module)
+        program.origin = mapping
+        return program
+
+    def annotate(self, shardings: Mapping[Key, annotate.Annotation]) -> Program:
+        """The program with these shardings: on arguments and results; as constraints on other values.
+
+        A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh; None takes away what
+        the program says of the value. Raises `ShardyError` when a value or mesh cannot be found, or the
+        sharding does not fit.
+        """
+        return self._changed(lambda editor, find: [editor.annotate(find(k), s) for k, s in shardings.items()])
+
+    def group(self, *keys: Key) -> Program:
+        """The program with a sharding group of these values: they get the same sharding."""
+        return self._changed(lambda editor, find: editor.group([find(key) for key in keys]))
+
+    def barrier(self, *keys: Key, direction: str = "NONE") -> Program:
+        """The program with propagation barriers after these values.
+
+        direction: which way shardings still pass: NONE, FORWARD, BACKWARD or BOTH.
+        """
+        return self._changed(lambda editor, find: [editor.barrier(find(key), direction) for key in keys])
+
+    def with_mesh(self, mesh: Mesh, name: str = "mesh") -> Program:
+        """The program with a mesh of that name, which replaces one that it has."""
+        return self._changed(lambda editor, find: editor.set_mesh(name, mesh))
+
+    def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
+        """The program after the pass or pipeline of that name (as of `sdy-opt`), options by field name.
+
+        Raises `ShardyError` for a name or option that there is not, and what the pass raises.
+        """
+        calls = _calls(name, options)
+        program = self.copy()
+        for call in calls:
+            call.build().apply(Context(), program.module)
+        verify_module(program.module)
+        return program
+
+    def find(self, key: Key) -> Value:
+        """The value of that name, or the value itself if it is of this program."""
+        if isinstance(key, str):
+            return self.values[key]
+        entry = key.entry
+        if entry.value is None and self.module.is_ancestor(entry.op):
+            return key
+        found = self.values.table.by_value.get(id(entry.value))
+        if found is None:
+            raise ShardyError(f"{key!r} is a value of another program; look it up in this one by its name")
+        return key
+
+    def _changed(self, change: _Edit) -> Program:
+        targets: dict[int, Value] = {}
+        copy = self.copy()
+
+        def find(key: Key) -> Value:
+            entry = self.find(key).entry
+            value = None if entry.value is None else copy.origin[entry.value]
+            found = copy.values.table.find(f"@{entry.function}:{entry.name}") if value is None else None
+            entry = found or copy.values.table.by_value[id(value)]
+            return targets.setdefault(id(entry), Value(entry, copy.meshes))
+
+        change(annotate.Editor(copy.module), find)
+        verify_module(copy.module)
+        result = Program(copy.module)
+        result.origin = copy.origin
+        return result
+
+
+def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
+    row = pass_by_name(name)
+    pipeline = pipeline_by_name(name)
+    found = row or pipeline
+    if found is None:
+        raise ShardyError(f"there is no pass or pipeline '{name}'; `sdy-opt --help` lists them")
+    known = {option.field_name for option in found.options}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        has = ", ".join(sorted(known)) or "none"
+        raise ShardyError(f"{name} has no option {unknown[0]}; it has: {has}")
+    if row is not None:
+        return (PassCall.of(row, options),)
+    assert pipeline is not None
+    return pipeline.expand(**options)
+
+
+def _decoded(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ShardyError(
+            f"{file} is neither MLIR text nor bytecode: not UTF-8 at byte {error.start}"
+        ) from None

@@ -1,0 +1,92 @@
+"""What propagation decided, to be asked: shardings, what each device holds, what would be if.
+
+    result = propagate(program)
+    result["result 0"].sharding, result["result 0"].local_shape
+    result.what_if({"%arg1": P(None, "model")})
+
+Not here: how it was decided (`passes/`), the tables (`report/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from shardy_py.api.annotate import Annotation
+from shardy_py.api.comparison import Comparison, compare
+from shardy_py.api.program import Key, Program
+from shardy_py.api.values import Value, Values
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.report import collect_values, summarize, summary_text
+from shardy_py.sharding import DeviceSlices
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A propagated program beside the one it was made from.
+
+    program: with all shardings. source: as it was. warnings: what the passes had to say.
+    again: propagates another program with the same options.
+    """
+
+    program: Program
+    source: Program
+    warnings: tuple[Diagnostic, ...]
+    again: Callable[[Program], Result]
+
+    @property
+    def values(self) -> Values:
+        """The values of the propagated program."""
+        return self.program.values
+
+    def __getitem__(self, key: Key) -> Value:
+        """A value of the propagated program.
+
+        A name is looked up as the propagated program prints it; a value of the source program is followed.
+        Raises `ShardyError` when there is none, or the value did not outlive the passes (as constants, of
+        which each user gets its own).
+        """
+        if isinstance(key, str):
+            return self.values[key]
+        found = self.followed(key)
+        if found is None:
+            raise ShardyError(f"{key!r} is not in the propagated program; look its user up by name")
+        return found
+
+    def followed(self, value: Value) -> Value | None:
+        """The value of the propagated program that a value of the source program has become."""
+        entry = value.entry
+        if entry.value is None:
+            found = self.values.named(f"@{entry.function}:{entry.name}")
+            return found[0] if found else None
+        table = self.values.table
+        known = table.by_value.get(id(self.program.origin.get(entry.value, entry.value)))
+        return None if known is None else Value(known, self.values.meshes)
+
+    def text(self) -> str:
+        """The propagated program as MLIR prints it."""
+        return self.program.text()
+
+    def device_slices(self, key: Key) -> DeviceSlices:
+        """Where in the whole tensor the part of each device lies.
+
+        Raises `ShardyError` for what is no tensor of known sizes, or has no sharding.
+        """
+        value = self[key]
+        shape, sharding = value.shape, value.sharding
+        if shape is None or None in shape:
+            raise ShardyError(f"{value} is no tensor of known sizes but {value.entry.type}")
+        if sharding is None:
+            raise ShardyError(f"{value} has no sharding: every device holds all of it")
+        return sharding.device_slices(tuple(size for size in shape if size is not None))
+
+    def summary(self) -> str:
+        """How many values are sharded over what, and what that leaves each device to hold, as a table."""
+        return summary_text(
+            summarize(collect_values(self.program.module), self.program.meshes), self.program.meshes
+        )
+
+    def what_if(self, edits: Mapping[Key, Annotation]) -> Comparison:
+        """Propagate again with these annotations added, changed or (None) removed: what would differ."""
+        edited = self.source.annotate(edits)
+        return compare(self, self.again(edited), edited.origin)

@@ -1,0 +1,158 @@
+"""A sharding with its mesh: what it says, what each device holds.
+
+    mesh = Mesh.of(data=4, model=2)
+    sharding = Sharding(mesh, P("data", None))
+    sharding.local_shape((32, 128))            (8, 128)
+
+Not here: spelling a sharding without a mesh (`partition_spec.py`), giving it to a value (`program.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shardy_py.api.partition_spec import P
+from shardy_py.dialects.sdy.syntax_sharding import read_sharding
+from shardy_py.dialects.sdy.verify_sharding import axis_messages
+from shardy_py.errors import ShardyError
+from shardy_py.sharding import (
+    AxisRef,
+    DeviceSlices,
+    DimensionSharding,
+    Mesh,
+    TensorSharding,
+    device_slices,
+    local_shape,
+)
+from shardy_py.text.cursor import Cursor
+from shardy_py.text.source import Source
+
+Shape = tuple[int, ...]
+NO_NAME = "mesh"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Sharding:
+    """The sharding of one tensor on one mesh.
+
+    mesh: the devices. value: dimensions, replicated and unreduced axes, as plain data; its mesh by name.
+    """
+
+    mesh: Mesh
+    value: TensorSharding
+
+    def __init__(self, mesh: Mesh, spec: object, *, mesh_name: str = NO_NAME) -> None:
+        """Put a spec (`P(...)`, JAX's `PartitionSpec`, a `TensorSharding`) on a mesh.
+
+        Raises `ShardyError` for an axis that the mesh lacks, or that is used twice.
+        """
+        if isinstance(spec, TensorSharding):
+            value = replace(spec, mesh=spec.mesh if isinstance(spec.mesh, str) else mesh_name)
+        else:
+            parts = P.of(spec)
+            value = TensorSharding(
+                mesh_name,
+                parts.dimensions,
+                _in_mesh_order(parts.replicated, mesh),
+                _in_mesh_order(parts.unreduced, mesh),
+            )
+        object.__setattr__(self, "mesh", mesh)
+        object.__setattr__(self, "value", value)
+        check_axes(value, mesh)
+
+    @staticmethod
+    def parse(text: str, mesh: Mesh | None = None) -> Sharding:
+        """The sharding that sdy text spells: `<@mesh, [{"x"}, {?}]>` on `mesh`, or `<mesh<["x"=2]>, [...]>`.
+
+        Raises `ShardyError` with line and column in `text`.
+        """
+        value = parse_sharding(text)
+        if isinstance(value.mesh, Mesh):
+            return Sharding(value.mesh, value)
+        if mesh is None:
+            raise ShardyError(f"'{text}' names its mesh only: give the mesh, too")
+        return Sharding(mesh, value)
+
+    @property
+    def dimensions(self) -> tuple[DimensionSharding, ...]:
+        """How each dimension is sharded."""
+        return self.value.dimensions
+
+    @property
+    def replicated_axes(self) -> tuple[AxisRef, ...]:
+        """The axes that must not shard the tensor."""
+        return self.value.replicated_axes
+
+    @property
+    def unreduced_axes(self) -> tuple[AxisRef, ...]:
+        """The axes along which the tensor is still to be reduced."""
+        return self.value.unreduced_axes
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole tensor."""
+        return self.value.is_fully_replicated
+
+    @property
+    def spec(self) -> P:
+        """The sharding without its mesh."""
+        return P(*self.dimensions, replicated=self.replicated_axes, unreduced=self.unreduced_axes)
+
+    def for_rank(self, rank: int) -> Sharding:
+        """The sharding of a tensor of `rank` dimensions: those not spoken of are not sharded.
+
+        Raises `ShardyError` when it speaks of more than `rank`.
+        """
+        missing = rank - self.value.rank
+        if missing == 0 or self.mesh.is_maximal:
+            return self
+        if missing < 0:
+            raise ShardyError(f"{self} has {self.value.rank} dimensions, the tensor has {rank}")
+        dimensions = (*self.dimensions, *(DimensionSharding(is_closed=True),) * missing)
+        return Sharding(self.mesh, replace(self.value, dimensions=dimensions))
+
+    def named(self, mesh_name: str) -> Sharding:
+        """The same sharding, its mesh called `mesh_name`."""
+        return Sharding(self.mesh, replace(self.value, mesh=mesh_name))
+
+    def local_shape(self, shape: Shape) -> Shape:
+        """The shape that each device holds, padding included, of a tensor of `shape`."""
+        return local_shape(self.for_rank(len(shape)).value, self.mesh, shape)
+
+    def device_slices(self, shape: Shape) -> DeviceSlices:
+        """Where in a tensor of `shape` the part of each device lies."""
+        return device_slices(self.for_rank(len(shape)).value, self.mesh, shape)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __repr__(self) -> str:
+        return f"Sharding({self.mesh}, {self.spec!r})"
+
+
+def parse_sharding(text: str) -> TensorSharding:
+    """The value that sdy text spells, with or without `#sdy.sharding` before it."""
+    body = text.strip().removeprefix("#sdy.sharding")
+    cursor = Cursor(Source(body, "<sharding>"))
+    value = read_sharding(cursor)
+    if cursor.token:
+        cursor.error("expected the end of the sharding")
+    return value
+
+
+def check_axes(value: TensorSharding, mesh: Mesh) -> None:
+    """Raises `ShardyError` when the axes of a sharding are not those of its mesh, or not each once."""
+    if mesh.is_maximal:
+        return
+    faults = list(axis_messages(value, mesh))
+    if faults:
+        known = ", ".join(f'"{axis.name}"' for axis in mesh.axes)
+        raise ShardyError(
+            *(f"sharding {value}: {fault}; the mesh has {known or 'no axes'}" for fault in faults)
+        )
+
+
+def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:
+    if any(axis.name not in mesh.order for axis in axes):
+        return axes
+    return tuple(sorted(axes, key=lambda axis: axis.order_in(mesh)))

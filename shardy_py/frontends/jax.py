@@ -1,0 +1,174 @@
+"""JAX: programs from jitted functions; shardings back as `NamedSharding` and `PartitionSpec`.
+
+    result = propagate(Program.from_jax(jax.jit(step), params, batch))
+    named_sharding(result["result 0"].sharding)
+
+Nothing is compiled and no device is needed: a mesh of any size can be an `AbstractMesh`. JAX is imported when
+a function here is first called. Not here: GSPMD's shardings (`shardy_py.sharding`, HloSharding).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
+
+INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
+
+
+def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
+    """What JAX lowers `function` to for these arguments: arrays, or `jax.ShapeDtypeStruct`s with shardings.
+
+    function: what `jax.jit` gave, a plain function, or what `.trace(...)` or `.lower(...)` gave (without
+        arguments). Raises `ShardyError` when JAX is not installed, or lowers for GSPMD; JAX's own errors
+        pass through.
+    """
+    return program_of(_lowered(function, arguments, keywords))
+
+
+def program_of(lowered: Any) -> Program:
+    """The program of a `jax.stages.Lowered`, with the locations of the Python source."""
+    text = lowered.as_text(debug_info=True)
+    if "mhlo.sharding" in text and "sdy.mesh" not in text:
+        raise ShardyError(
+            "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) "
+            "makes it lower for Shardy"
+        )
+    return Program.parse(text, "<jax>")
+
+
+def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    jax = _jax()
+    if isinstance(function, jax.stages.Lowered):
+        return function
+    if not isinstance(function, jax.stages.Traced):
+        jitted = function if isinstance(function, jax.stages.Wrapped) else jax.jit(function)
+        function = jitted.trace(*arguments, **keywords)
+    # Naming the platform lets JAX lower for meshes that no device is behind.
+    return function.lower(lowering_platforms=(jax.default_backend(),))
+
+
+@dataclass(frozen=True, eq=False)
+class JaxResult:
+    """A propagated function.
+
+    result: the propagation itself.
+    in_shardings, out_shardings: trees as the function's arguments and results, of `NamedSharding`s; None for
+        arguments that the function does not use.
+    """
+
+    result: Result
+    in_shardings: Any
+    out_shardings: Any
+
+
+def propagate_function(
+    function: Any, *arguments: Any, options: Options | None = None, mesh: Any = None, **keywords: Any
+) -> JaxResult:
+    """Lower a function, propagate, and give the shardings back as `NamedSharding`s, as JAX's jit would.
+
+    mesh: JAX's mesh for them; None: an `AbstractMesh`. Raises `ShardyError` as `lower` and `propagate` do.
+    """
+    jax = _jax()
+    lowered = _lowered(function, arguments, keywords)
+    result = propagate(program_of(lowered), options or Options())
+    flat, tree = jax.tree.flatten(lowered.args_info, is_leaf=_is_argument)
+    kept = _kept(lowered, len(flat))
+    ins: list[Any] = [None] * len(flat)
+    for index, value in zip(kept, result.values.arguments(), strict=True):
+        ins[index] = sharding_of_value(value, mesh)
+    outs = [sharding_of_value(value, mesh) for value in result.values.results()]
+    return JaxResult(result, jax.tree.unflatten(tree, ins), jax.tree.unflatten(lowered.out_tree, outs))
+
+
+def _is_argument(node: Any) -> bool:
+    return hasattr(node, "donated")
+
+
+def _kept(lowered: Any, count: int) -> list[int]:
+    """The arguments that the lowered function still has: JAX drops those it does not use."""
+    kept = lowered._lowering.compile_args.get("kept_var_idx")
+    return list(range(count)) if kept is None else sorted(kept)
+
+
+# ---------------------------------------------------------------------- shardings
+
+
+def sharding_of_value(value: Value, mesh: Any = None) -> Any:
+    """The `NamedSharding` of a value; replicated where it has none, None where the program has no mesh."""
+    sharding = value.sharding
+    if sharding is None:
+        known = next(iter(value.meshes.values()), None)
+        sharding = None if known is None else Sharding(known, P())
+    return None if sharding is None else named_sharding(sharding, mesh)
+
+
+def named_sharding(sharding: Sharding, mesh: Any = None) -> Any:
+    """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
+
+    Raises `ShardyError` when JAX cannot say it, or the mesh has other axes.
+    """
+    jax = _jax()
+    if sharding.mesh.is_maximal:
+        raise ShardyError(f"{sharding} lies on one device of a maximal mesh: JAX has no NamedSharding for it")
+    if mesh is None:
+        mesh = jax_mesh(sharding.mesh)
+    elif dict(mesh.shape) != dict(sharding.mesh.sizes):
+        raise ShardyError(f"{sharding} is on the mesh {sharding.mesh}; JAX's mesh has {dict(mesh.shape)}")
+    return jax.sharding.NamedSharding(mesh, partition_spec(sharding))
+
+
+def partition_spec(sharding: Sharding) -> Any:
+    """The `PartitionSpec`: closed dimensions by their axes; empty open ones are `UNCONSTRAINED`.
+
+    Raises `ShardyError` for parts of axes, which JAX cannot say. Priorities and whether a sharded dimension
+    is open have no spelling in JAX and are left out.
+    """
+    spec: Any = _jax().sharding.PartitionSpec
+    parts: list[Any] = []
+    for number, dimension in enumerate(sharding.dimensions):
+        for axis in dimension.axes:
+            if axis.sub_axis is not None:
+                raise ShardyError(
+                    f"dimension {number} of {sharding} is sharded over a part of an axis, {axis}, which JAX "
+                    f"cannot say; split the axis {axis.name} of the mesh into two"
+                )
+        names = tuple(axis.name for axis in dimension.axes)
+        if not names:
+            parts.append(None if dimension.is_closed else spec.UNCONSTRAINED)
+        else:
+            parts.append(names[0] if len(names) == 1 else names)
+    while parts and parts[-1] is None:
+        parts.pop()
+    unreduced = {axis.name for axis in sharding.unreduced_axes}
+    return spec(*parts, unreduced=unreduced) if unreduced else spec(*parts)
+
+
+def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
+    """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded."""
+    sharding = Sharding(mesh_of(named.mesh), P.of(named.spec))
+    return sharding if rank is None else sharding.for_rank(rank)
+
+
+def mesh_of(mesh: Any) -> Mesh:
+    """The mesh of JAX's `Mesh` or `AbstractMesh`.
+
+    As where JAX lowers, its devices are numbered in the order in which JAX's mesh holds them.
+    """
+    return Mesh.of(dict(mesh.shape))
+
+
+def jax_mesh(mesh: Mesh) -> Any:
+    """The `AbstractMesh` of the same axes, all of which the compiler shards over (`AxisType.Auto`)."""
+    jax = _jax()
+    sizes, names = tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes)
+    return jax.sharding.AbstractMesh(sizes, names, axis_types=(jax.sharding.AxisType.Auto,) * len(names))
+
+
+def _jax() -> Any:
+    try:
+        return import_module("jax")
+    except ImportError:
+        raise ShardyError(INSTALL) from None

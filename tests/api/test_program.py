@@ -1,0 +1,142 @@
+"""Programs: reading, looking up, annotating."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shardy_py.api import UNCONSTRAINED, Mesh, P, Program, Sharding, ShardyError
+from tests.api.programs import MATMUL
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return Program.parse(MATMUL, "matmul.mlir")
+
+
+def test_values_by_every_name(program: Program) -> None:
+    dot = program["%0"]
+    assert (
+        dot.entry is program["model.py:7"].entry is program["model.py:7:3"].entry is program["@main:%0"].entry
+    )
+    assert dot.location == "model.py:7:3 jit(f)/dot"
+    assert (dot.shape, dot.element_type, dot.op_name) == ((32, 64), "f32", "stablehlo.dot_general")
+    assert program["params['w']"].name == "%arg1"
+    assert program["out"].entry is program["result 0"].entry
+    assert [v.name for v in program.values.of_op("tanh")] == ["%1"]
+    assert [v.name for v in program.values.arguments()] == ["%arg0", "%arg1"]
+    assert [v.label for v in program.values.results()] == ["out"]
+    assert [v.role for v in program.values] == ["argument", "argument", *["intermediate"] * 2, "result"]
+
+
+def test_unknown_and_ambiguous_names() -> None:
+    program = Program.parse(
+        MATMUL.replace("@main", "@f") + MATMUL.replace("@main", "@g").replace("sdy.mesh @mesh", "sdy.mesh @n")
+    )
+    with pytest.raises(ShardyError, match=r"no value is called '%7'"):
+        program["%7"]
+    with pytest.raises(ShardyError, match=r"did you mean 'out'"):
+        program["outt"]
+    with pytest.raises(ShardyError, match=r"'%0' names 2 values: @f:%0, @g:%0; name one of them"):
+        program["%0"]
+
+
+def test_annotating_gives_another_program(program: Program) -> None:
+    before = program.text()
+    text = program.annotate(
+        {"x": P("data"), "out": P(None, "model"), "%0": '<@mesh, [{"data"}, {?}]>'}
+    ).text()
+    assert program.text() == before
+    assert '%arg0: tensor<32x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}' in text
+    assert '%1 = sdy.sharding_constraint %0 <@mesh, [{"data"}, {?}]> : tensor<32x64xf32>' in text
+    assert "%2 = stablehlo.tanh %1" in text
+    assert '{jax.result_info = "out", sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}' in text
+
+
+def test_annotations_are_removed(program: Program) -> None:
+    names = ("x", "out", "%0")
+    annotated = program.annotate(dict.fromkeys(names, P("data", None)))
+    assert annotated.annotate(dict.fromkeys(names)).text() == program.text()
+    constraint = annotated.values.of_op("sdy.sharding_constraint")[0]
+    assert "sharding_constraint" not in annotated.annotate({constraint: None}).text()
+
+
+def test_meshes_are_found_or_added(program: Program) -> None:
+    same = program.annotate({"x": Sharding(Mesh.of(data=4, model=2), P("model"), mesh_name="other")})
+    assert list(same.meshes) == ["mesh"]
+    added = program.annotate({"x": Sharding(Mesh.of(a=2), P("a"))})
+    assert added["x"].sharding == Sharding(Mesh.of(a=2), P("a", None), mesh_name="mesh_0")
+    inlined = program.annotate({"x": '<mesh<["a"=2]>, [{"a"}, {}]>'})
+    assert inlined["x"].sharding == added["x"].sharding
+    assert program.with_mesh(Mesh.of(data=2, model=2)).meshes["mesh"].device_count == 4
+
+
+def test_groups_and_barriers(program: Program) -> None:
+    text = program.group("%0", "%1").barrier("%0", direction="FORWARD").text()
+    assert text.count("sdy.sharding_group") == 2
+    assert "sdy.propagation_barrier %0 allowed_direction=FORWARD" in text
+    with pytest.raises(ShardyError, match="one shape; got"):
+        program.group("%0", "x")
+    with pytest.raises(ShardyError, match="expected a direction among"):
+        program.barrier("%0", direction="UP")
+    with pytest.raises(ShardyError, match="name the value returned"):
+        program.barrier("out")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        (P("dat"), 'annotation of %arg0: sharding <@mesh, .*unknown axis name: "dat"'),
+        (P(None, None, "data"), "annotation of %arg0: .* has 3 dimensions, the tensor has 2"),
+        ("<@m, [{}]>", "the program has no mesh @m; it has @mesh"),
+        (3, "expected a sharding such as"),
+    ],
+)
+def test_annotations_that_do_not_fit(program: Program, annotation: object, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        program.annotate({"x": annotation})  # pyright: ignore
+
+
+def test_a_mesh_is_needed() -> None:
+    program = Program.parse(
+        "func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> { return %arg0 : tensor<8xf32> }"
+    )
+    with pytest.raises(ShardyError, match="names no mesh, and the program has 0; use Sharding"):
+        program.annotate({"%arg0": P("x")})
+    assert program.with_mesh(Mesh.of(x=2)).annotate({"%arg0": P(UNCONSTRAINED)})["%arg0"].sharding
+
+
+def test_passes_by_name(program: Program) -> None:
+    closed = program.annotate({"x": P(UNCONSTRAINED)}).run("sdy-close-shardings")
+    assert str(closed["x"].sharding) == "<@mesh, [{}, {}]>"
+    assert program.run("sdy-propagation-pipeline", dedup_functions_fully=True).text()
+    with pytest.raises(ShardyError, match="there is no pass or pipeline 'sdy-x'"):
+        program.run("sdy-x")
+    with pytest.raises(ShardyError, match="has no option depth; it has: none"):
+        program.run("sdy-close-shardings", depth=1)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "a.mlir"
+    file.write_text(MATMUL)
+    assert Program.load(file).text() == Program.parse(MATMUL.encode()).text()
+    with pytest.raises(ShardyError, match="cannot open input file"):
+        Program.load(tmp_path / "b.mlir")
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ShardyError, match=r"a.mlir is neither MLIR text nor bytecode: not UTF-8 at byte 0"):
+        Program.load(file)
+
+
+def test_bytecode() -> None:
+    jax = pytest.importorskip("jax", reason="MLIR bytecode is read by jaxlib")
+    exported = jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct((4,), "float32"))
+    assert "stablehlo.add" in Program.parse(exported.mlir_module_serialized).text()
+    with pytest.raises(ShardyError, match="jaxlib cannot read this MLIR bytecode"):
+        Program.parse(b"ML\xefRxx")
+
+
+def test_a_module_is_copied(program: Program) -> None:
+    copy = Program.from_module(program.module)
+    assert copy.module is not program.module
+    assert copy.text() == program.text()

@@ -1,0 +1,72 @@
+"""A sharding on its mesh."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.api import Mesh, P, Sharding, ShardyError
+
+MESH = Mesh.of(data=4, model=2)
+
+
+def test_local_shape_rounds_up() -> None:
+    assert Sharding(MESH, P("data", ("model",))).local_shape((10, 7, 3)) == (3, 4, 3)
+
+
+def test_slices_cover() -> None:
+    slices = Sharding(MESH, P("data")).device_slices((10, 3))
+    assert [int(offset[0]) for offset in slices.offsets] == [0, 0, 3, 3, 6, 6, 9, 9]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['<@mesh, [{"data"}, {?}]>', '#sdy.sharding<@m, [{"data":(1)2, ?}p1], replicated={"model"}>'],
+)
+def test_text_round_trip(text: str) -> None:
+    assert str(Sharding.parse(text, MESH)) == text.removeprefix("#sdy.sharding")
+
+
+def test_inlined_mesh() -> None:
+    sharding = Sharding.parse('<mesh<["x"=2]>, [{"x"}]>')
+    assert sharding.mesh == Mesh.of(x=2)
+    assert str(sharding.spec) == "P('x')"
+
+
+def test_replicated_axes_come_in_the_order_of_the_mesh() -> None:
+    sharding = Sharding(MESH, P(None, replicated=("model", "data")))
+    assert [axis.name for axis in sharding.replicated_axes] == ["data", "model"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (P("dat"), r'unknown axis name: "dat"; the mesh has "data", "model"'),
+        (P("data", "data"), r'duplicate axis ref: "data"'),
+        (P("data", unreduced="data"), r'duplicate axis ref: "data"'),
+        (P("data:(1)3"), "sub-axis"),
+    ],
+)
+def test_axes_are_those_of_the_mesh(spec: P, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        Sharding(MESH, spec)
+
+
+def test_text_is_placed() -> None:
+    with pytest.raises(ShardyError, match=r"<sharding>:1:10: error: expected string"):
+        Sharding.parse("<@mesh, [{", MESH)
+    with pytest.raises(ShardyError, match="expected the end of the sharding"):
+        Sharding.parse("<@mesh, [{}]> x", MESH)
+    with pytest.raises(ShardyError, match="names its mesh only"):
+        Sharding.parse("<@mesh, [{}]>")
+
+
+def test_too_many_dimensions() -> None:
+    with pytest.raises(ShardyError, match="has 2 dimensions, the tensor has 1"):
+        Sharding(MESH, P("data", None)).local_shape((8,))
+
+
+def test_mesh_sizes() -> None:
+    with pytest.raises(ShardyError, match='axis "a" of a mesh has 0 devices'):
+        Mesh.of(a=0)
+    with pytest.raises(ShardyError, match="must be 0 to 3 in some order"):
+        Mesh.of(a=4, device_ids=(1, 2, 3, 4))
