@@ -1,12 +1,21 @@
-"""The operations of the sdy dialect.
+"""The operations of the sdy dialect, and their constructors, which infer the types of results.
 
 Their assembly forms are in `forms.py`, the checks on them in `verify.py`.
+
+>>> from xdsl.dialects.builtin import TensorType, f32
+>>> from xdsl.ir import Block
+>>> from shardy_py.sharding import TensorSharding
+>>> (value,) = Block(arg_types=[TensorType(f32, [8])]).args
+>>> str(ReshardOp(value, TensorSharding.fully_closed("mesh", 1)).result.type)
+'tensor<8xf32>'
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Attribute
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -28,6 +37,7 @@ from xdsl.traits import (
 )
 
 from shardy_py.dialects.sdy.attributes import (
+    AllToAllParam,
     AllToAllParamListAttr,
     AxisRefListAttr,
     ListOfAxisRefListsAttr,
@@ -36,8 +46,25 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
-from shardy_py.sharding import Mesh
+from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+
+Value = SSAValue | Operation
+"""A value, or the op whose only result it is."""
+
+AxesByDimension = Sequence[Sequence[AxisRef]]
+
+
+def _type_of(value: Value) -> Attribute:
+    return SSAValue.get(value).type
+
+
+def _axis_lists(axes: AxesByDimension) -> ListOfAxisRefListsAttr:
+    return ListOfAxisRefListsAttr(tuple(map(tuple, axes)))
+
+
+def _reduction(name: str | None) -> IntegerAttr | None:
+    return None if name is None else IntegerAttr(REDUCTIONS.index(name), 32)
 
 
 @irdl_op_definition
@@ -62,6 +89,13 @@ class ShardingConstraintOp(IRDLOperation):
     sharding = prop_def(TensorShardingAttr)
     result = result_def()
 
+    def __init__(self, input: Value, sharding: TensorSharding) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[_type_of(input)],
+            properties={"sharding": TensorShardingAttr(sharding)},
+        )
+
 
 @irdl_op_definition
 class ReshardOp(IRDLOperation):
@@ -73,6 +107,13 @@ class ReshardOp(IRDLOperation):
     result = result_def()
     traits = traits_def(NoMemoryEffect())
 
+    def __init__(self, input: Value, sharding: TensorSharding) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[_type_of(input)],
+            properties={"sharding": TensorShardingAttr(sharding)},
+        )
+
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
@@ -81,6 +122,9 @@ class ReturnOp(IRDLOperation):
     name = "sdy.return"
     values = var_operand_def()
     traits = traits_def(IsTerminator(), NoMemoryEffect())
+
+    def __init__(self, *values: Value) -> None:
+        super().__init__(operands=[values])
 
 
 @irdl_op_definition
@@ -96,6 +140,25 @@ class ManualComputationOp(IRDLOperation):
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
 
+    def __init__(
+        self,
+        tensors: Sequence[Value],
+        in_shardings: Sequence[TensorSharding],
+        out_shardings: Sequence[TensorSharding],
+        manual_axes: Sequence[str],
+        body: Region,
+        result_types: Sequence[Attribute],
+    ) -> None:
+        """The types of the results do not follow from the body: it knows local shapes only."""
+        properties: dict[str, Attribute] = {
+            "in_shardings": TensorShardingPerValueAttr(tuple(in_shardings)),
+            "out_shardings": TensorShardingPerValueAttr(tuple(out_shardings)),
+            "manual_axes": ManualAxesAttr(tuple(manual_axes)),
+        }
+        super().__init__(
+            operands=[tensors], result_types=[result_types], properties=properties, regions=[body]
+        )
+
 
 @irdl_op_definition
 class ShardingGroupOp(IRDLOperation):
@@ -104,6 +167,9 @@ class ShardingGroupOp(IRDLOperation):
     name = "sdy.sharding_group"
     input = operand_def()
     group_id = prop_def(IntegerAttr)
+
+    def __init__(self, input: Value, group_id: int) -> None:
+        super().__init__(operands=[input], properties={"group_id": IntegerAttr(group_id, 64)})
 
 
 @irdl_op_definition
@@ -115,6 +181,9 @@ class ConstantOp(IRDLOperation):
     output = result_def()
     traits = traits_def(NoMemoryEffect())
 
+    def __init__(self, value: DenseIntOrFPElementsAttr) -> None:
+        super().__init__(result_types=[value.type], properties={"value": value})
+
 
 @irdl_op_definition
 class DataFlowEdgeOp(IRDLOperation):
@@ -125,6 +194,13 @@ class DataFlowEdgeOp(IRDLOperation):
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def()
 
+    def __init__(self, input: Value, sharding: TensorSharding | None = None) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[_type_of(input)],
+            properties={} if sharding is None else {"sharding": TensorShardingAttr(sharding)},
+        )
+
 
 @irdl_op_definition
 class FuncDataFlowEdgeOp(IRDLOperation):
@@ -133,6 +209,9 @@ class FuncDataFlowEdgeOp(IRDLOperation):
     name = "sdy.func_data_flow_edge"
     operand = operand_def()
     result = result_def()
+
+    def __init__(self, operand: Value) -> None:
+        super().__init__(operands=[operand], result_types=[_type_of(operand)])
 
 
 @irdl_op_definition
@@ -150,6 +229,13 @@ class PropagationBarrierOp(IRDLOperation):
         """`NONE`, `FORWARD`, `BACKWARD` or `BOTH`."""
         return PROPAGATION_DIRECTIONS[self.allowed_direction.value.data]
 
+    def __init__(self, input: Value, direction: str) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[_type_of(input)],
+            properties={"allowed_direction": IntegerAttr(PROPAGATION_DIRECTIONS.index(direction), 32)},
+        )
+
 
 @irdl_op_definition
 class NamedComputationOp(IRDLOperation):
@@ -164,99 +250,149 @@ class NamedComputationOp(IRDLOperation):
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
 
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        body: Region,
+        in_shardings: Sequence[TensorSharding] | None = None,
+        out_shardings: Sequence[TensorSharding] | None = None,
+    ) -> None:
+        """The types of the results are those of what the body returns."""
+        given = {"in_shardings": in_shardings, "out_shardings": out_shardings}
+        shardings = {n: TensorShardingPerValueAttr(tuple(s)) for n, s in given.items() if s is not None}
+        returned = body.block.last_op
+        types = [] if returned is None else [value.type for value in returned.operands]
+        super().__init__(
+            operands=[inputs],
+            result_types=[types],
+            properties={"name": StringAttr(name), **shardings},
+            regions=[body],
+        )
+
+
+class CollectiveOp(IRDLOperation):
+    """A collective: its result is its operand in another sharding.
+
+    Beside `tensor` and `out_sharding`, a collective has a property that says which axes it is over.
+    """
+
+    tensor = operand_def()
+    out_sharding = prop_def(TensorShardingAttr)
+    result = result_def()
+    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self, tensor: Value, properties: Mapping[str, Attribute | None], out_sharding: TensorSharding
+    ) -> None:
+        given = {name: value for name, value in properties.items() if value is not None}
+        super().__init__(
+            operands=[tensor],
+            result_types=[_type_of(tensor)],
+            properties={**given, "out_sharding": TensorShardingAttr(out_sharding)},
+        )
+
 
 @irdl_op_definition
-class AllGatherOp(IRDLOperation):
+class AllGatherOp(CollectiveOp):
     """Gathers chunks along axes, dimension by dimension."""
 
     name = "sdy.all_gather"
-    tensor = operand_def()
     gathering_axes = prop_def(ListOfAxisRefListsAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, gathering_axes: AxesByDimension, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {"gathering_axes": _axis_lists(gathering_axes)}, out_sharding)
 
 
 @irdl_op_definition
-class AllSliceOp(IRDLOperation):
+class AllSliceOp(CollectiveOp):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
     name = "sdy.all_slice"
-    tensor = operand_def()
     slicing_axes = prop_def(ListOfAxisRefListsAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, slicing_axes: AxesByDimension, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {"slicing_axes": _axis_lists(slicing_axes)}, out_sharding)
 
 
 @irdl_op_definition
-class AllToAllOp(IRDLOperation):
+class AllToAllOp(CollectiveOp):
     """Moves axes from one dimension to another."""
 
     name = "sdy.all_to_all"
-    tensor = operand_def()
     params = prop_def(AllToAllParamListAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, params: Sequence[AllToAllParam], out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {"params": AllToAllParamListAttr(tuple(params))}, out_sharding)
 
 
 @irdl_op_definition
-class CollectivePermuteOp(IRDLOperation):
+class CollectivePermuteOp(CollectiveOp):
     """Sends each device's chunk to another device, to replace or reorder axes."""
 
     name = "sdy.collective_permute"
-    tensor = operand_def()
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {}, out_sharding)
 
 
 @irdl_op_definition
-class AllReduceOp(IRDLOperation):
+class AllReduceOp(CollectiveOp):
     """Reduces chunks along axes."""
 
     name = "sdy.all_reduce"
-    tensor = operand_def()
     reduction_axes = prop_def(AxisRefListAttr)
     reduction_op = opt_prop_def(IntegerAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self,
+        tensor: Value,
+        reduction_axes: Sequence[AxisRef],
+        out_sharding: TensorSharding,
+        reduction: str | None = None,
+    ) -> None:
+        axes = AxisRefListAttr(tuple(reduction_axes))
+        properties = {"reduction_axes": axes, "reduction_op": _reduction(reduction)}
+        super().__init__(tensor, properties, out_sharding)
 
 
 @irdl_op_definition
-class ReduceScatterOp(IRDLOperation):
+class ReduceScatterOp(CollectiveOp):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
     name = "sdy.reduce_scatter"
-    tensor = operand_def()
     reduce_scatter_axes = prop_def(ListOfAxisRefListsAttr)
     reduction_op = opt_prop_def(IntegerAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(
+        self,
+        tensor: Value,
+        reduce_scatter_axes: AxesByDimension,
+        out_sharding: TensorSharding,
+        reduction: str | None = None,
+    ) -> None:
+        axes = _axis_lists(reduce_scatter_axes)
+        properties = {"reduce_scatter_axes": axes, "reduction_op": _reduction(reduction)}
+        super().__init__(tensor, properties, out_sharding)
 
 
 @irdl_op_definition
-class ShardedToUnreducedOp(IRDLOperation):
+class ShardedToUnreducedOp(CollectiveOp):
     """Makes axes that shard the operand unreduced in the result."""
 
     name = "sdy.sharded_to_unreduced"
-    tensor = operand_def()
     axes = prop_def(ListOfAxisRefListsAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, axes: AxesByDimension, out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {"axes": _axis_lists(axes)}, out_sharding)
 
 
 @irdl_op_definition
-class ReplicatedToUnreducedOp(IRDLOperation):
+class ReplicatedToUnreducedOp(CollectiveOp):
     """Makes axes that the operand is replicated on unreduced in the result."""
 
     name = "sdy.replicated_to_unreduced"
-    tensor = operand_def()
     axes = prop_def(AxisRefListAttr)
-    out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
-    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, tensor: Value, axes: Sequence[AxisRef], out_sharding: TensorSharding) -> None:
+        super().__init__(tensor, {"axes": AxisRefListAttr(tuple(axes))}, out_sharding)
