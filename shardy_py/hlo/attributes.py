@@ -21,7 +21,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from shardy_py.hlo.tokens import Cursor
+from shardy_py.layout import Cursor
 
 _MAX_DEPTH = 8
 _MAX_DEVICES = 1 << 20

@@ -20,8 +20,8 @@ from typing import Any
 from shardy_py.hlo.attributes import read_attribute
 from shardy_py.hlo.opcodes import OPCODES
 from shardy_py.hlo.shapes import ELEMENTS, read_shape
-from shardy_py.hlo.tokens import Cursor
 from shardy_py.hlo.values import Computation, HloModule, Instruction
+from shardy_py.layout import Cursor
 from shardy_py.ops import names
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from shardy_py.hlo.tokens import Cursor
 from shardy_py.hlo.values import Layout, Shape
+from shardy_py.layout import Cursor
 from shardy_py.ops import names
 
 ELEMENTS = frozenset(

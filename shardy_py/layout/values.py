@@ -1,18 +1,30 @@
-"""Shapes and layouts of XLA as plain values: what the text `f32[3,5]{1,0:T(2,2)}` says.
+"""Shapes and layouts of XLA as plain values: what the text `f32[3,5]{1,0:T(2,2)}` says; `str` gives the text.
 
-Not here: the text itself (`text.py`), where an element lies (`linear_index.py`), which layout an array gets
-(`formats.py`).
+Not here: reading text (`text.py`), where an element lies (`linear_index.py`, `placement.py`), which layout
+an array gets (`formats.py`).
 
->>> Layout((1, 0), (Tile((2, 2)),)).minor_to_major
-(1, 0)
+>>> shape = ArrayShape("f32", (3, 5), layout=Layout((1, 0), (Tile((2, 2)),)))
+>>> str(shape), shape.layout.minor_to_major
+('f32[3,5]{1,0:T(2,2)}', (1, 0))
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-COMBINE = -1
-"""In a tile: the dimension is joined with the next more minor one (`*`; XLA's kCombineDimension)."""
+from shardy_py.errors import ShardyError
+from shardy_py.layout.tile_level import COMBINE
+
+UNBOUNDED = -1
+"""The size of a dimension that may be of any size: `?`, always dynamic."""
+
+_SMALL_FLOATS = (
+    "f4e2m1fn f6e2m3fn f6e3m2fn f8e3m4 f8e4m3 f8e4m3b11fnuz f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu"
+)
+_NUMBERS = "f16 f32 f64 bf16 c64 c128 s1 s2 s4 s8 s16 s32 s64 u1 u2 u4 u8 u16 u32 u64"
+ELEMENT_TYPES = frozenset(("pred", *_NUMBERS.split(), *_SMALL_FLOATS.split()))
+OTHER_KINDS = frozenset(("token", "opaque"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,14 @@ class Tile:
 
     sizes: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        wrong = next((size for size in self.sizes if size < 0 and size != COMBINE), None)
+        if wrong is not None:
+            raise ShardyError(f"a tile has no size {wrong}: expected sizes from 1, or '*'")
+
+    def __str__(self) -> str:
+        return f"({_listed('*' if size == COMBINE else size for size in self.sizes)})"
+
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
@@ -28,6 +48,9 @@ class SplitConfig:
 
     dimension: int
     split_indices: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"({self.dimension}:{_listed(self.split_indices)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +81,41 @@ class Layout:
     split_configs: tuple[SplitConfig, ...] = ()
     dynamic_shape_metadata_prefix_bytes: int = 0
 
+    def __post_init__(self) -> None:
+        if self.tail_padding_alignment < 1:
+            raise ShardyError(f"L: expected an alignment of at least 1, got {self.tail_padding_alignment}")
+        if self.dim_level_types and len(self.dim_level_types) != len(self.minor_to_major):
+            raise ShardyError(
+                f"D: expected a level type for each of {len(self.minor_to_major)} dimensions,"
+                f" got {len(self.dim_level_types)}"
+            )
+        if self.physical_shape is not None and not self.is_sparse:
+            raise ShardyError("P: only a sparse array has a physical shape; give its level types with D(...)")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether some dimension is not stored element by element."""
+        return any(not kind.startswith("D") for kind in self.dim_level_types)
+
+    def __str__(self) -> str:
+        parts = (
+            (self.dim_level_types, f"D({_listed(self.dim_level_types)})"),
+            (self.tiles, "T" + "".join(map(str, self.tiles))),
+            (self.tail_padding_alignment != 1, f"L({self.tail_padding_alignment})"),
+            (self.index_primitive_type, f"#({self.index_primitive_type})"),
+            (self.pointer_primitive_type, f"*({self.pointer_primitive_type})"),
+            (self.element_size_bits, f"E({self.element_size_bits})"),
+            (self.memory_space, f"S({self.memory_space})"),
+            (self.split_configs, "SC" + "".join(map(str, self.split_configs))),
+            (self.physical_shape is not None, f"P({self.physical_shape})"),
+            (
+                self.dynamic_shape_metadata_prefix_bytes > 0,
+                f"M({self.dynamic_shape_metadata_prefix_bytes})",
+            ),
+        )
+        suffix = "".join(text for stated, text in parts if stated)
+        return f"{{{_listed(self.minor_to_major)}{':' * bool(suffix)}{suffix}}}"
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayShape:
@@ -72,12 +130,49 @@ class ArrayShape:
     dynamic: tuple[bool, ...] = ()
     layout: Layout | None = None
 
+    def __post_init__(self) -> None:
+        rank = len(self.dimensions)
+        if self.element_type not in ELEMENT_TYPES:
+            raise ShardyError(f"'{self.element_type}' is no element type of an array")
+        if self.dynamic and len(self.dynamic) != rank:
+            raise ShardyError(f"dynamic: expected one flag for each of {rank} dimensions, got {self.dynamic}")
+        for i, size in enumerate(self.dimensions):
+            if size < 0 and not (size == UNBOUNDED and self.dynamic and self.dynamic[i]):
+                raise ShardyError(f"dimension {i} has the negative size {size}")
+        if self.layout is not None and len(self.layout.minor_to_major) != rank:
+            raise ShardyError(
+                f"the layout orders {len(self.layout.minor_to_major)} dimensions, the array has {rank}"
+            )
+
+    def __str__(self) -> str:
+        dynamic = self.dynamic or (False,) * len(self.dimensions)
+        sizes = _listed(
+            "?" if size == UNBOUNDED else f"<={size}" if bound else size
+            for size, bound in zip(self.dimensions, dynamic, strict=True)
+        )
+        # XLA leaves out the layout `{}` of a scalar, which it could not read again
+        layout = str(self.layout) if self.layout else ""
+        return f"{self.element_type}[{sizes}]{'' if layout == '{}' else layout}"
+
 
 @dataclass(frozen=True, slots=True)
 class TupleShape:
     """Several shapes as one value."""
 
     elements: tuple[Shape, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.elements))})"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferShape:
+    """A buffer that holds an array: `b(f32[4])`."""
+
+    element: ArrayShape
+
+    def __str__(self) -> str:
+        return f"b({self.element})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +181,16 @@ class OtherShape:
 
     kind: str
 
+    def __post_init__(self) -> None:
+        if self.kind not in OTHER_KINDS:
+            raise ShardyError(f"expected token or opaque, got '{self.kind}'")
 
-Shape = ArrayShape | TupleShape | OtherShape
+    def __str__(self) -> str:
+        return f"{self.kind}[]"
+
+
+Shape = ArrayShape | TupleShape | BufferShape | OtherShape
+
+
+def _listed(items: Iterable[object]) -> str:
+    return ",".join(map(str, items))

@@ -1,0 +1,131 @@
+"""From logical arrays to flat physical buffers: the steps that move the elements, and how many there are.
+
+The steps are those of numpy (transpose, reshape, pad at the high end); done backwards they undo the layout.
+Not here: doing them (`pack.py`), the arithmetic of one element (`placement.py`).
+
+>>> from shardy_py.layout.values import Layout, Tile
+>>> for step in relayout_steps((3, 5), Layout((1, 0), (Tile((2, 2)),))):
+...     print(step)
+Pad(high=(1, 1), dimensions=(4, 6))
+Reshape(dimensions=(2, 2, 3, 2))
+Transpose(permutation=(0, 2, 1, 3), dimensions=(2, 3, 2, 2))
+Reshape(dimensions=(24,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from shardy_py.errors import ShardyError
+from shardy_py.layout.linear_index import tile_levels
+from shardy_py.layout.tile_level import TileLevel
+from shardy_py.layout.values import ArrayShape, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """Dimension i of the result is dimension permutation[i]; dimensions: the sizes after it."""
+
+    permutation: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """Other sizes, the same elements in the same major-to-minor order; dimensions: the sizes after it."""
+
+    dimensions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """high: elements of padding at the end of each dimension; dimensions: the sizes after it."""
+
+    high: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+
+Step = Transpose | Reshape | Pad
+
+
+def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
+    """The steps from a logical array of these sizes to the flat buffer in which it lies.
+
+    A transpose to physical order; for each tile a reshape that joins dimensions, a pad to whole tiles, a
+    reshape that cuts and a transpose that gathers the tiles; a reshape to one dimension and the padding of
+    its tail. Steps that change nothing are left out: no steps for a vector without tiles.
+
+    Raises ShardyError for a layout that is no permutation of the dimensions, or not dense.
+    """
+    physical = physical_dimensions(dimensions, layout)
+    steps: list[Step] = [Transpose(tuple(reversed(layout.minor_to_major)), physical)]
+    for level in tile_levels(physical, [tile.sizes for tile in layout.tiles]):
+        steps += _tile_steps(level)
+    whole = prod(steps[-1].dimensions)
+    steps.append(Reshape((whole,)))
+    aligned = _round_up(whole, layout.tail_padding_alignment)
+    steps.append(Pad((aligned - whole,), (aligned,)))
+    return _without_idle(tuple(dimensions), steps)
+
+
+def physical_size(shape: ArrayShape) -> int:
+    """How many elements the buffer of an array has, padding included.
+
+    An array without a layout lies in row-major order. Raises ShardyError as `relayout_steps` does.
+    """
+    layout = shape.layout
+    if layout is None:
+        return prod(shape.dimensions)
+    sizes = physical_dimensions(shape.dimensions, layout)
+    levels = tile_levels(sizes, [tile.sizes for tile in layout.tiles])
+    return _round_up(prod(levels[-1].dimensions if levels else sizes), layout.tail_padding_alignment)
+
+
+def physical_dimensions(dimensions: Sequence[int], layout: Layout) -> tuple[int, ...]:
+    """The sizes in the order of memory, major to minor, before tiling."""
+    if sorted(layout.minor_to_major) != list(range(len(dimensions))):
+        raise ShardyError(
+            f"minor_to_major must list each of the {len(dimensions)} dimensions once,"
+            f" got {layout.minor_to_major}"
+        )
+    if layout.is_sparse:
+        raise ShardyError(
+            f"elements of a sparse array have no fixed place, got levels {layout.dim_level_types}"
+        )
+    return tuple(dimensions[i] for i in reversed(layout.minor_to_major))
+
+
+def _tile_steps(level: TileLevel) -> list[Step]:
+    kept, rank = level.kept, len(level.tile)
+    major = level.joined[:kept]
+    whole = (*major, *(count * size for count, size in zip(level.counts, level.tile, strict=True)))
+    split = (*major, *(part for pair in zip(level.counts, level.tile, strict=True) for part in pair))
+    order = (*range(kept), *range(kept, kept + 2 * rank, 2), *range(kept + 1, kept + 2 * rank, 2))
+    return [
+        Reshape(level.joined),
+        Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole),
+        Reshape(split),
+        Transpose(order, level.dimensions),
+    ]
+
+
+def _without_idle(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for step in steps:
+        match step:
+            case Transpose(permutation):
+                idle = permutation == tuple(range(len(permutation)))
+            case Reshape():
+                idle = step.dimensions == dimensions
+            case Pad(high):
+                idle = not any(high)
+        if not idle:
+            found.append(step)
+        dimensions = step.dimensions
+    return tuple(found)
+
+
+def _round_up(number: int, multiple: int) -> int:
+    return -(-number // max(multiple, 1)) * max(multiple, 1)

@@ -1,0 +1,132 @@
+"""One tile applied to an array: dimensions joined, cut into tiles, and indices taken through it both ways.
+
+Sizes and indices are in physical order, major to minor. The arithmetic is the same for numbers, numpy arrays
+of coordinates and symbolic expressions. Not here: several tiles and whole layouts (`linear_index.py`).
+
+>>> level = tile_level((2, 7, 8, 11, 10), (-1, -1, 2, -1, 3))
+>>> level.joined, level.tile, level.dimensions
+((112, 110), (2, 3), (56, 37, 2, 3))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.errors import ShardyError
+from shardy_py.indexing import Expr
+
+COMBINE = -1
+"""In a tile: the dimension is joined with the next more minor one (`*`; XLA's kCombineDimension)."""
+
+IntArray = NDArray[np.int64]
+Coordinate = TypeVar("Coordinate", int, IntArray, Expr)
+
+
+@dataclass(frozen=True, slots=True)
+class TileLevel:
+    """How one tile changes an array.
+
+    groups: the sizes of the dimensions that each dimension of `joined` is made of, major to minor; an empty
+        group is a dimension of size 1 that the tile has and the array lacks.
+    joined: the array's sizes after joining.
+    tile: the sizes of a tile; it cuts the last dimensions of `joined`.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    joined: tuple[int, ...]
+    tile: tuple[int, ...]
+
+    @property
+    def kept(self) -> int:
+        """How many major dimensions stay as they are."""
+        return len(self.joined) - len(self.tile)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many tiles there are along each dimension that is cut."""
+        return tuple(-(-size // tile) for size, tile in zip(self.joined[self.kept :], self.tile, strict=True))
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The sizes after tiling: kept dimensions, numbers of tiles, the tile."""
+        return (*self.joined[: self.kept], *self.counts, *self.tile)
+
+    def tiled(self, index: Sequence[Coordinate]) -> list[Coordinate | int]:
+        """Where an element of the array is in `dimensions`: floor(e / t) ++ (e mod t)."""
+        start, joined = 0, list[Coordinate | int]()
+        for group in self.groups:
+            joined.append(linear(index[start : start + len(group)], group))
+            start += len(group)
+        cut = list(zip(joined[self.kept :], self.tile, strict=True))
+        return [*joined[: self.kept], *(e // t for e, t in cut), *(e % t for e, t in cut)]
+
+    def untiled(
+        self, index: Sequence[int | IntArray]
+    ) -> tuple[list[int | IntArray], bool | NDArray[np.bool_]]:
+        """The element that is at `index` in `dimensions`, and whether it is one: not padding."""
+        rank = len(self.tile)
+        inside: bool | NDArray[np.bool_] = True
+        joined = list(index[: self.kept])
+        for outer, inner, tile in zip(
+            index[self.kept : self.kept + rank], index[self.kept + rank :], self.tile, strict=True
+        ):
+            joined.append(outer * tile + inner)
+        for coordinate, size in zip(joined, self.joined, strict=True):
+            inside = inside & (coordinate < size)
+        found: list[int | IntArray] = []
+        for coordinate, group in zip(joined, self.groups, strict=True):
+            found += unlinear(coordinate, group)
+        return found, inside
+
+
+def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
+    """What `tile` does to an array of these sizes.
+
+    dimensions: physical order, major to minor.
+    tile: sizes or `COMBINE`, for the minor-most dimensions. One with more dimensions than the array has takes
+        the array as one with further major dimensions of size 1, as XLA does for `f32[]{:T(128)}`.
+
+    Raises ShardyError for a size below 1 and for a joined dimension with none more minor.
+    """
+    wrong = next((size for size in tile if size < 1 and size != COMBINE), None)
+    if wrong is not None:
+        raise ShardyError(f"tile {tuple(tile)}: expected sizes of at least 1, got {wrong}")
+    if tile and tile[-1] == COMBINE:
+        raise ShardyError(f"tile {tuple(tile)}: the last dimension has no more minor one to be joined with")
+    missing = max(0, len(tile) - len(dimensions))
+    kept = max(0, len(dimensions) - len(tile))
+    groups: list[tuple[int, ...]] = [(size,) for size in dimensions[:kept]]
+    open_group: tuple[int, ...] = ()
+    singles: list[tuple[int, ...]] = [()] * missing + [(size,) for size in dimensions[kept:]]
+    for size, single in zip(tile, singles, strict=True):
+        open_group += single
+        if size != COMBINE:
+            groups.append(open_group)
+            open_group = ()
+    return TileLevel(tuple(groups), tuple(map(prod, groups)), tuple(size for size in tile if size != COMBINE))
+
+
+def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | int:
+    """The position of an element in major-to-minor order; 0 of no coordinates."""
+    if not bounds:
+        return 0
+    position = index[0]
+    for coordinate, bound in zip(index[1:], bounds[1:], strict=True):
+        position = position * bound + coordinate
+    return position
+
+
+def unlinear(position: int | IntArray, bounds: Sequence[int]) -> list[int | IntArray]:
+    """The coordinates of an element by its position in major-to-minor order; the first takes what is left."""
+    found: list[int | IntArray] = []
+    for bound in reversed(bounds[1:]):
+        size = max(bound, 1)
+        found.append(position % size)
+        position = position // size
+    return [position, *reversed(found)] if bounds else []
