@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -24,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from shardy_py.errors import ShardyError
 from shardy_py.graph.call_graph import calls_in, functions_top_down
 from shardy_py.graph.calls import callee_name, function_name
-from shardy_py.graph.holders import manual_axes, read
+from shardy_py.graph.holders import attribute_list_shardings, manual_axes
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.graph.walk import find_ops, terminator_of
@@ -80,6 +81,13 @@ class LocalValue:
         """`%3`, `%arg0`, `result 0`; `@f:%3` in another function than main."""
         return str(self.entry)
 
+    @property
+    def copies(self) -> int | None:
+        """How many devices hold each element; None if a size is dynamic."""
+        if self.slices is None or self.is_global:
+            return self.slices and self.slices.replication
+        return self.slices.replication // prod(self.mesh.sizes.get(axis, 1) for axis in self.manual_axes)
+
 
 def local_values(module: ModuleOp, table: ValueTable | None = None) -> tuple[LocalValue, ...]:
     """Every ranked tensor of a program, in program order, with what devices hold of it.
@@ -118,6 +126,7 @@ class _Localizer:
         self._reader = ShardingReader()
         self._blocks: dict[int, _Surroundings] = {}
         self._placed: dict[tuple[int, int, int], tuple[_Placed, object]] = {}
+        self._results: dict[int, tuple[TensorSharding | None, ...]] = {}
         manual = find_ops(module, MANUAL)
         self._bound = _axes_bound_by_callers(module) if manual else {}
         self._only_mesh = _only_mesh(self._meshes)
@@ -135,11 +144,7 @@ class _Localizer:
                     yield self._localized(entry, around)
 
     def _localized(self, entry: ValueEntry, around: _Surroundings) -> LocalValue:
-        if entry.value is not None:
-            sharding = self._reader.of(entry.value)
-        else:
-            holder = entry.holder
-            sharding = read(holder) if holder is not None else None
+        sharding = self._reader.of(entry.value) if entry.value is not None else self._of_result(entry)
         try:
             placed = self._place(entry.type, sharding, around)
         except ShardyError as error:
@@ -153,6 +158,13 @@ class _Localizer:
         return LocalValue(
             entry, placed.type, sharding, placed.mesh, shape, slices, around.manual_axes, is_global
         )
+
+    def _of_result(self, entry: ValueEntry) -> TensorSharding | None:
+        function = entry.op
+        if id(function) not in self._results:
+            self._results[id(function)] = attribute_list_shardings(function.properties.get("res_attrs"))
+        shardings = self._results[id(function)]
+        return shardings[entry.index] if shardings else None
 
     def _place(self, type_: Attribute, sharding: TensorSharding | None, around: _Surroundings) -> _Placed:
         key = (id(type_), id(sharding), id(around.mesh))
