@@ -48,11 +48,13 @@ def einsum_rule(
     reduction: Sequence[str] = (),
     need_replication: Sequence[str] = (),
     permutation: Sequence[str] = (),
+    is_custom: bool = True,
 ) -> ShardingRule:
-    """The custom rule that `notation` spells for tensors of these types or shapes.
+    """The rule that `notation` spells for tensors of these types or shapes.
 
     factor_sizes: the sizes of factors that occur in compound dimensions only.
     reduction, need_replication, permutation: the factors of these types; all others pass through.
+    is_custom: whether it is a user's rule of a custom call, before which no reshards are inserted.
     """
     sides = parse_notation(notation)
     sizes = dict(factor_sizes or {})
@@ -72,7 +74,7 @@ def einsum_rule(
         tuple(tuple(tuple(numbers[name] for name in dimension) for dimension in tensor) for tensor in side)
         for side in expanded
     )
-    return ShardingRule(factors, mapped[0], mapped[1], is_custom=True)
+    return ShardingRule(factors, mapped[0], mapped[1], is_custom=is_custom)
 
 
 def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
