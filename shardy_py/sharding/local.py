@@ -140,6 +140,6 @@ def _static(shape: Sequence[int | None]) -> tuple[int, ...]:
 def _check_rank(sharding: TensorSharding, shape: Sequence[int | None]) -> None:
     if sharding.rank != len(shape):
         raise ShardyError(
-            f"the sharding {sharding} has {sharding.rank} dimensions, the tensor has {len(shape)}; "
-            "give one of the tensor's rank"
+            f"the sharding {sharding} is of rank {sharding.rank}, the tensor of rank {len(shape)}; "
+            "give axes a dimension"
         )

@@ -153,6 +153,8 @@ class DeviceSlices:
         found, ids = self.by_position(), self.mesh.device_ids
         count = (max(ids, default=len(found.holds) - 1) + 1) if device_count is None else device_count
         _check_listed(count)
+        if not ids and self.mesh.axes and count == len(found.holds):
+            return found
         if not self.mesh.axes and not ids:
             return _taken(found, np.zeros(count, np.int64))
         positions = np.full(count, -1, np.int64)
@@ -271,7 +273,7 @@ def _grid_shape(mesh: Mesh) -> tuple[int, ...]:
 def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
     """The rows at `positions`; no tensor where the position is -1."""
     holds = positions >= 0
-    offsets, sizes = arrays.offsets[positions], arrays.sizes[positions]
+    offsets, sizes = arrays.offsets.T[:, positions].T, arrays.sizes.T[:, positions].T
     if not holds.all():
         offsets[~holds] = 0
         sizes[~holds] = 0
