@@ -3,6 +3,16 @@
 Values (`values.py`) and mathematics only: neither IR nor shardings are known here.
 """
 
+from shardy_py.layout.element_types import ElementType, element_type, element_type_of
+from shardy_py.layout.formats import (
+    TARGETS,
+    Bytes,
+    default_layout,
+    layout_bytes,
+    padded_bytes,
+    padding_share,
+    unpadded_bytes,
+)
 from shardy_py.layout.linear_index import linear_index, linear_index_with_tile
 from shardy_py.layout.physical import (
     Pad,
@@ -31,10 +41,13 @@ from shardy_py.layout.values import (
 __all__ = [
     "COMBINE",
     "ELEMENT_TYPES",
+    "TARGETS",
     "UNBOUNDED",
     "ArrayShape",
     "BufferShape",
+    "Bytes",
     "Cursor",
+    "ElementType",
     "Layout",
     "OtherShape",
     "Pad",
@@ -45,10 +58,17 @@ __all__ = [
     "Tile",
     "Transpose",
     "TupleShape",
+    "default_layout",
+    "element_type",
+    "element_type_of",
+    "layout_bytes",
     "linear_index",
     "linear_index_with_tile",
+    "padded_bytes",
+    "padding_share",
     "parse_shape",
     "physical_size",
     "read_shape",
     "relayout_steps",
+    "unpadded_bytes",
 ]

@@ -1,0 +1,117 @@
+"""Element types: XLA's names, MLIR's spellings of them, their sizes, the numpy types that hold them.
+
+Not here: how wide an element is in one layout (`E(n)`: `element_bits` of `formats.py`).
+
+>>> element_type("complex<f32>").name, element_type("f8E4M3FN").bits, element_type("BF16").dtype.name
+('c64', 8, 'bfloat16')
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from shardy_py.errors import ShardyError
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """One element type.
+
+    name: as XLA spells it, lower-case.
+    mlir: as MLIR spells it in a tensor type; "" where MLIR has none.
+    bits: what an element takes in memory when it is packed as tightly as XLA packs it. A `pred` takes a byte.
+    numpy_name: the type of numpy, or else of ml_dtypes, whose values these are.
+    """
+
+    name: str
+    mlir: str
+    bits: int
+    numpy_name: str
+
+    @property
+    def value_bits(self) -> int:
+        """The fewest bits that tell all values apart: 1 for `pred`, else `bits`."""
+        return 1 if self.name == "pred" else self.bits
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy type. Types narrower than a byte have one of a byte there.
+
+        Raises ShardyError for a type that the installed ml_dtypes lacks.
+        """
+        import ml_dtypes
+
+        found = getattr(np, self.numpy_name, None) or getattr(ml_dtypes, self.numpy_name, None)
+        if found is None:
+            raise ShardyError(f"element type {self.name} needs ml_dtypes.{self.numpy_name}: update ml_dtypes")
+        return np.dtype(found)
+
+
+def _integers() -> list[ElementType]:
+    widths = (1, 2, 4, 8, 16, 32, 64)
+    signed = [ElementType(f"s{bits}", f"si{bits}", bits, f"int{bits}") for bits in widths]
+    return signed + [ElementType(f"u{bits}", f"ui{bits}", bits, f"uint{bits}") for bits in widths]
+
+
+ELEMENT_TABLE: dict[str, ElementType] = {
+    row.name: row
+    for row in (
+        ElementType("pred", "i1", 8, "bool_"),
+        *_integers(),
+        ElementType("f4e2m1fn", "f4E2M1FN", 4, "float4_e2m1fn"),
+        # Nothing packs six bits; a byte holds them.
+        ElementType("f6e2m3fn", "f6E2M3FN", 8, "float6_e2m3fn"),
+        ElementType("f6e3m2fn", "f6E3M2FN", 8, "float6_e3m2fn"),
+        ElementType("f8e3m4", "f8E3M4", 8, "float8_e3m4"),
+        ElementType("f8e4m3", "f8E4M3", 8, "float8_e4m3"),
+        ElementType("f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8, "float8_e4m3b11fnuz"),
+        ElementType("f8e4m3fn", "f8E4M3FN", 8, "float8_e4m3fn"),
+        ElementType("f8e4m3fnuz", "f8E4M3FNUZ", 8, "float8_e4m3fnuz"),
+        ElementType("f8e5m2", "f8E5M2", 8, "float8_e5m2"),
+        ElementType("f8e5m2fnuz", "f8E5M2FNUZ", 8, "float8_e5m2fnuz"),
+        ElementType("f8e8m0fnu", "f8E8M0FNU", 8, "float8_e8m0fnu"),
+        ElementType("f16", "f16", 16, "float16"),
+        ElementType("bf16", "bf16", 16, "bfloat16"),
+        ElementType("f32", "f32", 32, "float32"),
+        ElementType("f64", "f64", 64, "float64"),
+        ElementType("c64", "complex<f32>", 64, "complex64"),
+        ElementType("c128", "complex<f64>", 128, "complex128"),
+    )
+}
+"""All element types of arrays, by XLA's name."""
+
+_BY_SPELLING = {
+    **ELEMENT_TABLE,
+    **{row.mlir.lower(): row for row in ELEMENT_TABLE.values()},
+    **{f"i{bits}": ELEMENT_TABLE[f"s{bits}"] for bits in (2, 4, 8, 16, 32, 64)},
+    "index": ELEMENT_TABLE["s64"],
+}
+_QUANTIZED = re.compile(r"!quant\.uniform<(\w+)")
+
+
+@cache
+def element_type(spelling: str) -> ElementType:
+    """The element type that XLA or MLIR spells so, in upper or lower case.
+
+    `i8` and `index` are s8 and s64; a quantized type is that in which it is stored. Raises ShardyError for
+    any other text.
+    """
+    quantized = _QUANTIZED.match(spelling)
+    found = _BY_SPELLING.get((quantized[1] if quantized else spelling).lower())
+    if found is None:
+        raise ShardyError(f"unknown element type '{spelling}'; expected one of {', '.join(ELEMENT_TABLE)}")
+    return found
+
+
+@cache
+def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
+    """The element type whose values a numpy type has; None for one that XLA lacks (strings, long doubles)."""
+    if dtype.isbuiltin == 1 and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":
+        kind = {"b": "", "i": "s", "u": "u", "f": "f", "c": "c"}[dtype.kind]
+        return ELEMENT_TABLE[f"{kind}{8 * dtype.itemsize}" if kind else "pred"]
+    return next((row for row in ELEMENT_TABLE.values() if row.numpy_name == dtype.name), None)

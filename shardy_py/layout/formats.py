@@ -1,0 +1,171 @@
+"""Which layout an array gets on a target, and how many bytes it takes with padding and without.
+
+On a TPU the two minor-most dimensions are cut into tiles of a vector register's size: 8 rows of 128 words of
+32 bits; narrower elements of neighbouring rows share a word. docs/layout.md has the table, and says where it
+goes beyond XLA's own description. Not here: moving data (`pack.py`), sums over a program (`report/`).
+
+>>> from shardy_py.layout.text import parse_shape
+>>> shape = default_layout(parse_shape("bf16[3,5]"))
+>>> print(shape, unpadded_bytes(shape), padded_bytes(shape), f"{padding_share(shape):.1%}")
+bf16[3,5]{1,0:T(4,128)(2,1)} 30 1024 97.1%
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Literal, get_args
+
+from shardy_py.errors import ShardyError
+from shardy_py.layout.element_types import element_type
+from shardy_py.layout.physical import physical_size
+from shardy_py.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile, TupleShape
+
+Target = Literal["tpu", "linear"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+LANES = 128
+"""Words in a row of a TPU's vector register."""
+SUBLANES = 8
+"""Rows of a TPU's vector register."""
+WORD_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """What an array takes in memory, in bytes: with padding, and its elements alone (packed)."""
+
+    padded: int
+    unpadded: int
+
+    @property
+    def padding(self) -> int:
+        """Bytes that hold no element."""
+        return self.padded - self.unpadded
+
+    @property
+    def padding_share(self) -> float:
+        """How much of the whole is padding: from 0 to below 1."""
+        return self.padding / self.padded if self.padded else 0.0
+
+
+def default_layout(shape: ArrayShape, target: str = "tpu", *, element_size_bits: int = 0) -> ArrayShape:
+    """The same array with the layout it gets on a target: row-major, in tiles on "tpu", "linear" without.
+
+    element_size_bits: bits an element takes; 0: those of its type. 1 gives `pred` its denser form.
+
+    Raises ShardyError for a target that is none, an element size that the type does not fit, and for dynamic
+    dimensions without a bound.
+    """
+    if target not in TARGETS:
+        raise ShardyError(f"unknown target '{target}'; expected one of {', '.join(TARGETS)}")
+    row = element_type(shape.element_type)
+    bits = element_size_bits or row.bits
+    plain = Layout(
+        tuple(reversed(range(len(shape.dimensions)))),
+        element_size_bits=0 if bits == row.bits and bits % 8 == 0 else bits,
+    )
+    found = replace(shape, layout=plain)
+    _check(found)
+    if target == "linear":
+        return found
+    return replace(found, layout=replace(plain, tiles=tpu_tiles(shape.dimensions, bits)))
+
+
+def tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
+    """The tiles of a row-major array on a TPU.
+
+    dimensions: major first. bits: of an element; from a word up, an element counts as one word.
+
+    Two dimensions and more: `T(8,128)`, fewer rows where the second-minor dimension has at most 4 ("compact
+    second minor"), then `(n,1)` for the n elements that share a word. One dimension: its rows of 128 become
+    the second-minor dimension. None: one row of words.
+    """
+    packing = max(1, WORD_BITS // bits)
+    if not dimensions:
+        return (Tile((packing * LANES,)),)
+    packed = (Tile((packing, 1)),) if packing > 1 else ()
+    if len(dimensions) == 1:
+        rows = _tile_rows(-(-dimensions[0] // LANES), packing, (1, 2, 4))
+        return (Tile((rows * LANES,)), *((Tile((LANES,)), *packed) if packed else ()))
+    return (Tile((_tile_rows(dimensions[-2], packing, (2, 4)), LANES)), *packed)
+
+
+def _tile_rows(rows: int, packing: int, small: tuple[int, ...]) -> int:
+    """The fewest rows of a tile that hold `rows`, of `small`, else a register's; whole words in any case."""
+    return max(packing, next((size for size in small if rows <= size), SUBLANES))
+
+
+def element_bits(shape: ArrayShape) -> int:
+    """The bits an element takes: `E(n)` of the layout, else those of its type (8 of `pred`, 4 of `s4`).
+
+    Raises ShardyError for an `E(n)` that the type does not fit.
+    """
+    row = element_type(shape.element_type)
+    stated = shape.layout.element_size_bits if shape.layout else 0
+    if stated and stated < row.value_bits:
+        raise ShardyError(f"E({stated}): {row.name} needs at least {row.value_bits} bits an element")
+    return stated or row.bits
+
+
+def unpadded_bytes(shape: Shape) -> int:
+    """The bytes of all elements, each of its type's bits (or a smaller `E(n)`), rounded up to whole bytes.
+
+    Of a tuple the sum of its parts. Raises ShardyError for dynamic dimensions without a bound.
+    """
+    if isinstance(shape, ArrayShape):
+        _check(shape)
+        bits = min(element_bits(shape), element_type(shape.element_type).bits)
+        return -(-prod(shape.dimensions) * bits // 8)
+    return sum(map(unpadded_bytes, _parts(shape)))
+
+
+def padded_bytes(shape: Shape) -> int:
+    """The bytes of the buffer that holds an array: tiles and tail padded, elements of `E(n)` bits, and the
+    metadata before a dynamic array (`M(n)`); of a tuple the sum of its parts.
+
+    An array without a layout lies in row-major order, packed. Raises ShardyError for a layout that fixes no
+    place for the elements (sparse, no permutation) and for dynamic dimensions without a bound.
+    """
+    if isinstance(shape, ArrayShape):
+        _check(shape)
+        prefix = shape.layout.dynamic_shape_metadata_prefix_bytes if shape.layout else 0
+        return prefix + -(-physical_size(shape) * element_bits(shape) // 8)
+    return sum(map(padded_bytes, _parts(shape)))
+
+
+def padding_share(shape: Shape) -> float:
+    """How much of the buffer of a shape with a layout is padding: from 0 to below 1."""
+    return Bytes(padded_bytes(shape), unpadded_bytes(shape)).padding_share
+
+
+@lru_cache(maxsize=65536)
+def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu") -> Bytes:
+    """What an array takes with the layout it gets on a target.
+
+    element: as XLA or MLIR spells it (`f32`, `pred`, `s8`; `i1`, `ui8`, `f8E4M3FN`, `complex<f32>`, `index`).
+
+    Raises ShardyError for an element type or target that is none, and for a negative size.
+
+    >>> layout_bytes("i1", (3, 5), "tpu"), layout_bytes("complex<f32>", (3, 5), "linear")
+    (Bytes(padded=512, unpadded=15), Bytes(padded=120, unpadded=120))
+    """
+    shape = default_layout(ArrayShape(element_type(element).name, dimensions), target)
+    return Bytes(padded_bytes(shape), unpadded_bytes(shape))
+
+
+def _parts(shape: Shape) -> tuple[Shape, ...]:
+    match shape:
+        case TupleShape(elements):
+            return elements
+        case BufferShape(element):
+            return (element,)
+        case _:
+            return ()
+
+
+def _check(shape: ArrayShape) -> None:
+    if any(size < 0 for size in shape.dimensions):
+        raise ShardyError(f"{shape}: an array whose sizes have no bound takes no fixed number of bytes")
+    element_bits(shape)
