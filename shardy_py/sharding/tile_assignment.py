@@ -17,7 +17,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import gcd, prod
+
+from shardy_py.errors import ShardyError
+
+DEVICE_LIMIT = 1 << 24
+"""The most devices that are ever listed one by one; no machine has as many."""
+
+Digit = tuple[int, int]
+"""Size and stride of a digit of the device's number: `size` devices, each `stride` behind the one before."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,22 @@ class TileAssignment:
 
     @cached_property
     def devices(self) -> tuple[int, ...]:
-        """The devices, row-major over the grid."""
+        """The devices, row-major over the grid; a `ShardyError` if they are more than `DEVICE_LIMIT`."""
         if not self.is_iota:
             return self.device_list
+        if self.size > DEVICE_LIMIT:
+            raise ShardyError(f"{self} has {self.size} devices; expected at most {DEVICE_LIMIT} to list them")
         return transposed(range(prod(self.reshape_dims)), self.reshape_dims, self.transpose_perm)
+
+    def parts(self) -> tuple[tuple[Digit, ...], ...] | None:
+        """The digits of the device that each dimension counts, major to minor.
+
+        None: the devices are no transposed iota, or a dimension cuts one of its digits unevenly.
+        """
+        digits = iota_digits(self.reshape_dims, self.transpose_perm) if self.is_iota else None
+        if digits is None:
+            digits = digits_of(self.devices)
+        return None if digits is None else cut_digits(digits, self.dimensions)
 
     def reshape(self, dimensions: Sequence[int]) -> TileAssignment:
         """The same devices in a grid of other sizes and equal volume."""
@@ -76,13 +96,10 @@ class TileAssignment:
         moved = [i for i in perm if self.dimensions[i] > 1]
         if moved == sorted(moved):
             return self.reshape(dimensions)
-        if self.is_iota:
-            if len(self.reshape_dims) == 1:
-                return TileAssignment.iota(dimensions, self.dimensions, perm)
-            kept = sorted(moved)
-            if [self.dimensions[i] for i in kept] == [self.reshape_dims[i] for i in self.transpose_perm]:
-                order = [self.transpose_perm[kept.index(i)] for i in moved]
-                return TileAssignment.iota(dimensions, self.reshape_dims, order)
+        parts = self.parts()
+        if parts is not None and self.is_iota:
+            sizes, order = iota_of([part for i in perm for part in parts[i]])
+            return TileAssignment.iota(dimensions, sizes, order)
         return TileAssignment(dimensions, transposed(self.devices, self.dimensions, perm))
 
     def with_sorted_groups(self, group_size: int) -> TileAssignment:
@@ -102,11 +119,7 @@ class TileAssignment:
         if self.is_iota:
             return self
         digits = digits_of(self.device_list)
-        if digits is None:
-            return None
-        by_stride = sorted(range(len(digits)), key=lambda i: -digits[i][1])
-        sizes = [digits[i][0] for i in by_stride]
-        return TileAssignment.iota(self.dimensions, sizes, [by_stride.index(i) for i in range(len(digits))])
+        return None if digits is None else TileAssignment.iota(self.dimensions, *iota_of(digits))
 
     def __str__(self) -> str:
         """As XLA spells it."""
@@ -139,15 +152,51 @@ def canonical_iota(sizes: Sequence[int], perm: Sequence[int]) -> tuple[tuple[int
     return tuple(prod(sizes[i] for i in run) for run in ordered), tuple(ordered.index(run) for run in runs)
 
 
-def digits_of(devices: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
-    """Size and stride of each digit, major to minor, when position to device is a permutation of digits.
+def iota_digits(sizes: Sequence[int], perm: Sequence[int]) -> tuple[Digit, ...]:
+    """The digits of an iota of `sizes` whose dimensions are taken in order `perm`."""
+    strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    return tuple((sizes[i], strides[i]) for i in perm)
+
+
+def iota_of(digits: Sequence[Digit]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes and the order of the iota that has these digits: the inverse of `iota_digits`."""
+    by_stride = sorted(range(len(digits)), key=lambda i: -digits[i][1])
+    return tuple(digits[i][0] for i in by_stride), tuple(by_stride.index(i) for i in range(len(digits)))
+
+
+def cut_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
+    """The digits of each dimension of a grid of equal volume; None if one is cut unevenly.
+
+    >>> cut_digits(((4, 2), (2, 1)), (2, 4))
+    (((2, 4),), ((2, 2), (2, 1)))
+    """
+    rest = [digit for digit in reversed(digits) if digit[0] > 1]
+    result: list[tuple[Digit, ...]] = []
+    for size in dimensions:
+        parts: list[Digit] = []
+        while size > 1:
+            digit_size, stride = rest.pop()
+            taken = gcd(size, digit_size)
+            if taken not in (size, digit_size):
+                return None
+            left = digit_size // taken
+            parts.append((taken, stride * left))
+            if left > 1:
+                rest.append((left, stride))
+            size //= taken
+        result.append(tuple(parts))
+    return tuple(result)
+
+
+def digits_of(devices: Sequence[int]) -> tuple[Digit, ...] | None:
+    """The digits when position to device is a permutation of digits.
 
     None: the devices are no transposed iota.
 
     >>> digits_of((0, 4, 1, 5, 2, 6, 3, 7))
     ((4, 1), (2, 4))
     """
-    digits: list[tuple[int, int]] = []
+    digits: list[Digit] = []
     rest = list(devices)
     while len(rest) > 1:
         stride = rest[1] - rest[0]
@@ -155,13 +204,8 @@ def digits_of(devices: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
         digits.append((size, stride))
         rest = rest[::size]
     digits.reverse()
-    sizes, strides = [size for size, _ in digits], [stride for _, stride in digits]
-    by_stride = sorted(range(len(digits)), key=lambda i: -strides[i])
-    perm = [by_stride.index(i) for i in range(len(digits))]
-    ordered = [sizes[i] for i in by_stride]
-    if prod(sizes) != len(devices):
-        return None
-    if transposed(range(len(devices)), ordered, perm) != tuple(devices):
+    sizes, perm = iota_of(digits)
+    if prod(sizes) != len(devices) or transposed(range(len(devices)), sizes, perm) != tuple(devices):
         return None
     return tuple(digits)
 
