@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
@@ -21,38 +21,54 @@ from shardy_py.graph.holders import (
     result_shardings,
     write_all,
 )
+from shardy_py.graph.movements import Movement, Spot, note
 from shardy_py.sharding import TensorSharding
 
 Change = Callable[[TensorSharding, Attribute], TensorSharding]
 """The new sharding of a value, from its old one and its type."""
 
 
-def transform_function(function: Operation, change: Change) -> None:
-    """Change the shardings of arguments and results of `function` that have one."""
+def transform_function(function: Operation, change: Change, pass_name: str) -> None:
+    """Change the shardings of arguments and results of `function` that have one, on behalf of a pass."""
     write_all(
-        (*_changes(function, change, Place.ARGUMENT), *_changes(function, change, Place.FUNCTION_RESULT))
+        (
+            *_changes(function, change, Place.ARGUMENT, pass_name),
+            *_changes(function, change, Place.FUNCTION_RESULT, pass_name),
+        )
     )
 
 
-def _changes(function: Operation, change: Change, place: Place) -> Iterator[tuple[Holder, TensorSharding]]:
+def _changes(
+    function: Operation, change: Change, place: Place, pass_name: str
+) -> Iterator[tuple[Holder, TensorSharding]]:
     is_argument = place is Place.ARGUMENT
     type_ = cast(FunctionType, function.properties["function_type"])
     types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
     shardings = attribute_list_shardings(function.properties.get("arg_attrs" if is_argument else "res_attrs"))
     for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
         if sharding is not None and (new := change(sharding, value_type)) is not sharding:
-            yield Holder(place, function, index), new
+            holder = Holder(place, function, index)
+            block = function.regions[0].first_block
+            _note(
+                block.args[index] if is_argument and block is not None else holder, sharding, new, pass_name
+            )
+            yield holder, new
 
 
-def transform_results(op: Operation, change: Change) -> None:
+def _note(spot: Spot, old: TensorSharding, new: TensorSharding, pass_name: str) -> None:
+    if old is not new and old != new:
+        note(Movement(spot, spot, pass_name, None, old, new))
+
+
+def transform_results(op: Operation, change: Change, pass_name: str) -> None:
     """Change the shardings in the attribute of `op`, one a result."""
     shardings = result_shardings(op)
     if shardings:
-        types = [result.type for result in op.results]
-        op.attributes[SHARDING] = TensorShardingPerValueAttr(_changed(shardings, types, change))
+        new = _changed(shardings, op.results, change, pass_name)
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(new)
 
 
-def transform_owners(op: Operation, change: Change) -> None:
+def transform_owners(op: Operation, change: Change, pass_name: str) -> None:
     """Change the shardings of the owners of data-flow edges of `op`: block arguments seen from inside."""
     flow = DATA_FLOW[op.name]
     for owners, shardings, give in (
@@ -68,10 +84,15 @@ def transform_owners(op: Operation, change: Change) -> None:
         ),
     ):
         if shardings:
-            give(op, _changed(shardings, [owner.type for owner in owners], change))
+            give(op, _changed(shardings, owners, change, pass_name))
 
 
 def _changed(
-    shardings: Sequence[TensorSharding], types: Sequence[Attribute], change: Change
+    shardings: Sequence[TensorSharding], values: Sequence[SSAValue], change: Change, pass_name: str
 ) -> tuple[TensorSharding, ...]:
-    return tuple(change(s, t) for s, t in zip(shardings, types, strict=True))
+    result: list[TensorSharding] = []
+    for old, value in zip(shardings, values, strict=True):
+        new = change(old, value.type)
+        _note(value, old, new, pass_name)
+        result.append(new)
+    return tuple(result)

@@ -9,7 +9,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple, cast
@@ -61,6 +61,8 @@ class Program:
     step_ops: by step.
     values: by slot, the value; None for function results.
     holders: by slot, where the sharding is kept.
+    slot_of: the slot by the identity of a value.
+    function_results: by the identity of a function, the slots of its results.
     doomed: dead ops, in the order in which they can be erased.
     without_rule: for each kind of op that has no rule, the first such op with its record.
     """
@@ -71,6 +73,8 @@ class Program:
     step_ops: Sequence[Operation]
     values: Sequence[SSAValue | None]
     holders: Sequence[Holder | None]
+    slot_of: Mapping[int, int]
+    function_results: Mapping[int, tuple[int, ...]]
     doomed: Sequence[Operation]
     without_rule: Sequence[tuple[Operation, OpRecord]]
 
@@ -147,6 +151,8 @@ class _Builder:
             self.step_ops,
             slots.values,
             slots.holders,
+            slots.of,
+            slots.function_results,
             tuple(doomed.values()),
             self._without_rule,
         )

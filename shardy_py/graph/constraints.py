@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr, ShardingConstraintOp, Ten
 from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target
 from shardy_py.graph.holders import RULE, read
 from shardy_py.graph.kinds import identity_rule
+from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.rewiring import place_after_value, replace_uses, take_out
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
 from shardy_py.sharding import TensorSharding
@@ -29,11 +30,18 @@ SetInput = Callable[[Operation, SSAValue, TensorSharding], None]
 """Gives the input of a constraint its sharding."""
 
 
-def _set_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
+def give_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
+    """Give the input of a constraint, or an operand of a manual computation, its sharding."""
     set_sharding(value, sharding)
+    note_dictated(value, constraint, sharding)
 
 
-def apply_constraint(constraint: Operation, set_input: SetInput = _set_input) -> None:
+def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> None:
+    """Note that `op` dictates the sharding of `value`."""
+    note(Movement(value, value, "sdy-apply-sharding-constraints", op, None, sharding))
+
+
+def apply_constraint(constraint: Operation, set_input: SetInput = give_input) -> None:
     """Apply a sharding constraint, and the chain that it begins."""
     value = constraint._operands[0]
     tail = tail_of_chain(constraint)
@@ -67,8 +75,9 @@ def apply_in_shardings(computation: Operation) -> None:
             )
             place_after_value(constraint, value)
             _put_in_front(constraint, value, sharding)
+            note_dictated(constraint.results[0], computation, sharding)
         else:
-            set_sharding(value, sharding)
+            give_input(computation, value, sharding)
 
 
 def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:

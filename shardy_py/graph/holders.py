@@ -73,6 +73,11 @@ class Holder(NamedTuple):
     position: int = 0
 
 
+def function_results(function: Operation, count: int) -> tuple[Holder, ...]:
+    """The places of the shardings of the first `count` results of a function."""
+    return tuple(Holder(Place.FUNCTION_RESULT, function, index) for index in range(count))
+
+
 def read(holder: Holder) -> TensorSharding | None:
     """The sharding at `holder`."""
     op, index = holder.op, holder.position

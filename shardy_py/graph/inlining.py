@@ -33,6 +33,7 @@ from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import edge_shardings, remove_edges
 from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import erase, replace_op
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings
@@ -102,6 +103,7 @@ def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
         regions=[bodies.take(function, call)],
     )
     replace_op(call, computation)
+    note_moved(computation.results, call.results, "sdy-import-func-calls", call)
 
 
 def export_named_computations(module: ModuleOp) -> None:
@@ -140,6 +142,7 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
         computation.location,
     )
     replace_op(computation, call)
+    note_moved(call.results, computation.results, "sdy-export-named-computations")
     return call
 
 

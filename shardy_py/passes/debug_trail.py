@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
 from shardy_py.graph.build import Program
 from shardy_py.graph.call_graph import FUNCTION
+from shardy_py.graph.constraints import give_input
 from shardy_py.graph.debug_notes import (
     EDGES,
     call_own_origins_self,
@@ -27,7 +28,7 @@ from shardy_py.graph.debug_notes import (
 )
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import set_sharding, shardable_value, sharding_of
+from shardy_py.graph.value_shardings import shardable_value, sharding_of
 from shardy_py.graph.walk import owning_op, walk_pre_order
 from shardy_py.propagation.fixpoint import FUNCTION_RESULT, Taken
 from shardy_py.propagation.origins import Origins
@@ -113,7 +114,7 @@ class DebugTrail:
         """Give the input of a constraint a sharding; counts as a step of propagation."""
         attribute = constraint.attributes.get(RULE)
         before = _around(constraint)
-        set_sharding(value, sharding)
+        give_input(constraint, value, sharding)
         after = _around(constraint)
         found = common_mesh(after, self._meshes)
         if attribute is None or found is None:

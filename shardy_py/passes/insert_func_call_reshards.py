@@ -18,6 +18,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
 from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.holders import function_results
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import place_after, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import (
@@ -46,6 +48,8 @@ class InsertFuncCallReshardsPass(ModulePass):
                 wanted = tuple(map(_replicated, own))
             if wanted is not None:
                 adopt_shardings(call, wanted)
+                results = function_results(symbols.callee(call), len(wanted))
+                note_moved(call.results, results, self.name, call)
 
 
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
@@ -59,6 +63,7 @@ def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> N
             )
             place_after(reshard, call)
             replace_uses(result, reshard.results[0], but_not_in=reshard)
+            note_moved(reshard.results, (result,), InsertFuncCallReshardsPass.name, call)
     set_shardings(call, shardings)
 
 

@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.holders import function_results
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import given_shardings, result_shardings, set_shardings
 
@@ -31,6 +33,8 @@ class PropagateShardingFromFuncToCallPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
         for call in calls_in(op):
-            shardings = result_shardings(symbols.callee(call), symbols)
+            function = symbols.callee(call)
+            shardings = result_shardings(function, symbols)
             if shardings is not None and given_shardings(call) is None:
                 set_shardings(call, shardings)
+                note_moved(call.results, function_results(function, len(shardings)), self.name, call)

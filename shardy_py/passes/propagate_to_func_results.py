@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.call_graph import is_defined_function
 from shardy_py.graph.holders import Holder, Place, write_all
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import remove_result_sharding, sharding_of
 
@@ -47,4 +48,6 @@ def copy_returned_shardings(function: Operation) -> None:
         if sharding is None:
             remove_result_sharding(function, index)
         else:
-            write_all([(Holder(Place.FUNCTION_RESULT, function, index), sharding)])
+            result = Holder(Place.FUNCTION_RESULT, function, index)
+            write_all([(result, sharding)])
+            note_moved((result,), (value,), PropagateToFuncResultsPass.name)

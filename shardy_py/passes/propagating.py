@@ -18,12 +18,15 @@ from shardy_py.graph.build import Program, build_program
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
+from shardy_py.graph.movements import is_recording, note
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
 from shardy_py.passes.save_module import save_module
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
+from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
+from shardy_py.propagation.record import Propagation, values_beside_slots
 from shardy_py.rules import derive_rule
 from shardy_py.rules.derive import unknown_warning
 from shardy_py.sharding import ShardingRule, TensorSharding
@@ -86,10 +89,15 @@ def propagate_module(
     trail: list[Taken] | None = None if debug is None else []
     synchronize_groups(module)
     program = build_program(module, rule_deriver(conservative=options.is_conservative))
+    journal = Journal() if is_recording() else None
+    if journal is not None:
+        note(Propagation(program, journal, values_beside_slots(program)))
     warn_of_unknown_ops(program.without_rule)
     saved = _Saved(program, dump)
     between = saved.save if dump.directory else None
-    propagator = propagate(program.flat, program.meshes, options, log=log, trail=trail, between=between)
+    propagator = propagate(
+        program.flat, program.meshes, options, log=log, trail=trail, between=between, journal=journal
+    )
     saved.write(propagator)
     if debug is not None and trail is not None:
         debug.replay(trail, program)

@@ -28,4 +28,4 @@ class RemoveSubAxesInInputOutputShardingsPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        transform_function(Symbols(op).main(), lambda sharding, _: without_sub_axes(sharding))
+        transform_function(Symbols(op).main(), lambda sharding, _: without_sub_axes(sharding), self.name)

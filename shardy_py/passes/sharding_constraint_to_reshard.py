@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.walk import find_ops
 from shardy_py.text.construct import build_operation
@@ -39,3 +40,4 @@ class ShardingConstraintToReshardPass(ModulePass):
                 constraint.location,
             )
             replace_op(constraint, reshard)
+            note_moved(reshard.results, constraint.results, self.name)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import erase, replace_uses
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
 from shardy_py.graph.walk import find_ops
@@ -42,5 +43,6 @@ def sink(edge: Operation) -> None:
         new = TensorSharding.fully_open(old.mesh, old.rank)
     if new is not None:
         set_sharding(operand, new)
+        note_moved((operand,), (result,), SinkFuncDataFlowEdgesPass.name)
     replace_uses(result, operand)
     erase(edge)

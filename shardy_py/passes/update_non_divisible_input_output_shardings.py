@@ -49,14 +49,14 @@ class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
             return known[key][0]
 
         for function in functions_of(op):
-            transform_function(function, divide)
+            transform_function(function, divide, self.name)
         rules = [row.name for row in TABLE.values() if row.keeps_divisible]
         flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
         for inner in find_ops(op, CALL, *rules, *flows):
             if inner.name in DATA_FLOW:
-                transform_owners(inner, divide)
+                transform_owners(inner, divide, self.name)
             else:
-                transform_results(inner, divide)
+                transform_results(inner, divide, self.name)
 
 
 def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> TensorSharding:

@@ -19,6 +19,7 @@ from shardy_py.graph.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.directions import Direction, Directions
 from shardy_py.propagation.erasure import Erasure
+from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
 from shardy_py.propagation.step import Change, Step, StepTable
 from shardy_py.propagation.worklist import Worklist
@@ -27,9 +28,6 @@ from shardy_py.sharding.interner import NO_SHARDING
 
 ALWAYS = 255
 """In `_settled`: the step changes nothing in any mode, because nothing around it is sharded."""
-
-FUNCTION_RESULT = -1
-"""Stands for a step where the main function's results are matched with what it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +74,18 @@ class Propagator:
         is_conservative: bool = False,
         log: list[Event] | None = None,
         trail: list[Taken] | None = None,
+        journal: Journal | None = None,
     ) -> None:
-        """Start from the program's own shardings; `log` collects changes, `trail` steps, if given."""
+        """Start from the program's own shardings; `log` collects changes, `trail` steps, if given.
+
+        `journal` gets what it takes to tell all of it again later, at next to no cost now.
+        """
         self.program = program
         self.interner = Interner()
         self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
         self.log = log
         self.trail = trail
+        self._journal = journal
         self._meshes = meshes
         self._is_conservative = is_conservative
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
@@ -100,6 +103,9 @@ class Propagator:
         for slot, sharding in enumerate(program.shardings):
             if sharding is not None and not sharding.has_no_axes:
                 self._touch(slot)
+        if journal is not None:
+            journal.values, journal.meshes, journal.kinds = self.interner.values, meshes, self._kinds
+            journal.start_numbers, journal.end_numbers = tuple(self.shardings), self.shardings
 
     def sharding(self, slot: int) -> TensorSharding | None:
         """The sharding that `slot` holds now."""
@@ -108,12 +114,18 @@ class Propagator:
     def set_sharding(self, slot: int, sharding: TensorSharding | None) -> None:
         """Replace what `slot` holds."""
         self.shardings[slot] = self.interner.number(sharding)
+        if self._journal is not None:
+            entry = len(self._journal.entries)
+            self._journal.settings.append(Setting(entry, slot, self.shardings[slot]))
         self._touch(slot)
 
     def run_round(
         self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int, stage: str = ""
     ) -> None:
         """Run round `number` of `schedule` to its fixed point, function results before and after."""
+        if self._journal is not None:
+            tables, _ = self._tables_of_round(strategy, schedule, number)
+            self._journal.stages.append(Stage(len(self._journal.entries), stage, tables))
         self._run_returned(strategy, stage)
         self._run_steps(strategy, schedule, number, stage)
         self._run_returned(strategy, stage)
@@ -122,6 +134,7 @@ class Propagator:
         self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int, stage: str
     ) -> None:
         tables, modes = self._tables_of_round(strategy, schedule, number)
+        entries = None if self._journal is None else self._journal.entries
         kinds, reads, settled, shardings = self._kinds, self._reads, self._settled, self.shardings
         worklist = Worklist(self._unsettled(modes))
         erasure = self._erasure
@@ -135,9 +148,12 @@ class Propagator:
             table = tables[kind]
             if table is None:
                 continue
-            changes = table[reads[step](shardings)]
+            numbers = reads[step](shardings)
+            changes = table[numbers]
             if changes:
                 settled[step] = 0
+                if entries is not None:
+                    entries.append((step, numbers, table.step, changes))
                 if self.trail is not None:
                     self._remember(step, table, self.program.step_slots[step])
                 self._apply(step, changes, worklist, stage)
@@ -155,9 +171,12 @@ class Propagator:
                 for value in self.program.returned
             ]
         shardings = self.shardings
-        for value, table in zip(self.program.returned, tables, strict=True):
+        for index, (value, table) in enumerate(zip(self.program.returned, tables, strict=True)):
             slots = (value.slot, value.result_slot)
-            changes = table[shardings[slots[0]], shardings[slots[1]]]
+            numbers = (shardings[slots[0]], shardings[slots[1]])
+            changes = table[numbers]
+            if changes and self._journal is not None:
+                self._journal.entries.append((FUNCTION_RESULT - index, numbers, table.step, changes))
             if changes and self.trail is not None:
                 self._remember(FUNCTION_RESULT, table, slots)
             for position, new in changes:

@@ -14,6 +14,7 @@ from shardy_py.graph.flat import FlatProgram
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
+from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.priorities import hold_back, release
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES
 from shardy_py.sharding import Mesh
@@ -49,13 +50,17 @@ def propagate(
     log: list[Event] | None = None,
     trail: list[Taken] | None = None,
     between: Callable[[Propagator, int], None] | None = None,
+    journal: Journal | None = None,
 ) -> Propagator:
     """Propagate to the fixed point; the result knows what each slot holds.
 
-    `log` gets every change, `trail` every step that made some. `between` is called after each user priority
-    but the last, with that priority.
+    `log` gets every change, `trail` every step that made some, `journal` both in short. `between` is called
+    after each user priority but the last, with that priority.
     """
-    propagator = Propagator(program, meshes, is_conservative=options.is_conservative, log=log, trail=trail)
+    conservative = options.is_conservative
+    propagator = Propagator(
+        program, meshes, is_conservative=conservative, log=log, trail=trail, journal=journal
+    )
     if not options.by_user_priority:
         _run_rounds(propagator, options, "")
         return propagator

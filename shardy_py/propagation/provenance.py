@@ -66,7 +66,7 @@ def _arrivals(
             previous = its.axes[-1]
             source = _source(before, factor, its.axes)
             if source is not None:
-                for axis in _new_axes(mine.axes, (*its.axes[:-1], last)):
+                for axis in new_axes(mine.axes, (*its.axes[:-1], last)):
                     arrived.setdefault(axis, source)
     return arrived
 
@@ -80,7 +80,7 @@ def _source(before: Projection, factor: int, axes: Axes) -> int | None:
     return None
 
 
-def _new_axes(old: Axes, new: Axes) -> Iterator[AxisRef]:
+def new_axes(old: Axes, new: Axes) -> Iterator[AxisRef]:
     """What `new` has beyond `old`, whose last axis may have grown."""
     if old and old[-1] != new[len(old) - 1]:
         yield new[len(old) - 1]

@@ -1,0 +1,80 @@
+"""Shardings that passes move, beside propagation: noted by the passes, for whoever records.
+
+    with recorded() as events:
+        run passes
+    events          [Movement(target=%1, source=%0, "sdy-apply-sharding-constraints", ...), ...]
+
+Without anyone who records, a note costs one look-up. Not here: what propagation itself does
+(`propagation/journal.py`), who reads the notes (`report/explain/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.graph.holders import Holder
+from shardy_py.sharding import TensorSharding
+
+Spot = SSAValue | Holder
+"""What has a sharding: a value, or the result of a function."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Movement:
+    """A sharding that a pass gave to a value.
+
+    target: what has it now.
+    source: what had it before; `target` itself where the pass changed it in place.
+    pass_name: as on the command line.
+    op: the op for whose sake, None if there is no single one.
+    old: what the target had before, if that matters.
+    new: what it has now; None: the same as the source.
+    """
+
+    target: Spot
+    source: Spot
+    pass_name: str
+    op: Operation | None = None
+    old: TensorSharding | None = None
+    new: TensorSharding | None = None
+
+
+_EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)
+
+
+def note(event: object) -> None:
+    """Add an event to the record, if anyone keeps one."""
+    events = _EVENTS.get()
+    if events is not None:
+        events.append(event)
+
+
+def note_moved(
+    targets: Sequence[Spot], sources: Sequence[Spot], pass_name: str, op: Operation | None = None
+) -> None:
+    """Note that each target has the sharding of its source, if anyone keeps a record."""
+    events = _EVENTS.get()
+    if events is not None:
+        pairs = zip(targets, sources, strict=True)
+        events.extend(Movement(target, source, pass_name, op) for target, source in pairs)
+
+
+def is_recording() -> bool:
+    """Whether anyone keeps a record."""
+    return _EVENTS.get() is not None
+
+
+@contextmanager
+def recorded() -> Generator[list[object]]:
+    """The list to which all events within are added."""
+    events: list[object] = []
+    token = _EVENTS.set(events)
+    try:
+        yield events
+    finally:
+        _EVENTS.reset(token)

@@ -1,0 +1,158 @@
+"""The journal read: which axis arrived where, along which factor of which step, from which other tensors.
+
+    arrivals = Arrivals(program, journal)
+    arrivals.at(3)      (Arrival(entry=7, slot=3, dimension=1, axis=AxisRef("x"), step=2, factor=1, ...), ...)
+
+Nothing is computed before it is asked for; alike steps are read once. Not here: following arrivals back to
+where an axis began (`report/explain/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shardy_py.graph.flat import UNSHARDABLE, FlatProgram
+from shardy_py.propagation.journal import FUNCTION_RESULT, Entry, Journal
+from shardy_py.propagation.provenance import new_axes
+from shardy_py.propagation.step import Passage, Step
+from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tensor that had the axis before: its position in the step, its slot, the dimension of the factor."""
+
+    position: int
+    slot: int
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An axis that appeared on a dimension.
+
+    entry: the number of the entry in the journal; smaller is earlier.
+    slot, dimension, axis: what appeared where.
+    step: the step that brought it, `FUNCTION_RESULT` minus an index where a result of the main function was
+        matched, None where another member of the sharding group had it.
+    position: of the tensor among operands, then results, of the step.
+    factor: of the step's rule.
+    sources: the tensors that had it, in the order of positions; never empty.
+    """
+
+    entry: int
+    slot: int
+    dimension: int
+    axis: AxisRef
+    step: int | None
+    position: int
+    factor: int
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """An arrival by positions, the same for all alike entries."""
+
+    position: int
+    dimension: int
+    axis: AxisRef
+    factor: int
+    sources: tuple[tuple[int, int], ...]
+
+
+class Arrivals:
+    """All arrivals of one propagation, by slot."""
+
+    def __init__(self, program: FlatProgram, journal: Journal) -> None:
+        """Prepare to read the journal of a propagation through `program`."""
+        self.program = program
+        self.journal = journal
+        self._moves: dict[tuple[int, tuple[int, ...]], tuple[_Move, ...]] = {}
+
+    def at(self, slot: int) -> Sequence[Arrival]:
+        """What arrived at a slot, in order."""
+        return self._by_slot.get(slot, ())
+
+    def slots_of(self, number: int) -> tuple[int, ...]:
+        """The slots of a step, or of what stands for the matching of a result."""
+        if number <= FUNCTION_RESULT:
+            returned = self.program.returned[FUNCTION_RESULT - number]
+            return (returned.slot, returned.result_slot)
+        return self.program.step_slots[number]
+
+    def rule_of(self, number: int) -> ShardingRule | None:
+        """The rule of a step."""
+        if number <= FUNCTION_RESULT:
+            return self.program.returned[FUNCTION_RESULT - number].rule
+        return self.program.kinds[self.program.step_kinds[number]].rule
+
+    @cached_property
+    def _by_slot(self) -> dict[int, list[Arrival]]:
+        found: dict[int, list[Arrival]] = {}
+        for index, entry in enumerate(self.journal.entries):
+            for arrival in self._of_entry(index, entry):
+                found.setdefault(arrival.slot, []).append(arrival)
+        return found
+
+    def _of_entry(self, index: int, entry: Entry) -> Iterator[Arrival]:
+        number, _, _, changes = entry
+        slots = self.slots_of(number)
+        for move in self._moves_of(entry):
+            slot = slots[move.position]
+            if slot == UNSHARDABLE:
+                continue
+            sources = tuple(Source(position, slots[position], at) for position, at in move.sources)
+            yield Arrival(index, slot, move.dimension, move.axis, number, move.position, move.factor, sources)
+        for position, _ in changes:
+            slot = slots[position]
+            for member in self.program.groups.get(slot, ()):
+                for move in self._moves_of(entry):
+                    if move.position == position:
+                        source = (Source(position, slot, move.dimension),)
+                        yield Arrival(
+                            index, member.slot, move.dimension, move.axis, None, position, move.factor, source
+                        )
+
+    def _moves_of(self, entry: Entry) -> tuple[_Move, ...]:
+        _, numbers, step, changes = entry
+        key = (id(step), numbers)
+        moves = self._moves.get(key)
+        if moves is None:
+            values = self.journal.values
+            passage = step.passage(tuple(values[number] for number in numbers), self.journal.meshes)
+            assert passage is not None
+            new = {position: values[number] for position, number in changes}
+            moves = self._moves[key] = tuple(_moves(step, passage, new))
+        return moves
+
+
+def _moves(step: Step, passage: Passage, new: dict[int, TensorSharding | None]) -> Iterator[_Move]:
+    """What arrived in one passage, and stayed once factors were joined to dimensions again."""
+    tensors = step.rule.tensors
+    for position, sharding in new.items():
+        assert sharding is not None
+        before, after = passage.before.tensors[position].factors, passage.after.tensors[position].factors
+        for at, dimension in enumerate(tensors[position]):
+            kept = sharding.dimensions[at].axes
+            for factor in dimension:
+                mine, its = before[factor], after[factor]
+                if mine is None or its is None or mine.axes == its.axes:
+                    continue
+                for axis in new_axes(mine.axes, its.axes):
+                    if any(axis.overlaps(other) for other in kept):
+                        sources = tuple(_holders(step.rule, passage, position, factor, axis))
+                        yield _Move(position, at, axis, factor, sources)
+
+
+def _holders(
+    rule: ShardingRule, passage: Passage, target: int, factor: int, axis: AxisRef
+) -> Iterator[tuple[int, int]]:
+    """The other tensors that were sharded by `axis`, or a part of it, along `factor`; with the dimension."""
+    for position, tensor in enumerate(passage.before.tensors):
+        along = tensor.factors[factor]
+        if position != target and along is not None and any(axis.overlaps(other) for other in along.axes):
+            mapping = rule.tensors[position]
+            yield position, next(at for at, factors in enumerate(mapping) if factor in factors)

@@ -1,0 +1,72 @@
+"""The record of a run of passes: what they did to shardings, in order, propagation with its journal.
+
+    with recording() as record:                  from shardy_py.passes.recording
+        run passes
+    record.propagations[0].journal.entries
+
+Kept while passes run, read afterwards: `arrivals.py` (which axis came from where in propagation) and
+`report/explain/` (all the way from the user's annotations). Not here: making the notes
+(`graph/movements.py`, `journal.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shardy_py.graph.build import FUNCTION_EDGE, Program
+from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
+from shardy_py.propagation.arrivals import Arrivals
+from shardy_py.propagation.journal import Journal
+
+EDGES = frozenset({EDGE_NAME, FUNCTION_EDGE})
+"""The ops that stand for values elsewhere."""
+
+
+@dataclass(eq=False)
+class Propagation:
+    """One propagation: the program as it was, and what happened.
+
+    kept: values of the program that are no slot's value, kept so that their identities stay theirs.
+    """
+
+    program: Program
+    journal: Journal
+    kept: Sequence[object] = ()
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        """Which axis came where from; read from the journal when first asked for."""
+        return Arrivals(self.program.flat, self.journal)
+
+    @cached_property
+    def steps_at(self) -> dict[int, list[int]]:
+        """By slot, the steps that read or write it, in program order."""
+        found: dict[int, list[int]] = {}
+        for step, slots in enumerate(self.program.flat.step_slots):
+            for slot in dict.fromkeys(slots):
+                found.setdefault(slot, []).append(step)
+        return found
+
+
+@dataclass(eq=False)
+class Record:
+    """What happened to shardings: `Movement`s and `Propagation`s, in order."""
+
+    events: list[object] = field(default_factory=list[object])
+
+    @property
+    def propagations(self) -> tuple[Propagation, ...]:
+        """The propagations, in order."""
+        return tuple(event for event in self.events if isinstance(event, Propagation))
+
+
+def values_beside_slots(program: Program) -> list[object]:
+    """The values that share the slot of another one: the targets of data-flow edges."""
+    kept: list[object] = []
+    for holder in program.holders:
+        if holder is not None and holder.op.name in EDGES:
+            owner = holder.op.operands[0]
+            kept.extend(edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,))
+    return kept
