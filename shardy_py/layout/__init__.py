@@ -3,6 +3,7 @@
 Values (`values.py`) and mathematics only: neither IR nor shardings are known here.
 """
 
+from shardy_py.layout.bitcast import is_bitcast, offset_map
 from shardy_py.layout.element_types import ElementType, element_type, element_type_of
 from shardy_py.layout.formats import (
     TARGETS,
@@ -22,7 +23,8 @@ from shardy_py.layout.physical import (
     physical_size,
     relayout_steps,
 )
-from shardy_py.layout.text import parse_shape, read_shape
+from shardy_py.layout.placement import Placement
+from shardy_py.layout.text import parse_array, parse_shape, read_shape
 from shardy_py.layout.tile_level import COMBINE
 from shardy_py.layout.tokens import Cursor
 from shardy_py.layout.values import (
@@ -51,6 +53,7 @@ __all__ = [
     "Layout",
     "OtherShape",
     "Pad",
+    "Placement",
     "Reshape",
     "Shape",
     "SplitConfig",
@@ -61,11 +64,14 @@ __all__ = [
     "default_layout",
     "element_type",
     "element_type_of",
+    "is_bitcast",
     "layout_bytes",
     "linear_index",
     "linear_index_with_tile",
+    "offset_map",
     "padded_bytes",
     "padding_share",
+    "parse_array",
     "parse_shape",
     "physical_size",
     "read_shape",

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from shardy_py.errors import ShardyError
-from shardy_py.layout.linear_index import tile_levels
 from shardy_py.layout.tile_level import TileLevel
 from shardy_py.layout.values import ArrayShape, Layout
 
@@ -59,14 +57,13 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
 
     Raises ShardyError for a layout that is no permutation of the dimensions, or not dense.
     """
-    physical = physical_dimensions(dimensions, layout)
-    steps: list[Step] = [Transpose(tuple(reversed(layout.minor_to_major)), physical)]
-    for level in tile_levels(physical, [tile.sizes for tile in layout.tiles]):
+    place = layout.placement(dimensions)
+    order = tuple(reversed(layout.minor_to_major))
+    steps: list[Step] = [Transpose(order, place.physical_dimensions)]
+    for level in place.levels:
         steps += _tile_steps(level)
-    whole = prod(steps[-1].dimensions)
-    steps.append(Reshape((whole,)))
-    aligned = _round_up(whole, layout.tail_padding_alignment)
-    steps.append(Pad((aligned - whole,), (aligned,)))
+    whole = prod(place.tiled_dimensions)
+    steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
     return _without_idle(tuple(dimensions), steps)
 
 
@@ -75,26 +72,7 @@ def physical_size(shape: ArrayShape) -> int:
 
     An array without a layout lies in row-major order. Raises ShardyError as `relayout_steps` does.
     """
-    layout = shape.layout
-    if layout is None:
-        return prod(shape.dimensions)
-    sizes = physical_dimensions(shape.dimensions, layout)
-    levels = tile_levels(sizes, [tile.sizes for tile in layout.tiles])
-    return _round_up(prod(levels[-1].dimensions if levels else sizes), layout.tail_padding_alignment)
-
-
-def physical_dimensions(dimensions: Sequence[int], layout: Layout) -> tuple[int, ...]:
-    """The sizes in the order of memory, major to minor, before tiling."""
-    if sorted(layout.minor_to_major) != list(range(len(dimensions))):
-        raise ShardyError(
-            f"minor_to_major must list each of the {len(dimensions)} dimensions once,"
-            f" got {layout.minor_to_major}"
-        )
-    if layout.is_sparse:
-        raise ShardyError(
-            f"elements of a sparse array have no fixed place, got levels {layout.dim_level_types}"
-        )
-    return tuple(dimensions[i] for i in reversed(layout.minor_to_major))
+    return shape.placement.size
 
 
 def _tile_steps(level: TileLevel) -> list[Step]:
@@ -125,7 +103,3 @@ def _without_idle(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step,
             found.append(step)
         dimensions = step.dimensions
     return tuple(found)
-
-
-def _round_up(number: int, multiple: int) -> int:
-    return -(-number // max(multiple, 1)) * max(multiple, 1)

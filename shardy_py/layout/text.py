@@ -54,6 +54,14 @@ def parse_shape(text: str, file: str = "-") -> Shape:
     return shape
 
 
+def parse_array(text: str, file: str = "-") -> ArrayShape:
+    """The shape of an array that `text` spells; a ShardyError for any other shape, and as `parse_shape`."""
+    shape = parse_shape(text, file)
+    if not isinstance(shape, ArrayShape):
+        raise Cursor(text, file).error(f"expected the shape of an array, got {str(shape)[:40]}")
+    return shape
+
+
 def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
     """The shape that the cursor stands at; takes it.
 

@@ -67,22 +67,20 @@ class TileLevel:
         return [*joined[: self.kept], *(e // t for e, t in cut), *(e % t for e, t in cut)]
 
     def untiled(
-        self, index: Sequence[int | IntArray]
-    ) -> tuple[list[int | IntArray], bool | NDArray[np.bool_]]:
-        """The element that is at `index` in `dimensions`, and whether it is one: not padding."""
+        self, index: Sequence[Coordinate | int]
+    ) -> tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]:
+        """What lies at `index` in `dimensions`: where it is in the array, and where after joining.
+
+        The latter are coordinates with the sizes below which they must be, or it is padding.
+        """
         rank = len(self.tile)
-        inside: bool | NDArray[np.bool_] = True
-        joined = list(index[: self.kept])
-        for outer, inner, tile in zip(
-            index[self.kept : self.kept + rank], index[self.kept + rank :], self.tile, strict=True
-        ):
-            joined.append(outer * tile + inner)
-        for coordinate, size in zip(joined, self.joined, strict=True):
-            inside = inside & (coordinate < size)
-        found: list[int | IntArray] = []
+        outer, inner = index[self.kept : self.kept + rank], index[self.kept + rank :]
+        cut = [o * t + i for o, i, t in zip(outer, inner, self.tile, strict=True)]
+        joined = [*index[: self.kept], *cut]
+        found: list[Coordinate | int] = []
         for coordinate, group in zip(joined, self.groups, strict=True):
             found += unlinear(coordinate, group)
-        return found, inside
+        return found, list(zip(joined, self.joined, strict=True))
 
 
 def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
@@ -122,9 +120,9 @@ def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | i
     return position
 
 
-def unlinear(position: int | IntArray, bounds: Sequence[int]) -> list[int | IntArray]:
+def unlinear(position: Coordinate | int, bounds: Sequence[int]) -> list[Coordinate | int]:
     """The coordinates of an element by its position in major-to-minor order; the first takes what is left."""
-    found: list[int | IntArray] = []
+    found: list[Coordinate | int] = []
     for bound in reversed(bounds[1:]):
         size = max(bound, 1)
         found.append(position % size)

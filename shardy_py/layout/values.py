@@ -10,20 +10,19 @@ an array gets (`formats.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shardy_py.errors import ShardyError
+from shardy_py.indexing import IndexMap
+from shardy_py.layout.element_types import ELEMENT_TABLE
+from shardy_py.layout.placement import Placement, placement
 from shardy_py.layout.tile_level import COMBINE
 
 UNBOUNDED = -1
 """The size of a dimension that may be of any size: `?`, always dynamic."""
 
-_SMALL_FLOATS = (
-    "f4e2m1fn f6e2m3fn f6e3m2fn f8e3m4 f8e4m3 f8e4m3b11fnuz f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu"
-)
-_NUMBERS = "f16 f32 f64 bf16 c64 c128 s1 s2 s4 s8 s16 s32 s64 u1 u2 u4 u8 u16 u32 u64"
-ELEMENT_TYPES = frozenset(("pred", *_NUMBERS.split(), *_SMALL_FLOATS.split()))
+ELEMENT_TYPES = frozenset(ELEMENT_TABLE)
 OTHER_KINDS = frozenset(("token", "opaque"))
 
 
@@ -97,6 +96,34 @@ class Layout:
         """Whether some dimension is not stored element by element."""
         return any(not kind.startswith("D") for kind in self.dim_level_types)
 
+    def placement(self, dimensions: Sequence[int]) -> Placement:
+        """Where the elements of an array of these logical sizes lie.
+
+        Raises ShardyError if the layout orders other dimensions than the array's, if it is sparse, if a size
+        is unbounded or a tile cannot be one.
+        """
+        if self.is_sparse:
+            raise ShardyError(
+                f"elements of a sparse array have no fixed place, got levels {self.dim_level_types}"
+            )
+        tiles = tuple(tile.sizes for tile in self.tiles)
+        return placement(tuple(dimensions), self.minor_to_major, tiles, self.tail_padding_alignment)
+
+    def indexing_map(self, shape: ArrayShape | Sequence[int]) -> IndexMap:
+        """From the logical index to the offset in the buffer, in elements, simplified.
+
+        shape: an array, whose own layout counts for nothing, or logical sizes. Raises ShardyError as
+        `placement` does.
+
+        >>> print(Layout((1, 0), (Tile((2, 2)),)).indexing_map((4, 8)))
+        (d0, d1) -> (d0 * 2 + d1 + (d0 floordiv 2) * 12 + (d1 floordiv 2) * 2),
+        domain:
+        d0 in [0, 3],
+        d1 in [0, 7]
+        """
+        dimensions = shape.dimensions if isinstance(shape, ArrayShape) else shape
+        return self.placement(dimensions).indexing_map()
+
     def __str__(self) -> str:
         parts = (
             (self.dim_level_types, f"D({_listed(self.dim_level_types)})"),
@@ -143,6 +170,13 @@ class ArrayShape:
             raise ShardyError(
                 f"the layout orders {len(self.layout.minor_to_major)} dimensions, the array has {rank}"
             )
+
+    @property
+    def placement(self) -> Placement:
+        """Where the elements lie; row-major if the shape has no layout. Raises as `Layout.placement`."""
+        if self.layout is None:
+            return placement(self.dimensions, tuple(reversed(range(len(self.dimensions)))))
+        return self.layout.placement(self.dimensions)
 
     def __str__(self) -> str:
         dynamic = self.dynamic or (False,) * len(self.dimensions)

@@ -1,0 +1,129 @@
+"""Whether an array with one layout is, byte by byte, an array with another layout: no data moves.
+
+The way from an offset in one buffer to the element there, through the op, to the offset in the other buffer
+is one indexing map; it must be the identity. Not here: the maps of ops (`ops/`), of layouts (`placement.py`).
+
+>>> from shardy_py.layout.text import parse_array
+>>> is_bitcast(parse_array("f32[4,6]{1,0}"), parse_array("f32[4,6]{0,1}"))
+False
+>>> is_bitcast(parse_array("f32[1,6]{1,0}"), parse_array("f32[1,6]{0,1}"))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from shardy_py.errors import ShardyError
+from shardy_py.indexing import (
+    Constraint,
+    Expr,
+    IndexMap,
+    Interval,
+    dim,
+    evaluate_points,
+    extent,
+    simplify_expr,
+)
+from shardy_py.layout.values import ArrayShape
+
+_MAX_ENUMERATED = 1 << 20
+
+
+def offset_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> IndexMap:
+    """From offsets in the buffer of `target` to those in that of `source` where its elements come from.
+
+    through: the op's map from elements of its result `target` to those of its operand `source`; None: arrays
+        of the same sizes, element for element. Padding of `target` lies outside the domain.
+
+    Raises ShardyError if the sizes do not fit, or if an element of the result has not one source.
+    """
+    op = _op_map(source, target, through)
+    return target.placement.inverse_map().compose(op).compose(source.placement.direct_map()).simplified
+
+
+def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> bool:
+    """Whether the buffer of `source` is that of `target` as it stands, through the op with this map.
+
+    So it is if types, memory spaces and sizes of the buffers agree and `offset_map` is the identity. That is
+    shown symbolically; where the simplifier does not show it, arrays of up to 2^20 elements are compared
+    element by element, and for larger ones the answer is no.
+
+    through, errors: as for `offset_map`.
+    """
+    op = _op_map(source, target, through)
+    if _storage(source) != _storage(target):
+        return False
+    if not prod(target.dimensions):
+        return True
+    landed = op.compose(IndexMap(_variables(source), _extents(source))).simplified
+    if landed.constraints or landed.dims != _extents(target):
+        return False
+    if _is_identity(offset_map(source, target, through)):
+        return True
+    # offsets differ from element to element, so that equal ones say the same
+    if op.compose(source.placement.direct_map()) == target.placement.indexing_map():
+        return True
+    return prod(target.dimensions) <= _MAX_ENUMERATED and _agrees(source, target, op)
+
+
+def _op_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None) -> IndexMap:
+    if through is None:
+        if source.dimensions != target.dimensions:
+            raise ShardyError(
+                f"without the map of an op both arrays have the same sizes, got {source.dimensions}"
+                f" and {target.dimensions}"
+            )
+        return IndexMap(_variables(target), _extents(target))
+    if through.ranges or through.runtimes:
+        raise ShardyError(
+            "a bitcast reads one element for each element; the map of the op has other variables"
+        )
+    if through.dims != _extents(target) or len(through.results) != len(source.dimensions):
+        raise ShardyError(
+            f"the map of the op must lead from sizes {target.dimensions} to rank {len(source.dimensions)},"
+            f" got {through}"
+        )
+    return through
+
+
+def _storage(shape: ArrayShape) -> tuple[object, ...]:
+    """What must agree besides the places of the elements."""
+    layout = shape.layout
+    kept = (layout.element_size_bits, layout.memory_space) if layout else (0, 0)
+    return (shape.element_type, shape.placement.size, *kept)
+
+
+def _is_identity(index_map: IndexMap) -> bool:
+    difference = simplify_expr(index_map.results[0] - dim(0), index_map.bounds)
+    return not _reduced(difference, index_map.constraints).terms and not difference.constant
+
+
+def _reduced(difference: Expr, constraints: Sequence[Constraint]) -> Expr:
+    """The difference without what constraints `expression in [0, 0]` say is zero."""
+    for expression, interval in constraints:
+        shared = dict(expression.terms).keys() & dict(difference.terms).keys()
+        if interval.low == interval.high == 0 and shared:
+            atom = min(shared, key=lambda a: a.sort_key)
+            times, rest = divmod(dict(difference.terms)[atom], dict(expression.terms)[atom])
+            if not rest:
+                difference = difference - expression * times
+    return difference
+
+
+def _agrees(source: ArrayShape, target: ArrayShape, op: IndexMap) -> bool:
+    """Whether all elements have the same offset in both buffers."""
+    points = np.indices(target.dimensions, dtype=np.int64)
+    sources = np.moveaxis(evaluate_points(op, np.moveaxis(points, 0, -1))[0], -1, 0)
+    return np.array_equal(target.placement.offset(tuple(points)), source.placement.offset(tuple(sources)))
+
+
+def _variables(shape: ArrayShape) -> tuple[Expr, ...]:
+    return tuple(map(dim, range(len(shape.dimensions))))
+
+
+def _extents(shape: ArrayShape) -> tuple[Interval, ...]:
+    return tuple(map(extent, shape.dimensions))
