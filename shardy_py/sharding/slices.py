@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any, TypeVar
 
@@ -199,6 +199,40 @@ class DeviceSlices:
             f"the mesh {short_text(self.mesh)} has no device {device_id}; expected 0 to {highest}"
         )
 
+    def part(self, part: tuple[int, ...]) -> Slice:
+        """The slice that is part number `part[d]` of each dimension d."""
+        offset, size = list[int](), list[int]()
+        for number, cuts, n in zip(part, self.cuts, self.shape, strict=True):
+            indices: list[int] = []
+            for cut in reversed(cuts):
+                number, index = divmod(number, cut.parts)
+                indices.insert(0, index)
+            start, length = _offset_and_size(cuts, indices, n)
+            offset.append(start)
+            size.append(length)
+        return Slice(tuple(offset), tuple(size))
+
+    def part_at(self, position: int) -> tuple[int, ...]:
+        """Which part of each dimension the device at a position of the mesh holds."""
+        mixed = [[(cut.parts, _part_index(self.mesh, cut.axes, position)) for cut in c] for c in self.cuts]
+        return tuple(reduce(lambda n, digit: n * digit[0] + digit[1], digits, 0) for digits in mixed)
+
+    def holders(self, part: tuple[int, ...]) -> Integers:
+        """[replication]: the devices that hold part number `part[d]` of each dimension d, ids ascending.
+
+        Raises:
+            ShardyError: the mesh has more devices than `MOST_LISTED`.
+        """
+        grid = _grid_shape(self.mesh)
+        chosen: Any = True
+        for number, cuts in zip(part, self.cuts, strict=True):
+            for cut in reversed(cuts):
+                number, index = divmod(number, cut.parts)
+                chosen = chosen & (_part_indices(self.mesh.axes, cut.axes) == index)
+        positions = np.flatnonzero(np.broadcast_to(chosen, grid))
+        ids = self.mesh.device_ids
+        return np.sort(np.asarray(ids, np.int64)[positions]) if ids else positions
+
     def within(self, outer: DeviceSlices) -> DeviceSlices:
         """The same slices as parts of a larger tensor, of which `outer` gives every device this tensor.
 
@@ -237,13 +271,23 @@ def _digit(coordinate: Number, axis: AxisRef, size: int) -> Number:
     return coordinate // (size // axis.sub_axis.next_pre_size) % axis.sub_axis.size
 
 
+def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
+    """The coordinate along an axis, or along a part of one, of the device at `position` of the mesh.
+
+    >>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
+    >>> axis_index(mesh, AxisRef("x"), 5), axis_index(mesh, AxisRef("y"), 5)
+    (2, 1)
+    """
+    order, size = mesh.order[axis.name], mesh.sizes[axis.name]
+    stride = prod(other.size for other in mesh.axes[order + 1 :])
+    return _digit(position // stride % size, axis, size)
+
+
 def _part_index(mesh: Mesh, axes: Axes, position: int) -> int:
     """Which part the device at `position` has of a dimension that `axes` cut."""
     index = 0
     for axis in axes:
-        order, size = mesh.order[axis.name], mesh.sizes[axis.name]
-        stride = prod(other.size for other in mesh.axes[order + 1 :])
-        index = index * axis.size(mesh) + _digit(position // stride % size, axis, size)
+        index = index * axis.size(mesh) + axis_index(mesh, axis, position)
     return index
 
 

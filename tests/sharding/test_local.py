@@ -229,3 +229,25 @@ def test_local_shape_of_what_does_not_fit() -> None:
 def test_no_such_device(device: int) -> None:
     with pytest.raises(ShardyError, match=f"has no device {device}; expected 0 to 7"):
         slice_of(sharded((X,)), MESH, (4,), device)
+
+
+@pytest.mark.parametrize("seed", range(0, 500, 10))
+def test_parts_and_their_holders(seed: int) -> None:
+    sharding, mesh, shape = random_case(seed)
+    slices = device_slices(sharding, mesh, shape)
+    found: dict[int, tuple[int, ...]] = {}
+    for part in np.ndindex(*slices.parts):
+        holders = slices.holders(part).tolist()
+        assert len(holders) == slices.replication
+        assert holders == sorted(holders)
+        assert {slices.of(device) for device in holders} == {slices.part(part)}
+        found |= dict.fromkeys(holders, part)
+    ids = mesh.device_ids or range(mesh.device_count)
+    assert found == {device: slices.part_at(position) for position, device in enumerate(ids)}
+
+
+def test_parts_within_parts() -> None:
+    outer = device_slices(sharded((X,)), MESH, (24,))
+    inner = device_slices(sharded((Y,)), MESH, outer.local_shape).within(outer)
+    assert inner.part((5,)) == inner.at(5)
+    assert (inner.part_at(5), inner.holders((5,)).tolist()) == ((5,), [5])
