@@ -30,7 +30,7 @@ numbers of the shardings it saw; the way through it; what it changed."""
 
 
 class Stage(NamedTuple):
-    """One round: its first entry, its name, and by kind of step the way through it (None: no axis may move)."""
+    """One round: its first entry, its name, and by kind of step the way through it; None: no axis may move."""
 
     first_entry: int
     name: str
@@ -38,7 +38,7 @@ class Stage(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A sharding given between two rounds: what of the user's sharding a user priority held back or let go."""
+    """A sharding given between two rounds: what a user priority left of the user's sharding."""
 
     first_entry: int
     slot: int

@@ -1,0 +1,32 @@
+"""Why a tensor is sharded as it is, and why not otherwise: answers from the record of the passes.
+
+    with recording() as record:                      from shardy_py.passes.recording
+        run passes
+    print(explanation_text(explain(record, module, value)))
+
+Start at `explaining.py`; `tracing.py` follows axes back, `names.py` gives names, `explanation.py` and `text.py`
+are what comes out.
+"""
+
+from shardy_py.report.explain.explaining import Explainer, explain
+from shardy_py.report.explain.explanation import (
+    Annotation,
+    AxisExplanation,
+    Chain,
+    Explanation,
+    Link,
+    Place,
+)
+from shardy_py.report.explain.text import explanation_text
+
+__all__ = [
+    "Annotation",
+    "AxisExplanation",
+    "Chain",
+    "Explainer",
+    "Explanation",
+    "Link",
+    "Place",
+    "explain",
+    "explanation_text",
+]

@@ -1,0 +1,155 @@
+"""`explain`: the record's answer to why a value is sharded as it is.
+
+    explanation = explain(record, module, value)
+    print(explanation_text(explanation))
+
+Not here: following axes (`tracing.py`), names (`names.py`), why a value is not sharded (`why_not.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from itertools import islice
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.graph.holders import Holder, Place, read
+from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.value_shardings import holder_of
+from shardy_py.graph.value_table import ValueEntry, ValueTable
+from shardy_py.propagation.journal import FUNCTION_RESULT
+from shardy_py.propagation.record import Propagation, Record
+from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link
+from shardy_py.report.explain.names import Names
+from shardy_py.report.explain.tracing import Cause, InSlot, Path, State, Tracer, spots_of
+from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
+from shardy_py.sharding.rule import factor_symbol
+
+Subject = ValueEntry | Spot
+"""What can be asked about: an entry of a `ValueTable`, a value, or the place of a function's result."""
+
+
+class Explainer:
+    """Answers about one final program, from the record of the passes that made it."""
+
+    def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
+        """`table` is that of `module`, if there is one already. The module must not change any more."""
+        self.tracer = Tracer(record)
+        self.names = Names(record, module, table)
+
+    def explain(self, subject: Subject, *, most_chains: int = 8) -> Explanation:
+        """Why `subject` is sharded as it is; at most so many chains an axis."""
+        spot = spot_of(subject)
+        sharding = final_sharding(spot)
+        axes: list[AxisExplanation] = []
+        for dimension, given in enumerate(sharding.dimensions if sharding is not None else ()):
+            for axis in given.axes:
+                chains = self.chains(spot, dimension, axis, most_chains)
+                axes.append(AxisExplanation(dimension, str(axis), chains))
+        entry = self.names.entry(spot)
+        type_ = "" if entry is None else str(entry.type)
+        text = "" if sharding is None else str(sharding)
+        return Explanation(self.names.place(spot), type_, text, tuple(axes))
+
+    def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
+        """The chains of one axis, shortest first."""
+        return tuple(self._chain(path) for path in islice(self.tracer.paths(spot, dimension, axis), most))
+
+    def _chain(self, path: Path) -> Chain:
+        links = (self._link(state, cause) for state, cause in path.causes)
+        return Chain(self.names.annotation(path.root), tuple(link for link in links if link is not None))
+
+    def _link(self, state: State, cause: Cause) -> Link | None:
+        if cause.arrival is not None:
+            assert isinstance(state, InSlot)
+            return self._arrival_link(state, cause)
+        if cause.movement is not None:
+            return self._movement_link(state, cause.movement)
+        return None
+
+    def _arrival_link(self, state: InSlot, cause: Cause) -> Link:
+        arrival, source = cause.arrival, cause.source
+        assert arrival is not None and source is not None  # noqa: PT018
+        propagation = self.tracer.events[state.event]
+        assert isinstance(propagation, Propagation)
+        journal = propagation.journal
+        target = self.names.place(spots_of(propagation, state.slot)[-1])
+        priority, op_priority, strategy = stage_words(journal.stage_of(arrival.entry))
+        if arrival.step is None:
+            member = self.names.place(spots_of(propagation, source.slot)[-1])
+            note = "members of a sharding group are sharded alike"
+            return Link("group", target, state.dimension, str(state.axis), member, note=note)
+        rule = propagation.arrivals.rule_of(arrival.step)
+        assert rule is not None
+        if arrival.step <= FUNCTION_RESULT:
+            kind, through = "result", target
+        else:
+            kind, through = "op", self.names.op(propagation.program.step_ops[arrival.step])
+        factor = factor_words(
+            rule, arrival.factor, source.position, source.dimension, arrival.position, arrival.dimension
+        )
+        return Link(
+            *(kind, target, state.dimension, str(state.axis), through, factor, str(rule)),
+            *(strategy, priority, op_priority),
+        )
+
+    def _movement_link(self, state: State, movement: Movement) -> Link | None:
+        target = self.names.place(movement.target)
+        source = self.names.place(movement.source)
+        if movement.op is None and target == source:
+            return None
+        through = self.names.op(movement.op) if movement.op is not None else source
+        note = "" if movement.old is None else f"cut from {movement.old}"
+        return Link(
+            *("pass", target, state.dimension, str(state.axis), through),
+            pass_name=movement.pass_name,
+            note=note,
+        )
+
+
+def explain(record: Record, module: ModuleOp, subject: Subject) -> Explanation:
+    """Why `subject`, a value of the final `module`, is sharded as it is."""
+    return Explainer(record, module).explain(subject)
+
+
+def spot_of(subject: Subject) -> Spot:
+    """What an entry stands for in a record."""
+    if not isinstance(subject, ValueEntry):
+        return subject
+    if subject.value is not None:
+        return subject.value
+    return Holder(Place.FUNCTION_RESULT, subject.op, subject.index)
+
+
+def final_sharding(spot: Spot) -> TensorSharding | None:
+    """The sharding that a spot has in the IR."""
+    holder = spot if isinstance(spot, Holder) else holder_of(spot)
+    return None if holder is None else read(holder)
+
+
+def stage_words(stage: str) -> tuple[str, str, str]:
+    """User priority, op priority and strategy in the name of a stage.
+
+    >>> stage_words("user priority 1, pass_through, aggressive")
+    ('1', 'pass_through', 'aggressive')
+    """
+    *priority, op_priority, strategy = stage.split(", ") if ", " in stage else ("", stage)
+    return (priority[0].removeprefix("user priority ") if priority else "", op_priority, strategy)
+
+
+def factor_words(
+    rule: ShardingRule, factor: int, source: int, source_dimension: int, target: int, target_dimension: int
+) -> str:
+    """A move along a factor in words.
+
+    >>> factor_words(ShardingRule.identity((4, 8)), 1, 0, 1, 1, 1)
+    'j: dim 1 of operand 0 -> dim 1 of result 0'
+    """
+
+    def tensor(position: int, dimension: int) -> str:
+        count = len(rule.operands)
+        kind, index = ("operand", position) if position < count else ("result", position - count)
+        return f"dim {dimension} of {kind} {index}"
+
+    way = f"{tensor(source, source_dimension)} -> {tensor(target, target_dimension)}"
+    return f"{factor_symbol(factor)}: {way}"

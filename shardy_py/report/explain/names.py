@@ -1,0 +1,110 @@
+"""What things in the record are called in the final program: values, ops, annotations.
+
+A value that passes replaced goes by the name of what replaced it; one that is gone goes by its op and source
+location. Not here: names of the values of a module as such (`graph/value_table.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.graph.holders import Holder
+from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.walk import owning_op
+from shardy_py.propagation.record import EDGES, Record
+from shardy_py.report.explain.explanation import Annotation, Place
+from shardy_py.report.explain.tracing import Key, Root, key_of
+
+_REPLACING = frozenset(
+    {"sdy-import-func-calls", "sdy-export-named-computations", "sdy-sharding-constraint-to-reshard"}
+)
+"""The passes whose movements are from a value to what stands for it from then on."""
+
+_KINDS = {
+    "sdy.sharding_constraint": "sharding constraint",
+    "sdy.reshard": "reshard",
+    "sdy.manual_computation": "manual computation",
+    "func.call": "sharding of a call",
+}
+
+
+class Names:
+    """Names in one final program, for one record."""
+
+    def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
+        """`table` is that of `module`, if there is one already."""
+        self.table = table if table is not None else ValueTable(module)
+        self._record = record
+
+    @cached_property
+    def _replaced_by(self) -> dict[Key, Spot]:
+        return {
+            key_of(event.source): event.target
+            for event in self._record.events
+            if isinstance(event, Movement) and event.pass_name in _REPLACING
+        }
+
+    @cached_property
+    def _results(self) -> dict[Key, ValueEntry]:
+        return {(id(e.op), e.index): e for e in self.table.entries if e.value is None}
+
+    def entry(self, spot: Spot) -> ValueEntry | None:
+        """The value of the final program that `spot` is now; None if it is gone."""
+        if isinstance(spot, Holder):
+            return self._results.get(key_of(spot))
+        value: Spot | None = spot
+        while isinstance(value, SSAValue):
+            found = self.table.by_value.get(id(value))
+            if found is not None:
+                return found
+            op = value.owner
+            if isinstance(op, Operation) and op.name in EDGES:
+                value = op._operands[0]
+            else:
+                value = self._replaced_by.get(key_of(value))
+        return None
+
+    def place(self, spot: Spot) -> Place:
+        """What a value is called."""
+        entry = self.entry(spot)
+        if entry is not None:
+            return Place(str(entry), entry.op.name, location_text(entry.location), entry.label)
+        op = spot.op if isinstance(spot, Holder) else owning_op(spot)
+        return Place("", "", "") if op is None else Place("", op.name, location_text(op.location))
+
+    def op(self, op: Operation) -> Place:
+        """What an op is called: by its first result."""
+        if op.name in EDGES:
+            owner = owning_op(op._operands[0])
+            op = op if owner is None else owner
+        if op.results:
+            place = self.place(op.results[0])
+            if place.name:
+                return Place(place.name, op.name, location_text(op.location))
+        return Place("", op.name, location_text(op.location))
+
+    def annotation(self, root: Root) -> Annotation:
+        """What the user wrote there."""
+        sharding = root.sharding
+        priority = sharding.dimensions[root.dimension].priority if sharding is not None else None
+        text = "" if sharding is None else str(sharding)
+        if root.op is not None:
+            return Annotation(
+                _KINDS.get(root.op.name, "sharding"), self.op(root.op), text, root.dimension, priority
+            )
+        return Annotation(self._kind(root.spot), self.place(root.spot), text, root.dimension, priority)
+
+    def _kind(self, spot: Spot) -> str:
+        if isinstance(spot, Holder):
+            return "result sharding"
+        op = owning_op(spot)
+        if op is None:
+            return "sharding"
+        if isinstance(spot.owner, Operation):
+            return "out_shardings" if op.name == "sdy.manual_computation" else _KINDS.get(op.name, "sharding")
+        return "in_shardings" if op.name == "sdy.manual_computation" else "argument sharding"
