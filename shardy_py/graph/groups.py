@@ -11,7 +11,6 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardy_py.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.dialects.sdy.ops import ShardingConstraintOp
 from shardy_py.errors import warn
 from shardy_py.graph.holders import write_all
@@ -88,10 +87,7 @@ def _says_nothing(sharding: TensorSharding) -> bool:
 
 def _constrain_openly(member: SSAValue, like: TensorSharding) -> None:
     """Put an open constraint behind `member`, for all its uses."""
-    sharding = TensorShardingAttr(TensorSharding.fully_open(like.mesh, like.rank))
-    constraint = ShardingConstraintOp(
-        operands=[member], properties={"sharding": sharding}, result_types=[member.type]
-    )
+    constraint = ShardingConstraintOp(member, TensorSharding.fully_open(like.mesh, like.rank))
     if isinstance(member, OpResult):
         place = InsertPoint.after(member.op)
     else:

@@ -61,6 +61,11 @@ def _device_id_faults(mesh: Mesh) -> Messages:
     if ordered != tuple(range(len(ids))):
         listed = ", ".join(map(str, ordered))
         yield f"sorted device ids must be iota(product(axes)), got: {listed}"
+    elif ids == ordered:
+        yield (
+            "if the ordered device ids are the same as iota(product(axes)), no need to specify them for "
+            "simplicity"
+        )
 
 
 @dataclass
