@@ -8,20 +8,21 @@ data       3
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from shardy_py.report.summary import ROLES, Meshes, Summary
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-def table(rows: Iterable[tuple[str, ...]]) -> str:
-    """Rows under each other: the first column to the left, the others to the right."""
+def table(rows: Iterable[tuple[str, ...]], left: Container[int] = (0,)) -> str:
+    """Rows under each other: the columns of these numbers to the left, the others to the right."""
     listed = list(rows)
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
     return "\n".join(
         "  ".join(
-            [f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))]
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in listed
     )

@@ -1,0 +1,236 @@
+"""What is alive when: one sweep over the steps of a program in order.
+
+A value lives from the step that makes it to the last one that reads it; at a step, what it reads and what it
+makes are alive together. What a step runs inside comes on top of what is alive around it. docs/memory.md states
+the model in words. Not here: how large a value is (`sizes.py`).
+
+>>> steps = (Step((0,), (1,)), Step((1,), (2,)), Step((2,), (3,)))
+>>> peak = Liveness((Computation((0,), steps, (3,)),), [8, 100, 10, 1]).peak(0, [False])
+>>> peak.size_bytes, peak.alive, peak.place
+(118, (0, 1, 2), ((0, 1),))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import cast
+
+from shardy_py.errors import ShardyError
+from shardy_py.report.memory.program import Computation, Nested, Step
+
+ENTRY = -1
+"""The step number of the moment before the first step."""
+
+
+class Owner(IntEnum):
+    """Who ends the life of an argument of a computation.
+
+    OUTSIDE: it is alive throughout.
+    COMPUTATION: it was handed over and dies after its last use.
+    COPY: likewise, and it is not counted outside.
+    """
+
+    OUTSIDE = 0
+    COMPUTATION = 1
+    COPY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The moment at which most bytes are alive, the first one of several.
+
+    alive: the values alive then, by number.
+    place: pairs of a computation and the step in it, the outermost first; `ENTRY` is before the first step.
+    """
+
+    size_bytes: int
+    alive: tuple[int, ...]
+    place: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The peak of one computation: bytes on top of those at its entry, and the inner computation it is in."""
+
+    extra_bytes: int
+    step: int
+    inner: tuple[Nested, tuple[Owner, ...]] | None = None
+
+
+class Liveness:
+    """Peaks of computations; each is swept once for every way in which its arguments are owned."""
+
+    def __init__(self, computations: Sequence[Computation], sizes: Sequence[int]) -> None:
+        """`sizes`: the bytes of each value."""
+        self._computations = computations
+        self._sizes = sizes
+        self._moments: dict[tuple[int, tuple[Owner, ...]], _Moment | None] = {}
+
+    def peak(self, computation: int, donated: Sequence[bool]) -> Peak:
+        """The peak of a computation that nothing runs; arguments not donated are alive throughout.
+
+        Raises:
+            ShardyError: a computation runs itself.
+        """
+        owners = tuple(Owner.COMPUTATION if is_donated else Owner.OUTSIDE for is_donated in donated)
+        arguments = self._computations[computation].arguments
+        extra_bytes = self._moment(computation, owners).extra_bytes
+        kept = [a for a, owner in zip(arguments, owners, strict=True) if owner is Owner.OUTSIDE]
+        place: list[tuple[int, int]] = []
+        alive = self._alive(computation, owners, {}, place)
+        size_bytes = extra_bytes + sum(self._sizes[argument] for argument in arguments)
+        return Peak(size_bytes, tuple(sorted((*kept, *alive))), tuple(place))
+
+    def _moment(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
+        key = (index, owners)
+        if key not in self._moments:
+            self._moments[key] = None
+            self._moments[key] = self._sweep(index, owners)
+        found = self._moments[key]
+        if found is None:
+            raise ShardyError("a function calls itself: there is no bound on what is alive at a time")
+        return found
+
+    def _sweep(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
+        frame = _Frame(self._computations[index], owners, self._sizes)
+        best = _Moment(frame.extra_bytes, ENTRY)
+        frame.leave_entry()
+        for number, step in enumerate(frame.computation.steps):
+            frame.update(number, step)
+            if step.runs is not None:
+                if step.runs.is_loop:
+                    frame.make(step)
+                for nested in step.runs.nested:
+                    inner_owners = frame.owners(number, step, nested)
+                    extra = frame.extra_bytes + self._moment(nested.computation, inner_owners).extra_bytes
+                    if extra > best.extra_bytes:
+                        best = _Moment(extra, number, (nested, inner_owners))
+            frame.run(number, step)
+            frame.make(step)
+            if frame.extra_bytes > best.extra_bytes:
+                best = _Moment(frame.extra_bytes, number)
+            frame.leave(number, step)
+        return best
+
+    def _alive(
+        self,
+        index: int,
+        owners: tuple[Owner, ...],
+        outside: Mapping[int, int],
+        place: list[tuple[int, int]],
+    ) -> list[int]:
+        """What the computation has alive of its own at its peak.
+
+        outside: the values outside that arguments are. place: filled with where the peak is.
+        """
+        computation = self._computations[index]
+        moment = self._moment(index, owners)
+        place.append((index, moment.step))
+        frame = _Frame(computation, owners, self._sizes)
+        if moment.step != ENTRY:
+            frame.leave_entry()
+            for number, step in enumerate(computation.steps[: moment.step]):
+                frame.update(number, step)
+                frame.run(number, step)
+                frame.make(step)
+                frame.leave(number, step)
+            step = computation.steps[moment.step]
+            frame.update(moment.step, step)
+            if moment.inner is None:
+                frame.run(moment.step, step)
+            if moment.inner is None or (step.runs is not None and step.runs.is_loop):
+                frame.make(step)
+        if moment.inner is None:
+            return [outside.get(value, value) for value in frame.alive]
+        nested, inner_owners = moment.inner
+        arguments = self._computations[nested.computation].arguments
+        pairs = zip(arguments, nested.arguments, inner_owners, strict=True)
+        given = {a: v for a, v, owner in pairs if v is not None and owner is Owner.COMPUTATION}
+        kept = frame.alive.keys() - given.values()
+        inner = self._alive(nested.computation, inner_owners, given, place)
+        return [outside.get(value, value) for value in (*kept, *inner)]
+
+
+class _Frame:
+    """A computation being swept.
+
+    alive: the values whose lives end in this computation. extra_bytes: bytes on top of those at the entry.
+    """
+
+    def __init__(self, computation: Computation, owners: Sequence[Owner], sizes: Sequence[int]) -> None:
+        self.computation = computation
+        self.sizes = sizes
+        self.alive: dict[int, None] = {}
+        self.extra_bytes = 0
+        self.last_use: dict[int, int] = {}
+        for number, step in enumerate(computation.steps):
+            for value in step.reads:
+                self.last_use[value] = number
+        self.last_use.update(dict.fromkeys(computation.returns, len(computation.steps)))
+        for argument, owner in zip(computation.arguments, owners, strict=True):
+            if owner is not Owner.OUTSIDE:
+                self.alive[argument] = None
+            if owner is Owner.COPY:
+                self.extra_bytes += sizes[argument]
+
+    def leave_entry(self) -> None:
+        """Ends the lives of arguments that nobody reads."""
+        for argument in self.computation.arguments:
+            if argument not in self.last_use:
+                self._end(argument)
+
+    def update(self, number: int, step: Step) -> None:
+        """Lets results take the places of operands that die here."""
+        for operand, result in step.updates:
+            if self.sizes[operand] == self.sizes[result] and self._dies(number, step, operand):
+                del self.alive[operand]
+                self.alive[result] = None
+
+    def run(self, number: int, step: Step) -> None:
+        """Ends the lives of what was handed over to computations that the step has run."""
+        if step.runs is not None and not step.runs.is_loop:
+            for nested in step.runs.nested:
+                pairs = zip(nested.arguments, self.owners(number, step, nested), strict=True)
+                for value in [value for value, owner in pairs if owner is Owner.COMPUTATION]:
+                    self._end(cast(int, value))
+
+    def make(self, step: Step) -> None:
+        """Starts the lives of the results, unless they live already."""
+        for value in step.makes:
+            if value not in self.alive:
+                self.alive[value] = None
+                self.extra_bytes += self.sizes[value]
+
+    def leave(self, number: int, step: Step) -> None:
+        """Ends the lives of what nobody reads after this step."""
+        last_use = self.last_use
+        for value in step.reads:
+            if last_use[value] == number:
+                self._end(value)
+        for value in step.makes:
+            if value not in last_use:
+                self._end(value)
+
+    def owners(self, number: int, step: Step, nested: Nested) -> tuple[Owner, ...]:
+        """Who owns the arguments of a computation that the step runs."""
+        match nested.handed_over:
+            case "always":
+                return (Owner.COMPUTATION,) * len(nested.arguments)
+            case "never":
+                return (Owner.OUTSIDE,) * len(nested.arguments)
+            case "last use":
+                return tuple(
+                    Owner.COPY if value is None else Owner(self._dies(number, step, value))
+                    for value in nested.arguments
+                )
+
+    def _dies(self, number: int, step: Step, value: int) -> bool:
+        """Whether the value is this computation's own, and the step the last reader, which reads it once."""
+        return self.last_use[value] == number and value in self.alive and step.reads.count(value) == 1
+
+    def _end(self, value: int) -> None:
+        if value in self.alive:
+            del self.alive[value]
+            self.extra_bytes -= self.sizes[value]

@@ -1,0 +1,247 @@
+"""What each device holds: totals, the peak, every tensor with its names and sizes.
+
+    report = memory_report(module, "tpu")
+    report.entries[0].peak.bytes.padded_bytes
+    report.largest(10)                          rows, the largest first
+
+Not here: text and JSON (`text.py`, `to_json.py`), how the figures come about (`collect.py`, `liveness.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import nsmallest
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation
+
+from shardy_py.graph.calls import function_name
+from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.report.collect import module_meshes
+from shardy_py.report.memory.collect import Collected, Entry, collect_program
+from shardy_py.report.memory.liveness import Liveness
+from shardy_py.report.memory.sizes import Bytes, Target
+from shardy_py.report.memory.tensors import FunctionResult, Tensor, bounded_tensor
+from shardy_py.sharding import Mesh, TensorSharding
+
+CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Several tensors: how many, their bytes in sum."""
+
+    count: int
+    bytes: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An op: its function, its name and the name of its first result ("" if it has none), where it stands."""
+
+    function: str
+    op: str
+    name: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """One array of the program.
+
+    name: `%3`, `%arg0`, `result 0`; `copy to %3` of a copy that becomes %3.
+    op: the op that makes it; of an argument or a copied result the function.
+    shape, local_shape: of the whole, and on each device; None for a dynamic size without a bound.
+    problem: why its bytes count as none, "" if they count.
+    """
+
+    name: str
+    function: str
+    op: str
+    element_type: str
+    shape: tuple[int | None, ...]
+    local_shape: tuple[int | None, ...]
+    sharding: TensorSharding | None
+    bytes: Bytes
+    location: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMemory:
+    """What each device holds while a function runs that the program starts with.
+
+    constants: all of the functions that may run.
+    peak: of the padded bytes, with the other bytes of the same moment.
+    place: the op at which the peak is, then the one within it, and so on; empty: on entry.
+    alive: the numbers of the tensors alive at the peak, the largest first.
+    """
+
+    function: str
+    arguments: Total
+    results: Total
+    constants: Total
+    peak: Total
+    place: tuple[Place, ...]
+    alive: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryReport:
+    """What each device holds of a program; tensors are numbered as in `EntryMemory.alive`.
+
+    The module must not change while rows are asked for.
+    """
+
+    module: ModuleOp
+    target: Target
+    collected: Collected
+
+    @cached_property
+    def meshes(self) -> dict[str, Mesh]:
+        """The meshes of the module by name."""
+        return module_meshes(self.module)
+
+    @cached_property
+    def entries(self) -> tuple[EntryMemory, ...]:
+        """The functions that the program starts with: @main, else all that nobody calls."""
+        sizes = [tensor.size.bytes.padded_bytes for tensor in self.collected.tensors]
+        liveness = Liveness(self.collected.computations, sizes)
+        return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """All arrays, in order of creation; what is an array of an outer computation is not one again."""
+        found: dict[int, None] = {}
+        computations = self.collected.computations
+        for entry in self.collected.entries:
+            found.update(dict.fromkeys(computations[entry.computation].arguments))
+        for computation in computations:
+            for step in computation.steps:
+                found.update(dict.fromkeys(step.makes))
+                for nested in step.runs.nested if step.runs else ():
+                    pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
+                    found.update((argument, None) for argument, outer in pairs if outer is None)
+        return tuple(sorted(found))
+
+    def largest(self, count: int | None = None) -> tuple[TensorRow, ...]:
+        """The tensors with the most padded bytes, the largest first; all of them for None."""
+        return tuple(map(self.row, self.ranked(self.numbers, count)))
+
+    @property
+    def not_counted(self) -> tuple[TensorRow, ...]:
+        """The tensors whose bytes are not known, in order of creation."""
+        return tuple(self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem)
+
+    def ranked(self, numbers: Iterable[int], count: int | None = None) -> list[int]:
+        """Tensors by their padded bytes, the largest first; equal ones in order of creation."""
+        tensors = self.collected.tensors
+
+        def rank(number: int) -> tuple[int, int]:
+            return -tensors[number].size.bytes.padded_bytes, number
+
+        return sorted(numbers, key=rank) if count is None else nsmallest(count, numbers, rank)
+
+    def row(self, number: int) -> TensorRow:
+        """One tensor."""
+        tensor = self.collected.tensors[number]
+        entry = self._named(tensor)
+        is_tensor = isinstance(tensor.type, TensorType)
+        type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
+        return TensorRow(
+            f"copy to {entry.name}" if tensor.is_copy else entry.name,
+            entry.function,
+            entry.op.name,
+            type_.element if type_ else str(tensor.type),
+            type_.shape if type_ else (),
+            tensor.size.local_shape,
+            tensor.sharding,
+            tensor.size.bytes,
+            entry.label or location_text(entry.location),
+            tensor.size.problem,
+        )
+
+    @cached_property
+    def _table(self) -> ValueTable:
+        return ValueTable(self.module)
+
+    @cached_property
+    def _results(self) -> dict[tuple[int, int], ValueEntry]:
+        return {(id(e.op), e.index): e for e in self._table.entries if e.value is None}
+
+    def _named(self, tensor: Tensor) -> ValueEntry:
+        value = tensor.value
+        if isinstance(value, FunctionResult):
+            return self._results[id(value.function), value.position]
+        return self._table.by_value[id(value)]
+
+    def _entry(self, entry: Entry, liveness: Liveness) -> EntryMemory:
+        peak = liveness.peak(entry.computation, entry.donated)
+        constants = [
+            number
+            for computation in self._reached(entry.computation)
+            for op, step in zip(
+                self.collected.ops[computation], self.collected.computations[computation].steps, strict=False
+            )
+            if op.name in CONSTANTS
+            for number in step.makes
+        ]
+        return EntryMemory(
+            function_name(entry.function),
+            self._total(self.collected.computations[entry.computation].arguments),
+            self._total(entry.results),
+            self._total(constants),
+            self._total(peak.alive),
+            tuple(self._place(*place) for place in peak.place if place[1] >= 0),
+            tuple(self.ranked(peak.alive)),
+        )
+
+    def _total(self, numbers: Iterable[int]) -> Total:
+        found = [self.collected.tensors[number].size.bytes for number in numbers]
+        return Total(
+            len(found),
+            Bytes(
+                sum(size.global_bytes for size in found),
+                sum(size.local_bytes for size in found),
+                sum(size.padded_bytes for size in found),
+            ),
+        )
+
+    def _reached(self, computation: int) -> list[int]:
+        """The computations that may run when one does, itself included, each once."""
+        reached = {computation: None}
+        waiting = [computation]
+        while waiting:
+            for step in self.collected.computations[waiting.pop()].steps:
+                for nested in step.runs.nested if step.runs else ():
+                    if nested.computation not in reached:
+                        reached[nested.computation] = None
+                        waiting.append(nested.computation)
+        return list(reached)
+
+    def _place(self, computation: int, step: int) -> Place:
+        op = self.collected.ops[computation][step]
+        name = self._table.names.of.get(id(op.results[0]), "") if op.results else ""
+        return Place(_function_around(op), op.name, name, location_text(cast(Any, op).location))
+
+
+def memory_report(module: ModuleOp, target: Target = "tpu") -> MemoryReport:
+    """What each device holds of a program with shardings.
+
+    target: the layouts: "tpu" pads to tiles, "linear" pads nothing.
+
+    Raises:
+        ShardyError: a function calls itself, or a sharding does not fit its value.
+    """
+    return MemoryReport(module, target, collect_program(module, target))
+
+
+def _function_around(op: Operation) -> str:
+    around: Operation | None = op
+    while around is not None and around.name != "func.func":
+        around = around.parent_op()
+    return function_name(around) if around is not None else ""
