@@ -6,14 +6,13 @@ Imports `ops` and `errors` only: no xDSL, no XLA.
 from shardy_py.hlo.opcodes import OPCODES, Opcode
 from shardy_py.hlo.reader import read_module
 from shardy_py.hlo.record import fitting, leaf_types, record_of, row_of, tensor_type
-from shardy_py.hlo.values import Computation, HloModule, Instruction, Layout, Shape
+from shardy_py.hlo.values import Computation, HloModule, Instruction, Shape
 
 __all__ = [
     "OPCODES",
     "Computation",
     "HloModule",
     "Instruction",
-    "Layout",
     "Opcode",
     "Shape",
     "fitting",

@@ -1,6 +1,7 @@
-"""HLO modules as plain frozen values: module, computation, instruction, shape, layout.
+"""HLO modules as plain frozen values: module, computation, instruction, shape.
 
-Not here: how they are read from text (`reader.py`), what an instruction is as an `OpRecord` (`record.py`).
+Not here: layouts (`layout/`), how they are read from text (`reader.py`), what an
+instruction is as an `OpRecord` (`record.py`).
 
 >>> str(Shape("f32", (4, 8), layout=Layout((0, 1))))
 'f32[4,8]{0,1}'
@@ -14,23 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from shardy_py.errors import Position
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How an array lies in memory.
-
-    minor_to_major: dimensions, the one whose neighbours are adjacent first.
-    rest: tiles, memory space and the like as in the text, `T(8,128)S(1)`; empty for none.
-    """
-
-    minor_to_major: tuple[int, ...]
-    rest: str = ""
-
-    def __str__(self) -> str:
-        """As HLO spells it."""
-        order = ",".join(map(str, self.minor_to_major))
-        return f"{{{order}{':' if self.rest else ''}{self.rest}}}"
+from shardy_py.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)

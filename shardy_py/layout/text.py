@@ -13,6 +13,7 @@ shardy_py.errors.ShardyError: -:1:17: error: expected ',' or ')', got ';'
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -67,18 +68,46 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
 
     A brace behind an array is its layout only if a number or a colon follows, else it is left.
     """
-    start = cursor.offset
     if depth > _MAX_DEPTH:
         raise cursor.error(f"tuples nest more than {_MAX_DEPTH} deep")
     if cursor.accept("("):
         return TupleShape(_listed(cursor, ")", lambda: read_shape(cursor, depth + 1)))
     if cursor.peek() == "b" and cursor.peek(1) == "(":
-        cursor.at += 2
-        inner = read_shape(cursor, depth + 1)
-        if not isinstance(inner, ArrayShape):
-            raise cursor.error(f"a buffer holds one array, got {str(inner)[:40]}", start)
-        cursor.expect(")")
-        return BufferShape(inner)
+        return _buffer(cursor, depth)
+    plain = _PLAIN.match(cursor.text, cursor.offset)
+    if not plain:
+        return _array(cursor)
+    known = _READ.get(plain.group())
+    if known is None:
+        start = cursor.at
+        shape = _array(cursor)
+        if len(_READ) >= _REMEMBERED:
+            _READ.clear()
+        known = _READ[plain.group()] = shape, cursor.at - start
+    else:
+        cursor.at += known[1]
+    return known[0]
+
+
+_PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))")
+"""An array whose text ends where the match ends, whatever follows."""
+_READ: dict[str, tuple[Shape, int]] = {}
+"""By text: the shape and how many words it has. A program has few shapes, each of them many times."""
+_REMEMBERED = 1 << 12
+
+
+def _buffer(cursor: Cursor, depth: int) -> BufferShape:
+    start = cursor.offset
+    cursor.at += 2
+    inner = read_shape(cursor, depth + 1)
+    if not isinstance(inner, ArrayShape):
+        raise cursor.error(f"a buffer holds one array, got {str(inner)[:40]}", start)
+    cursor.expect(")")
+    return BufferShape(inner)
+
+
+def _array(cursor: Cursor) -> ArrayShape | OtherShape:
+    start = cursor.offset
     element = _element_type(cursor)
     cursor.expect("[")
     if element in OTHER_KINDS:

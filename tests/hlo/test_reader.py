@@ -7,7 +7,8 @@ import random
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.hlo import Layout, Shape, read_module
+from shardy_py.hlo import Shape, read_module
+from shardy_py.layout import Layout, Tile
 
 MODULE = """\
 HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4,8]{1,0})->f32[8]{0}}, num_partitions=2
@@ -51,7 +52,7 @@ def test_everything_is_kept() -> None:
     main = module.entry_computation
     assert main.attributes == {"execution_thread": '"main"'}
     p, _, table, pair, folded = main.instructions
-    assert p.shape == Shape("f32", (4, 8), layout=Layout((1, 0), "T(8,128)S(1)"))
+    assert p.shape == Shape("f32", (4, 8), layout=Layout((1, 0), (Tile((8, 128)),), memory_space=1))
     assert p.attributes == {"sharding": "{devices=[2,1]<=[2]}", "metadata": '{op_name="p{"}'}
     assert table.literal == "{ { 1, 2 }, /*row=1*/{ 3, 4 } }"
     assert [str(leaf) for leaf in pair.shape.leaves()] == ["f32[4,8]{1,0}", "s32[]"]
