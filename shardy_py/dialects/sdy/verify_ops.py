@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.dialects.sdy import ops
 from shardy_py.dialects.sdy.value_sharding import sharding_behind_barriers
+from shardy_py.dialects.sdy.verify_axes import mesh_faults
 from shardy_py.dialects.sdy.verify_manual import check_manual_axes, check_manual_computation
 from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults, sizes_of
 from shardy_py.dialects.verification.faults import Fault, Faults, Note
@@ -24,9 +25,10 @@ from shardy_py.text.attribute_writer import attribute_text
 
 
 def _check_mesh(op: ops.MeshOp, scope: Scope) -> Faults:
-    """A mesh stands in a module."""
+    """A mesh stands in a module, and is one: the reader sees to that, Python code may not have."""
     if not isinstance(op.parent_op(), ModuleOp):
         yield Fault("expects parent op 'builtin.module'")
+    yield from map(Fault, mesh_faults(op.mesh.data))
 
 
 def _check_constraint(op: ops.ShardingConstraintOp | ops.ReshardOp, scope: Scope) -> Faults:
