@@ -28,6 +28,32 @@ _DUMP = Option("module-dump-directory", "", "where to write the module after eac
 _COMMON = (_KEEP_RULES, _DUMP, _CONSERVATIVE, _ORIGINS, _EDGES)
 
 PASSES: tuple[PassRow, ...] = (
+    # Reading: from what GSPMD's dumps and XLA's HLO hold of shardings to sdy.
+    PassRow(
+        "xla-sdy-import-shardings",
+        "Turns GSPMD's `mhlo.sharding` into a mesh and shardings over its axes.",
+        (
+            Option("mesh-axes", (), "the axes of the mesh, x=4,y=2; without them, found from the shardings"),
+            Option("allow-propagation-to-args", (), "true or false for each argument of main, or for all"),
+            Option("allow-propagation-to-results", (), "true or false for each result of main, or for all"),
+        ),
+    ),
+    PassRow(
+        "xla-sdy-stablehlo-round-trip-shard-map-import",
+        "Turns GSPMD's shard maps, calls between custom calls, into manual computations.",
+    ),
+    PassRow(
+        "xla-sdy-round-trip-import-shardy-attrs",
+        "Restores meshes, shardings and rules from the frontend attributes of HLO.",
+    ),
+    PassRow(
+        "xla-sdy-round-trip-shard-map-import",
+        "Turns calls of manual computation bodies back into manual computations.",
+    ),
+    PassRow(
+        "xla-sdy-import-sdy-custom-calls",
+        "Turns custom calls that stand for constraints, groups and barriers into those ops.",
+    ),
     # Import: from what the user wrote to what propagation works on.
     PassRow("symbol-dce", "Removes private functions and meshes that nothing refers to.", anchor=""),
     PassRow(

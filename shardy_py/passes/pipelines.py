@@ -97,6 +97,36 @@ def export_passes(
     return calls
 
 
+def round_trip_import_passes() -> Calls:
+    """From XLA's HLO with Shardy's attributes in frontend attributes to sdy."""
+    return _calls(
+        "symbol-dce",
+        "xla-sdy-round-trip-import-shardy-attrs",
+        "xla-sdy-round-trip-shard-map-import",
+        "xla-sdy-import-sdy-custom-calls",
+    )
+
+
+def stablehlo_import_passes(
+    *,
+    mesh_axes: tuple[str, ...] = (),
+    allow_propagation_to_args: tuple[str, ...] = (),
+    allow_propagation_to_results: tuple[str, ...] = (),
+) -> Calls:
+    """From a dump with GSPMD's shardings, or with Shardy's attributes, to sdy."""
+    shardings = _call(
+        "xla-sdy-import-shardings",
+        mesh_axes=mesh_axes,
+        allow_propagation_to_args=allow_propagation_to_args,
+        allow_propagation_to_results=allow_propagation_to_results,
+    )
+    return (
+        shardings,
+        *_calls("xla-sdy-stablehlo-round-trip-shard-map-import"),
+        *round_trip_import_passes(),
+    )
+
+
 def propagation_passes(
     *,
     dedup_functions_fully: bool = False,
@@ -146,6 +176,9 @@ _COLLECTIVES = (
     ),
 )
 
+_GSPMD_IMPORT = pass_by_name("xla-sdy-import-shardings")
+assert _GSPMD_IMPORT is not None
+
 PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
         "sdy-propagation-pipeline",
@@ -175,6 +208,17 @@ PIPELINES: tuple[PipelineRow, ...] = (
             Option("inline-meshes", True, "replace the names of meshes by the meshes"),
             *_COLLECTIVES,
         ),
+    ),
+    PipelineRow(
+        "xla-sdy-stablehlo-import-pipeline",
+        "Reads a dump with GSPMD's shardings, or with Shardy's attributes, as sdy.",
+        stablehlo_import_passes,
+        _GSPMD_IMPORT.options,
+    ),
+    PipelineRow(
+        "xla-sdy-round-trip-import-pipeline",
+        "Reads XLA's HLO with Shardy's attributes in frontend attributes as sdy.",
+        round_trip_import_passes,
     ),
 )
 

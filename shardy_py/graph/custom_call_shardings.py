@@ -1,0 +1,50 @@
+"""The shardings that GSPMD's custom calls demand, with the dimensions that they leave open.
+
+    @Sharding(%0) {backend_config = "unspecified_dims=[1]", sdy.sharding = ...[{"x"}, {}]...}   [{"x"}, {?}]
+
+Not here: reading `mhlo.sharding` (`passes/xla_sdy_import_shardings.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from shardy_py.dialects.sdy import TensorShardingPerValueAttr
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import SHARDING
+from shardy_py.sharding import TensorSharding
+
+_BACKEND_CONFIG = "backend_config"
+_UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")
+
+
+def constraint_sharding(call: Operation) -> TensorSharding | None:
+    """The sharding of the result of a custom call, open where its backend config leaves a dimension free.
+
+    A free dimension may take axes that GSPMD calls replicated, so no axis is kept from it. None: it has none.
+    """
+    given = call.attributes.get(SHARDING)
+    if not isinstance(given, TensorShardingPerValueAttr) or not given.data:
+        return None
+    sharding = given.data[0]
+    opened = unspecified_dims(call)
+    if not opened or not sharding.dimensions:
+        return sharding
+    if max(opened) >= sharding.rank:
+        raise ShardyError(f"leaves dimension {max(opened)} unspecified; its sharding has {sharding.rank}")
+    dimensions = tuple(
+        replace(dimension, is_closed=False) if index in opened else dimension
+        for index, dimension in enumerate(sharding.dimensions)
+    )
+    return replace(sharding, dimensions=dimensions, replicated_axes=())
+
+
+def unspecified_dims(call: Operation) -> frozenset[int]:
+    """The dimensions that a custom call leaves to propagation."""
+    config = call.properties.get(_BACKEND_CONFIG) or call.attributes.get(_BACKEND_CONFIG)
+    found = _UNSPECIFIED.search(config.data) if isinstance(config, StringAttr) else None
+    return frozenset(map(int, re.findall(r"\d+", found.group(1)))) if found else frozenset()

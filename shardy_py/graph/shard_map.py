@@ -1,0 +1,143 @@
+"""Manual computations that a dump holds as a call of a private function between custom calls.
+
+    %l = custom_call @ToLocal(%g); %r = call @body(%l); %h = custom_call @ToGlobal(%r)
+
+`ManualCall` names the parts; `to_manual_computation` makes the op of sdy of them. Not here: how a dump marks
+the parts (the passes `xla-sdy-...-shard-map-import`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerAttr, TupleType
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+
+from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, ReturnOp, TensorShardingPerValueAttr
+from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.calls import callee_name
+from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.rewiring import erase, place_before, replace_uses
+from shardy_py.graph.symbols import Symbols
+from shardy_py.sharding import TensorSharding
+from shardy_py.text.construct import build_operation
+
+_GET_ELEMENT = "stablehlo.get_tuple_element"
+_PURE = frozenset({_GET_ELEMENT, "stablehlo.tuple", "stablehlo.reshape"})
+
+
+@dataclass(frozen=True)
+class ManualCall:
+    """A manual computation in parts.
+
+    call: of the body.
+    operands: the global values that go in.
+    results: for each result of the call, the global values that are it.
+    result_types: the global types of the results.
+    between: the custom calls around it, which go with the call if nobody else uses them.
+    """
+
+    call: Operation
+    operands: tuple[SSAValue, ...]
+    results: tuple[tuple[SSAValue, ...], ...]
+    result_types: tuple[Attribute, ...]
+    in_shardings: tuple[TensorSharding, ...]
+    out_shardings: tuple[TensorSharding, ...]
+    manual_axes: tuple[str, ...]
+    between: tuple[Operation, ...]
+
+
+def to_manual_computation(parts: ManualCall, symbols: Symbols) -> Operation:
+    """Put a manual computation in place of the parts; the function goes with its last call."""
+    call = parts.call
+    computation = build_operation(
+        ManualComputationOp,
+        parts.operands,
+        parts.result_types,
+        {
+            "in_shardings": TensorShardingPerValueAttr(parts.in_shardings),
+            "out_shardings": TensorShardingPerValueAttr(parts.out_shardings),
+            "manual_axes": ManualAxesAttr(parts.manual_axes),
+        },
+        {},
+        call.location,
+        regions=[take_body(call, symbols)],
+    )
+    place_before(computation, call)
+    for new, olds in zip(computation.results, parts.results, strict=True):
+        for old in olds:
+            replace_uses(old, new)
+    erase_unused((*parts.between, call))
+    return computation
+
+
+def take_body(call: Operation, symbols: Symbols) -> Region:
+    """The body of what `call` calls, ending in `sdy.return`: the function's own if this is its last call."""
+    function = symbols.callee(call)
+    name = callee_name(call)
+    if sum(callee_name(other) == name for other in calls_in(symbols.module)) > 1:
+        region = Region()
+        clone_region_into(function.regions[0], region, {})
+    else:
+        region = function.detach_region(0)
+        function.add_region(Region())
+        symbols.erase(function)
+    for block in region.blocks:
+        old = block.last_op
+        assert old is not None
+        build_operation(ReturnOp, old._operands, (), {}, {}, old.location, block)
+        erase(old)
+    return region
+
+
+def leaf_results(op: Operation) -> tuple[tuple[SSAValue, ...], ...]:
+    """For each value that `op` results in, the values that are it; elements of a tuple count one by one.
+
+    An element that nobody takes out of the tuple has no value.
+    """
+    if len(op.results) != 1 or not isinstance(op.results[0].type, TupleType):
+        return tuple((result,) for result in op.results)
+    found: list[list[SSAValue]] = [[] for _ in op.results[0].type.types.data]
+    for user in users(op.results[0]):
+        if user.name == _GET_ELEMENT:
+            index = cast("IntegerAttr", user.properties["index"])
+            found[index.value.data].append(user.results[0])
+    return tuple(map(tuple, found))
+
+
+def leaf_types(op: Operation) -> tuple[Attribute, ...]:
+    """The types of the results of `op`; those of its elements if it results in one tuple."""
+    if len(op.results) == 1 and isinstance(type_ := op.results[0].type, TupleType):
+        return tuple(type_.types.data)
+    return tuple(result.type for result in op.results)
+
+
+def users(value: SSAValue) -> list[Operation]:
+    """The ops that use `value`, once a use."""
+    return [use.operation for use in value.uses]
+
+
+def producer(value: SSAValue) -> Operation | None:
+    """The op that made `value`, through the tuple that it was taken out of; None for arguments."""
+    op = value.op if isinstance(value, OpResult) else None
+    return producer(op._operands[0]) if op is not None and op.name == _GET_ELEMENT else op
+
+
+def erase_unused(ops: Iterable[Operation]) -> None:
+    """Erase those of `ops`, and what takes them apart, that nobody uses, users first."""
+    pending = list(dict.fromkeys(ops))
+    while True:
+        candidates = [op for op in pending if op.parent is not None]
+        closure = [*candidates, *(u for op in candidates for r in op.results for u in users(r))]
+        dead = [
+            op
+            for op in dict.fromkeys(closure)
+            if (op in candidates or op.name in _PURE) and not any(r.first_use for r in op.results)
+        ]
+        if not dead:
+            return
+        for op in dead:
+            erase(op)

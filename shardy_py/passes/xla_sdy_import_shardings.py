@@ -1,0 +1,233 @@
+"""`xla-sdy-import-shardings`: turns GSPMD's `mhlo.sharding` into a mesh and shardings over its axes.
+
+The mesh is one on which all shardings of the module can be said, its axes `_axis_0`, `_axis_1`, ..., unless
+`mesh-axes` names them. A sharding on one device gets a mesh of that device. Custom calls on the user's own
+parts of a tensor are marked with the manual axes, for the passes behind.
+
+    before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
+    after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
+            func.func @f(%arg0: tensor<8x8xf32>
+                             {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
+
+Modules that carry Shardy's own attributes (`xla.sdy.meshes`) are left alone:
+`xla-sdy-round-trip-import-shardy-attrs` reads those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import ManualAxesAttr, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.errors import ShardyError
+from shardy_py.graph.frontend_attributes import (
+    FRONTEND_ATTRIBUTES,
+    FULL_TO_SHARD,
+    MANUAL_AXES,
+    ROUND_TRIP_MESHES,
+    SHARDING_TARGET,
+    XLA_SHARDING,
+    Entries,
+    call_target,
+    error_at,
+    rewrite_entries,
+)
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.rewiring import place_at_start
+from shardy_py.graph.symbols import MAIN, Symbols, symbol_name
+from shardy_py.graph.top_level import functions_of, module_of
+from shardy_py.graph.value_shardings import rank_of
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
+from shardy_py.sharding.hlo_sharding import HloSharding
+from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, manual_axes_of
+from shardy_py.sharding.hlo_sharding_mesh import mesh_of_hlo_shardings
+from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
+
+_MESH_NAME = "mesh"
+
+
+@dataclass(frozen=True)
+class XlaSdyImportShardingsPass(ModulePass):
+    """Turns `mhlo.sharding` into a mesh and shardings over its axes.
+
+    mesh_axes: `name=size`, major to minor; empty: found from the shardings.
+    allow_propagation_to_args, allow_propagation_to_results: `true` or `false` for each argument and result of
+        the main function, or one for all: whether propagation may shard it further.
+    """
+
+    name = "xla-sdy-import-shardings"
+    mesh_axes: tuple[str, ...] = ()
+    allow_propagation_to_args: tuple[str, ...] = ()
+    allow_propagation_to_results: tuple[str, ...] = ()
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        frontend = op.attributes.get(FRONTEND_ATTRIBUTES)
+        if isinstance(frontend, DictionaryAttr) and ROUND_TRIP_MESHES in frontend.data:
+            return
+        texts = _Texts()
+        for inner in walk_pre_order(op):
+            texts.collect(inner)
+        if not texts.shardings:
+            return
+        mesh = mesh_from_options(self.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
+        importer = _Importer(op, mesh, texts)
+        opened = {"arg_attrs": self.allow_propagation_to_args, "res_attrs": self.allow_propagation_to_results}
+        for function in functions_of(op):
+            importer.import_function(function, opened if symbol_name(function) == MAIN else {})
+        for inner in walk_pre_order(op):
+            if XLA_SHARDING in inner.attributes:
+                importer.import_op(inner)
+
+
+def mesh_from_options(words: Sequence[str]) -> Mesh | None:
+    """The mesh of axes `name=size`; None without any. Raises a `ShardyError` for another spelling."""
+    axes: list[MeshAxis] = []
+    for word in words:
+        name, _, size = word.partition("=")
+        name = name.strip().strip('"')
+        if not name or not size.strip().isdecimal() or int(size) < 1:
+            raise ShardyError(f"mesh-axes has '{word}'; expected the name of an axis and its size: 'x=4'")
+        axes.append(MeshAxis(name, int(size)))
+    return Mesh(tuple(axes)) if axes else None
+
+
+class _Texts:
+    """The shardings that the texts in a module spell."""
+
+    def __init__(self) -> None:
+        self.shardings: dict[str, HloSharding] = {}
+
+    def collect(self, op: Operation) -> None:
+        """Read all texts of `op`."""
+        if (given := op.attributes.get(XLA_SHARDING)) is not None:
+            self._read(op, given)
+        if op.name == "func.func":
+            for place in ("arg_attrs", "res_attrs"):
+                entries = op.properties.get(place)
+                for entry in cast("ArrayAttr[DictionaryAttr]", entries).data if entries is not None else ():
+                    if (given := entry.data.get(XLA_SHARDING)) is not None:
+                        self._read(op, given)
+
+    def _read(self, op: Operation, given: Attribute) -> None:
+        if not isinstance(given, StringAttr):
+            raise error_at(op, ShardyError(f"has {XLA_SHARDING} = {given}; expected a string"))
+        if given.data not in self.shardings:
+            try:
+                self.shardings[given.data] = hlo_sharding_from_text(given.data)
+            except ShardyError as error:
+                raise error_at(op, error) from error
+
+    def of(self, given: Attribute) -> HloSharding:
+        """The sharding of an attribute that has been read."""
+        return self.shardings[cast(StringAttr, given).data]
+
+
+class _Importer:
+    """Converts with one mesh; adds the meshes that shardings need to the module."""
+
+    def __init__(self, module: ModuleOp, mesh: Mesh, texts: _Texts) -> None:
+        self._symbols = Symbols(module)
+        self._module = module
+        self._mesh = mesh
+        self._texts = texts
+        self._single_devices: dict[Mesh, str] = {}
+        for device in sorted({d for text in texts.shardings.values() for d in _devices(text)}, reverse=True):
+            single = Mesh((), (device,))
+            self._single_devices[single] = self._add(f"maximal_mesh_{device}", single)
+        self._name = self._add(_MESH_NAME, mesh)
+
+    def import_function(self, function: Operation, opened: dict[str, tuple[str, ...]]) -> None:
+        """Convert the shardings of the arguments and results of `function`."""
+        type_ = function.properties["function_type"]
+        types = {"arg_attrs": _list(type_, "inputs"), "res_attrs": _list(type_, "outputs")}
+
+        def rewrite(place: str, index: int, entries: Entries) -> Entries:
+            given = entries.pop(XLA_SHARDING, None)
+            if given is not None:
+                is_open = _is_open(opened.get(place, ()), index)
+                sharding = self._convert(
+                    function, self._texts.of(given), types[place][index], is_open=is_open
+                )
+                entries[SHARDING] = TensorShardingAttr(sharding)
+            return entries
+
+        rewrite_entries(function, rewrite)
+
+    def import_op(self, op: Operation) -> None:
+        """Convert the sharding of `op`; an op whose result is a tuple keeps its text."""
+        types = [result.type for result in op.results]
+        if any(isinstance(type_, TupleType) for type_ in types):
+            return
+        given = self._texts.of(op.attributes.pop(XLA_SHARDING))
+        leaves = given.leaves
+        if len(leaves) != max(len(types), 1):
+            if len(leaves) != 1:
+                fact = f"has {len(types)} results and {len(leaves)} shardings in {given}"
+                raise error_at(op, ShardyError(fact))
+            leaves = leaves * len(types)
+        if types:
+            pairs = zip(leaves, types, strict=True)
+            shardings = tuple(self._convert(op, leaf, type_) for leaf, type_ in pairs)
+        else:
+            shardings = (self._convert(op, leaves[0], None),)
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
+        if call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD):
+            self._mark_manual(op, leaves[0])
+
+    def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
+        axes = manual_axes_of(sharding, self._mesh)
+        if any(axis.sub_axis for axis in axes):
+            raise error_at(
+                op, ShardyError(f"has {sharding}, whose manual axes are parts of axes of the mesh")
+            )
+        if axes:
+            op.attributes[MANUAL_AXES] = ManualAxesAttr(tuple(axis.name for axis in axes))
+
+    def _convert(
+        self, op: Operation, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
+    ) -> TensorSharding:
+        rank = 0 if type_ is None else rank_of(type_)
+        try:
+            found = from_hlo_sharding(sharding, self._mesh, rank, reference=self._name, is_open=is_open)
+        except ShardyError as error:
+            raise error_at(op, error) from error
+        if isinstance(found.mesh, Mesh):
+            return TensorSharding(self._single_devices[found.mesh], ())
+        return found
+
+    def _add(self, name: str, mesh: Mesh) -> str:
+        op = MeshOp(name, mesh)
+        op.location = module_of(self._module).location
+        place_at_start(op, self._module.body.block)
+        return self._symbols.insert(op)
+
+
+def _devices(sharding: HloSharding) -> list[int]:
+    """The devices of what lies on one device each."""
+    meshes = [
+        from_hlo_sharding(leaf, Mesh(), 0).mesh
+        for leaf in sharding.leaves
+        if leaf.type.name == "MAXIMAL" or (leaf.named is not None and leaf.named.mesh.is_maximal)
+    ]
+    return [mesh.device_ids[0] for mesh in meshes if isinstance(mesh, Mesh)]
+
+
+def _is_open(words: tuple[str, ...], index: int) -> bool:
+    if not words:
+        return False
+    if len(words) > 1 and index >= len(words):
+        raise ShardyError(f"allow-propagation lists {len(words)} words; expected one, or one for each value")
+    return words[0 if len(words) == 1 else index] in ("true", "1")
+
+
+def _list(type_: Attribute, name: str) -> tuple[Attribute, ...]:
+    return getattr(type_, name).data

@@ -1,0 +1,140 @@
+"""`xla-sdy-stablehlo-round-trip-shard-map-import`: makes manual computations of GSPMD's shard maps.
+
+    before  %1 = custom_call @Sharding(%0) {S}
+            %2 = custom_call @SPMDFullToShardShape(%1) {manual}
+            %3 = call @shmap_body(%2)
+            %4 = custom_call @Sharding(%3) {manual}
+            %5 = custom_call @SPMDShardToFullShape(%4) {T}
+    after   %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
+
+Runs behind `xla-sdy-import-shardings`, which has turned the shardings into sdy's and noted the manual axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import ManualAxesAttr
+from shardy_py.errors import ShardyError
+from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.calls import callee_name
+from shardy_py.graph.custom_call_shardings import constraint_sharding
+from shardy_py.graph.frontend_attributes import (
+    CUSTOM_CALL,
+    FULL_TO_SHARD,
+    MANUAL_AXES,
+    SHARD_TO_FULL,
+    SHARDING_TARGET,
+    call_target,
+    error_at,
+)
+from shardy_py.graph.shard_map import ManualCall, erase_unused, to_manual_computation, users
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import rank_of, sharding_of
+from shardy_py.graph.walk import find_ops
+from shardy_py.sharding import TensorSharding
+
+
+@dataclass(frozen=True)
+class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
+    """Makes manual computations of GSPMD's shard maps."""
+
+    name = "xla-sdy-stablehlo-round-trip-shard-map-import"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols = Symbols(op)
+        for call in calls_in(op):
+            parts = _parts(call)
+            if parts is not None:
+                to_manual_computation(parts, symbols)
+        erase_unused(c for c in find_ops(op, CUSTOM_CALL) if call_target(c) in (FULL_TO_SHARD, SHARD_TO_FULL))
+        for left in find_ops(op, CUSTOM_CALL):
+            if call_target(left) in (FULL_TO_SHARD, SHARD_TO_FULL):
+                fact = "expected one call of the body between @SPMDFullToShardShape and @SPMDShardToFullShape"
+                raise error_at(left, ShardyError(fact))
+
+
+def _parts(call: Operation) -> ManualCall | None:
+    """The shard map around a call; None for a call of another kind."""
+    before = [_made_by(operand, FULL_TO_SHARD) for operand in call.operands]
+    after = [_full_results(result) for result in call.results]
+    entering = [op for op in before if op is not None]
+    leaving = [op for ops in after for op in ops]
+    if not entering and not leaving:
+        return None
+    if len(entering) != len(before):
+        fact = f"expected all operands of the call of @{callee_name(call)} to be made by @{FULL_TO_SHARD}"
+        raise error_at(call, ShardyError(fact))
+    marks = [*entering, *(user for result in call.results for user in users(result))]
+    axes = next((a for op in marks if isinstance(a := op.attributes.get(MANUAL_AXES), ManualAxesAttr)), None)
+    if axes is None:
+        fact = f"expected manual axes on what surrounds the call of @{callee_name(call)}"
+        raise error_at(call, ShardyError(fact))
+    constraints = [_made_by(op.operands[0], SHARDING_TARGET) for op in entering]
+    between = [*leaving, *_constraints_behind(call), *entering, *(op for op in constraints if op)]
+    return ManualCall(
+        call,
+        tuple(_source(op.operands[0]) for op in entering),
+        tuple(tuple(op.results[0] for op in ops) for ops in after),
+        tuple(
+            ops[0].results[0].type if ops else result.type
+            for ops, result in zip(after, call.results, strict=True)
+        ),
+        tuple(_in_sharding(op) for op in entering),
+        tuple(_out_sharding(ops, call.results[i], entering + leaving) for i, ops in enumerate(after)),
+        axes.data,
+        tuple(between),
+    )
+
+
+def _in_sharding(entering: Operation) -> TensorSharding:
+    """The sharding that @Sharding demands of the full value, else the one that the value has."""
+    value = entering.operands[0]
+    constraint = _made_by(value, SHARDING_TARGET)
+    found = constraint_sharding(constraint) if constraint is not None else sharding_of(value)
+    if found is None:
+        raise error_at(entering, ShardyError("expected an operand with a sharding"))
+    return found
+
+
+def _out_sharding(leaving: list[Operation], result: OpResult, around: list[Operation]) -> TensorSharding:
+    """The sharding of the full value; a result that nobody uses keeps its local shape."""
+    for op in leaving:
+        found = constraint_sharding(op)
+        if found is not None:
+            return found
+    known = [found for op in around if (found := constraint_sharding(op)) is not None]
+    return TensorSharding.fully_closed(known[0].mesh, rank_of(result.type))
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """What goes into the @Sharding that made `value`, which the manual computation demands itself."""
+    constraint = _made_by(value, SHARDING_TARGET)
+    return value if constraint is None else constraint.operands[0]
+
+
+def _full_results(result: SSAValue) -> list[Operation]:
+    """The @SPMDShardToFullShape behind a result of the call, with a @Sharding between them or not."""
+    found: list[Operation] = []
+    for user in users(result):
+        if call_target(user) == SHARDING_TARGET:
+            found += (op for op in users(user.results[0]) if call_target(op) == SHARD_TO_FULL)
+        elif call_target(user) == SHARD_TO_FULL:
+            found.append(user)
+    return found
+
+
+def _constraints_behind(call: Operation) -> list[Operation]:
+    return [u for result in call.results for u in users(result) if call_target(u) == SHARDING_TARGET]
+
+
+def _made_by(value: SSAValue, target: str) -> Operation | None:
+    op = value.op if isinstance(value, OpResult) else None
+    return op if op is not None and call_target(op) == target else None
