@@ -131,6 +131,10 @@ class Editor:
         place_at_start(op, self._module.body.block)
         return self._symbols.insert(op)
 
+    def add_symbol(self, op: Operation) -> str:
+        """Put an op that defines a symbol last in the module, under a name of its own; returns the name."""
+        return self._symbols.insert(op)
+
     def _known_meshes(self) -> str:
         names = ", ".join(f"@{name}" for name in self._symbols.meshes())
         return f"; it has {names}" if names else ""

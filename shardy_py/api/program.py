@@ -31,6 +31,12 @@ from shardy_py.sharding import Mesh
 
 Key = str | Value
 """Which value: itself, or what `Values` finds it by."""
+Edits = (
+    Mapping[str, annotate.Annotation]
+    | Mapping[Value, annotate.Annotation]
+    | Mapping[Key, annotate.Annotation]
+)
+"""Annotations by value; None takes away what there is."""
 _Edit = Callable[[annotate.Editor, Callable[[Key], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -122,7 +128,7 @@ class Program:
         program.origin = mapping
         return program
 
-    def annotate(self, shardings: Mapping[Key, annotate.Annotation]) -> Program:
+    def annotate(self, shardings: Edits) -> Program:
         """The program with these shardings: on arguments and results; as constraints on other values.
 
         A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh; None takes away what

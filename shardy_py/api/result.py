@@ -9,12 +9,11 @@ Not here: how it was decided (`passes/`), the tables (`report/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from shardy_py.api.annotate import Annotation
 from shardy_py.api.comparison import Comparison, compare
-from shardy_py.api.program import Key, Program
+from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.report import collect_values, summarize, summary_text
@@ -86,7 +85,7 @@ class Result:
             summarize(collect_values(self.program.module), self.program.meshes), self.program.meshes
         )
 
-    def what_if(self, edits: Mapping[Key, Annotation]) -> Comparison:
+    def what_if(self, edits: Edits) -> Comparison:
         """Propagate again with these annotations added, changed or (None) removed: what would differ."""
         edited = self.source.annotate(edits)
         return compare(self, self.again(edited), edited.origin)

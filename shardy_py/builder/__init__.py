@@ -1,0 +1,62 @@
+"""Programs built in Python: functions of tensors, traced; no text, no MLIR to know.
+
+    from shardy_py.builder import build, ops, tensor
+
+    program = build(lambda x, w: ops.tanh(x @ w), tensor((8, 16)), tensor((16, 4)))
+
+`ops` has StableHLO's ops by their names, `emit` any of them from attributes.
+"""
+
+from shardy_py.builder import ops
+from shardy_py.builder.build import Argument, build, call
+from shardy_py.builder.contraction import convolution, dot_general, einsum
+from shardy_py.builder.emit import emit
+from shardy_py.builder.regions import (
+    case,
+    if_,
+    map_,
+    reduce,
+    reduce_max,
+    reduce_sum,
+    reduce_window,
+    scatter,
+    sort,
+    while_loop,
+)
+from shardy_py.builder.shardings import (
+    manual_computation,
+    propagation_barrier,
+    sharding_constraint,
+    sharding_group,
+)
+from shardy_py.builder.tensor import Tensor, matmul
+from shardy_py.builder.types import TensorType, tensor
+
+__all__ = [
+    "Argument",
+    "Tensor",
+    "TensorType",
+    "build",
+    "call",
+    "case",
+    "convolution",
+    "dot_general",
+    "einsum",
+    "emit",
+    "if_",
+    "manual_computation",
+    "map_",
+    "matmul",
+    "ops",
+    "propagation_barrier",
+    "reduce",
+    "reduce_max",
+    "reduce_sum",
+    "reduce_window",
+    "scatter",
+    "sharding_constraint",
+    "sharding_group",
+    "sort",
+    "tensor",
+    "while_loop",
+]

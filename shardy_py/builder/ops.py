@@ -1,0 +1,258 @@
+"""StableHLO's ops without regions as functions of tensors, under their names.
+
+Where a name is Python's own, `_` stands behind it (`and_`, `slice_`). Result types are inferred.
+
+Not here: ops with regions (`regions.py`), sdy's ops (`shardings.py`), any op by its name (`emit.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from shardy_py.builder import broadcasting
+from shardy_py.builder.emit import emit, emit_one
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
+from shardy_py.builder.types import TensorType, element_of
+from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+from shardy_py.errors import ShardyError
+
+Unary = Callable[[Tensor], Tensor]
+Binary = Callable[[Operand, Operand], Tensor]
+
+
+def _unary(op_name: str) -> Unary:
+    def build(operand: Tensor) -> Tensor:
+        return Tensor(emit_one(op_name, value_of(operand)))
+
+    build.__doc__ = f"`stablehlo.{op_name}` of a tensor."
+    build.__name__ = op_name
+    return build
+
+
+def _binary(op_name: str) -> Binary:
+    def build(lhs: Operand, rhs: Operand) -> Tensor:
+        return elementwise(op_name, lhs, rhs)
+
+    build.__doc__ = f"`stablehlo.{op_name}` of two tensors; numbers and sizes of 1 are broadcast."
+    build.__name__ = op_name
+    return build
+
+
+abs = _unary("abs")
+cbrt = _unary("cbrt")
+ceil = _unary("ceil")
+cosine = _unary("cosine")
+count_leading_zeros = _unary("count_leading_zeros")
+exponential = _unary("exponential")
+exponential_minus_one = _unary("exponential_minus_one")
+floor = _unary("floor")
+imag = _unary("imag")
+is_finite = _unary("is_finite")
+log = _unary("log")
+log_plus_one = _unary("log_plus_one")
+logistic = _unary("logistic")
+negate = _unary("negate")
+not_ = _unary("not")
+popcnt = _unary("popcnt")
+real = _unary("real")
+round_nearest_afz = _unary("round_nearest_afz")
+round_nearest_even = _unary("round_nearest_even")
+rsqrt = _unary("rsqrt")
+sign = _unary("sign")
+sine = _unary("sine")
+sqrt = _unary("sqrt")
+tan = _unary("tan")
+tanh = _unary("tanh")
+
+add = _binary("add")
+and_ = _binary("and")
+atan2 = _binary("atan2")
+complex = _binary("complex")
+divide = _binary("divide")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+multiply = _binary("multiply")
+or_ = _binary("or")
+power = _binary("power")
+remainder = _binary("remainder")
+shift_left = _binary("shift_left")
+shift_right_arithmetic = _binary("shift_right_arithmetic")
+shift_right_logical = _binary("shift_right_logical")
+subtract = _binary("subtract")
+xor = _binary("xor")
+
+
+def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None = None) -> Tensor:
+    """A constant: an array, or a number that fills `shape`."""
+    element = None if element_type is None else element_of(element_type)
+    return Tensor(broadcasting.constant_value(data, element, shape))
+
+
+def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") -> Tensor:
+    """The index along one dimension."""
+    result = TensorType(tuple(shape), element_of(element_type))
+    return Tensor(emit_one("iota", results=result, iota_dimension=dimension))
+
+
+def convert(operand: Tensor, element_type: Any) -> Tensor:
+    """The elements converted to another type."""
+    result = TensorType(operand.shape, element_of(element_type))
+    return Tensor(emit_one("convert", value_of(operand), results=result))
+
+
+def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None = None) -> Tensor:
+    """Whether elements are EQ, NE, GE, GT, LE or LT."""
+    return elementwise("compare", lhs, rhs, comparison_direction=direction, compare_type=compare_type)
+
+
+def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
+    """Elements of one or the other tensor."""
+    chosen = broadcasting.together(unwrapped(on_true), unwrapped(on_false))
+    return Tensor(emit_one("select", value_of(pred), *chosen))
+
+
+def clamp(low: Operand, operand: Tensor, high: Operand) -> Tensor:
+    """Elements kept between two bounds."""
+    bounds = [broadcasting.together(unwrapped(bound), operand.value)[0] for bound in (low, high)]
+    return Tensor(emit_one("clamp", bounds[0], operand.value, bounds[1]))
+
+
+def reshape(operand: Tensor, shape: Sequence[int]) -> Tensor:
+    """The elements, row-major, in another shape, in which one size may be -1."""
+    sizes = broadcasting.static_shape(value_of(operand))
+    count, known = prod(sizes), prod(size for size in shape if size != -1)
+    if sum(size == -1 for size in shape) > 1 or (-1 in shape and (known == 0 or count % known)):
+        raise ShardyError(f"a tensor of shape {sizes} cannot be reshaped to {tuple(shape)}")
+    result = TensorType(tuple(count // known if size == -1 else size for size in shape), operand.element_type)
+    return Tensor(emit_one("reshape", operand.value, results=result))
+
+
+def transpose(operand: Tensor, permutation: Sequence[int]) -> Tensor:
+    """The dimensions in another order."""
+    return Tensor(emit_one("transpose", value_of(operand), permutation=permutation))
+
+
+def broadcast_in_dim(operand: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
+    """Dimension i of the operand becomes dimension `dimensions[i]` of the result."""
+    result = TensorType(tuple(shape), operand.element_type)
+    return Tensor(
+        emit_one("broadcast_in_dim", value_of(operand), results=result, broadcast_dimensions=dimensions)
+    )
+
+
+def broadcast_to(operand: Tensor, shape: Sequence[int]) -> Tensor:
+    """As numpy's `broadcast_to`."""
+    return Tensor(broadcasting.broadcast_to(value_of(operand), tuple(shape)))
+
+
+def slice_(
+    operand: Tensor, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
+) -> Tensor:
+    """The elements from `start` to before `limit`."""
+    steps = strides or (1,) * len(start)
+    return Tensor(
+        emit_one("slice", value_of(operand), start_indices=start, limit_indices=limit, strides=steps)
+    )
+
+
+def dynamic_slice(operand: Tensor, start: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """A window at an offset known at run time."""
+    return Tensor(emit_one("dynamic_slice", value_of(operand), *map(value_of, start), slice_sizes=sizes))
+
+
+def dynamic_update_slice(operand: Tensor, update: Tensor, start: Sequence[Tensor]) -> Tensor:
+    """The tensor with a window replaced."""
+    return Tensor(emit_one("dynamic_update_slice", *map(value_of, (operand, update, *start))))
+
+
+def concatenate(inputs: Sequence[Tensor], dimension: int) -> Tensor:
+    """Tensors behind each other."""
+    return Tensor(emit_one("concatenate", *map(value_of, inputs), dimension=dimension))
+
+
+def pad(
+    operand: Tensor,
+    padding_value: Operand,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int] | None = None,
+) -> Tensor:
+    """The tensor with elements before, behind and between its own."""
+    filler = unwrapped(padding_value)
+    if not isinstance(padding_value, Tensor):
+        filler = broadcasting.constant_value(padding_value, operand.element_type, ())
+    return Tensor(
+        emit_one(
+            "pad",
+            value_of(operand),
+            filler,
+            edge_padding_low=low,
+            edge_padding_high=high,
+            interior_padding=interior or (0,) * len(low),
+        )
+    )
+
+
+def reverse(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
+    """Dimensions read backwards."""
+    return Tensor(emit_one("reverse", value_of(operand), dimensions=dimensions))
+
+
+def gather(
+    operand: Tensor,
+    start_indices: Tensor,
+    dimension_numbers: GatherDimensionNumbers | Mapping[str, Any],
+    slice_sizes: Sequence[int],
+    *,
+    indices_are_sorted: bool = False,
+) -> Tensor:
+    """Windows of the operand at indices."""
+    return Tensor(
+        emit_one(
+            "gather",
+            value_of(operand),
+            value_of(start_indices),
+            dimension_numbers=dimension_numbers,
+            slice_sizes=slice_sizes,
+            indices_are_sorted=indices_are_sorted or None,
+        )
+    )
+
+
+def take(operand: Tensor, indices: Tensor) -> Tensor:
+    """Rows of the operand: `operand[indices]`."""
+    sizes = broadcasting.static_shape(value_of(operand))
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple(range(indices.rank, indices.rank + len(sizes) - 1)),
+        collapsed_slice_dims=(0,),
+        start_index_map=(0,),
+        index_vector_dim=indices.rank,
+    )
+    return gather(operand, indices, numbers, (1, *sizes[1:]))
+
+
+def fft(operand: Tensor, fft_type: str, length: Sequence[int]) -> Tensor:
+    """A Fourier transform: FFT, IFFT, RFFT or IRFFT."""
+    return Tensor(emit_one("fft", value_of(operand), fft_type=fft_type, fft_length=length))
+
+
+def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
+    """The Cholesky decomposition of batches of matrices."""
+    return Tensor(emit_one("cholesky", value_of(operand), lower=lower))
+
+
+def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
+    """The operands themselves; nothing is moved across."""
+    values = [value_of(operand) for operand in operands]
+    return tuple(map(Tensor, emit("optimization_barrier", *values, results=[v.type for v in values])))
+
+
+def custom_call(
+    target: str, inputs: Sequence[Tensor], results: Sequence[TensorType], **attributes: Any
+) -> tuple[Tensor, ...]:
+    """A call of something the compiler knows by name; `attributes` are those of the op."""
+    values = [value_of(operand) for operand in inputs]
+    made = emit("custom_call", *values, results=list(results), call_target_name=target, **attributes)
+    return tuple(map(Tensor, made))

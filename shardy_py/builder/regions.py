@@ -1,0 +1,198 @@
+"""Ops with regions, which Python functions of tensors fill: loops, branches, reductions, sorts, scatters.
+
+    total = reduce((x,), (0.0,), (1,), lambda a, b: (a + b,))
+    i, y = while_loop(lambda i, y: i < 10, lambda i, y: (i + 1, y * 2.0), (zero, x))
+
+Not here: calls of functions and manual computations (`functions.py`, `shardings.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from shardy_py.builder.broadcasting import constant_value
+from shardy_py.builder.emit import emit
+from shardy_py.builder.insertion import inserting_into
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
+from shardy_py.builder.types import TensorType, dtype_of
+from shardy_py.dialects import sdy
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
+from shardy_py.errors import ShardyError
+
+Body = Callable[..., Any]
+"""A function of tensors that gives a tensor, or a sequence of them."""
+
+
+def region(body: Body, types: Sequence[Attribute], terminator: str = "stablehlo.return") -> Region:
+    """The region that `body` builds when called with arguments of these types."""
+    block = Block(arg_types=types)
+    with inserting_into(block):
+        results = listed(body(*(Tensor(argument) for argument in block.args)))
+        block.add_op(_terminator(terminator, [value_of(result) for result in results]))
+    return Region(block)
+
+
+def _terminator(name: str, values: list[Any]) -> Operation:
+    """The op that ends a region and gives its values."""
+    return sdy.ReturnOp(*values) if name == sdy.ReturnOp.name else op_class("return").create(operands=values)
+
+
+def listed(results: Any) -> Sequence[Tensor]:
+    """The results of a Python function: a tensor, a sequence of them, or None."""
+    if results is None:
+        return ()
+    return cast("Sequence[Tensor]", results) if isinstance(results, list | tuple) else (results,)
+
+
+def while_loop(cond: Body, body: Body, init: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`stablehlo.while`: `body` again and again while `cond` gives true."""
+    values = [value_of(tensor) for tensor in init]
+    types = [value.type for value in values]
+    return _wrapped(emit("while", *values, regions=(region(cond, types), region(body, types))))
+
+
+def if_(pred: Tensor, true_branch: Body, false_branch: Body) -> tuple[Tensor, ...]:
+    """`stablehlo.if`: one branch or the other; they take no arguments."""
+    return _wrapped(emit("if", value_of(pred), regions=(region(true_branch, ()), region(false_branch, ()))))
+
+
+def case(index: Tensor, *branches: Body) -> tuple[Tensor, ...]:
+    """`stablehlo.case`: the branch of that number, the last one for any other."""
+    return _wrapped(emit("case", value_of(index), regions=[region(branch, ()) for branch in branches]))
+
+
+def reduce(
+    inputs: Sequence[Tensor], init_values: Sequence[Operand], dimensions: Sequence[int], body: Body
+) -> tuple[Tensor, ...]:
+    """`stablehlo.reduce`: `body` of two elements (of each input) over dimensions."""
+    operands = [value_of(tensor) for tensor in inputs]
+    starts = _scalars(inputs, init_values)
+    types = [start.type for start in starts]
+    return _wrapped(
+        emit("reduce", *operands, *starts, dimensions=dimensions, regions=(region(body, [*types, *types]),))
+    )
+
+
+def reduce_sum(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
+    """The sum over dimensions."""
+    return reduce((operand,), (0,), dimensions, partial(elementwise, "add"))[0]
+
+
+def reduce_max(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
+    """The maximum over dimensions."""
+    return reduce((operand,), (lowest(operand.element_type),), dimensions, partial(elementwise, "maximum"))[0]
+
+
+def lowest(element_type: str) -> Any:
+    """The smallest number of an element type: that with which a maximum starts."""
+    dtype = dtype_of(element_type)
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return False if dtype.kind == "b" else -np.inf
+
+
+def reduce_window(
+    inputs: Sequence[Tensor],
+    init_values: Sequence[Operand],
+    body: Body,
+    window_dimensions: Sequence[int],
+    *,
+    window_strides: Sequence[int] | None = None,
+    base_dilations: Sequence[int] | None = None,
+    window_dilations: Sequence[int] | None = None,
+    padding: Sequence[tuple[int, int]] | None = None,
+) -> tuple[Tensor, ...]:
+    """`stablehlo.reduce_window`: `body` over windows, as pooling does."""
+    operands = [value_of(tensor) for tensor in inputs]
+    starts = _scalars(inputs, init_values)
+    types = [start.type for start in starts]
+    return _wrapped(
+        emit(
+            "reduce_window",
+            *operands,
+            *starts,
+            window_dimensions=window_dimensions,
+            window_strides=window_strides,
+            base_dilations=base_dilations,
+            window_dilations=window_dilations,
+            padding=padding,
+            regions=(region(body, [*types, *types]),),
+        )
+    )
+
+
+def sort(
+    inputs: Sequence[Tensor], comparator: Body | None = None, *, dimension: int = -1, is_stable: bool = False
+) -> tuple[Tensor, ...]:
+    """`stablehlo.sort`; `comparator` takes two elements of each input and says whether the first comes first.
+
+    None: by the first input, smallest first.
+    """
+    operands = [value_of(tensor) for tensor in inputs]
+    types = [TensorType((), tensor.element_type).attribute for tensor in inputs for _ in range(2)]
+    return _wrapped(
+        emit(
+            "sort",
+            *operands,
+            dimension=dimension,
+            is_stable=is_stable,
+            regions=(region(comparator or _comes_first, types),),
+        )
+    )
+
+
+def _comes_first(first: Tensor, second: Tensor, *others: Tensor) -> Tensor:
+    return first < second
+
+
+def scatter(
+    inputs: Sequence[Tensor],
+    scatter_indices: Tensor,
+    updates: Sequence[Tensor],
+    dimension_numbers: ScatterDimensionNumbers | Mapping[str, Any],
+    body: Body,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> tuple[Tensor, ...]:
+    """`stablehlo.scatter`: `body` of old and new elements at indices."""
+    operands = [*map(value_of, inputs), value_of(scatter_indices), *map(value_of, updates)]
+    types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
+    return _wrapped(
+        emit(
+            "scatter",
+            *operands,
+            scatter_dimension_numbers=dimension_numbers,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            regions=(region(body, [*types, *types]),),
+        )
+    )
+
+
+def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
+    """`stablehlo.map`: `body` of one element of each input."""
+    operands = [value_of(tensor) for tensor in inputs]
+    types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
+    dimensions = range(inputs[0].rank) if inputs else ()
+    return _wrapped(emit("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
+
+
+def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Any]:
+    """Where reductions start: tensors as they are, numbers as constants of the inputs' types."""
+    if len(inputs) != len(init_values):
+        raise ShardyError(f"expected an init value for each of {len(inputs)} inputs, got: {len(init_values)}")
+    return [
+        unwrapped(start) if isinstance(start, Tensor) else constant_value(start, tensor.element_type, ())
+        for tensor, start in zip(inputs, init_values, strict=True)
+    ]
+
+
+def _wrapped(values: Sequence[Any]) -> tuple[Tensor, ...]:
+    return tuple(map(Tensor, values))

@@ -1,0 +1,116 @@
+"""Types of tensors as Python spells them: `tensor((8, 16), "bf16")`, numpy and ml_dtypes types.
+
+>>> tensor((8, 16)).text, tensor((2,), np.int8).text
+('tensor<8x16xf32>', 'tensor<2xi8>')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import TensorType as TensorTypeAttr
+from xdsl.ir import Attribute
+
+from shardy_py.errors import ShardyError
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import Cursor
+from shardy_py.text.source import Source
+
+Shape = tuple[int | None, ...]
+
+ELEMENT_OF_DTYPE = {
+    **{name: name.replace("float", "f") for name in ("float16", "float32", "float64")},
+    **{f"int{bits}": f"i{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{bits}": f"ui{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    "bool": "i1",
+    "bfloat16": "bf16",
+    "complex64": "complex<f32>",
+    "complex128": "complex<f64>",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3": "f8E4M3",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
+}
+"""Element types by the name of numpy's or ml_dtypes' type."""
+DTYPE_OF_ELEMENT = {element: name for name, element in ELEMENT_OF_DTYPE.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """The type of a tensor: sizes (None: dynamic), element type as MLIR spells it."""
+
+    shape: Shape
+    element_type: str = "f32"
+
+    @property
+    def attribute(self) -> TensorTypeAttr[Any]:
+        """The type in the IR. Raises `ShardyError` for an element type that MLIR has not."""
+        return _attribute(self)
+
+    @property
+    def text(self) -> str:
+        """As MLIR spells it."""
+        return attribute_text(self.attribute)
+
+
+def tensor(shape: Shape | list[int], element_type: Any = "f32") -> TensorType:
+    """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type."""
+    return TensorType(tuple(shape), element_of(element_type))
+
+
+def element_of(dtype: Any) -> str:
+    """The element type, as MLIR spells it, of a numpy or ml_dtypes type; text stays as it is.
+
+    >>> element_of(ml_dtypes.bfloat16), element_of("float32"), element_of("i8")
+    ('bf16', 'f32', 'i8')
+    """
+    if isinstance(dtype, str):
+        return ELEMENT_OF_DTYPE.get(dtype, dtype)
+    try:
+        return ELEMENT_OF_DTYPE[np.dtype(dtype).name]
+    except (TypeError, KeyError):
+        raise ShardyError(f"no element type is known for {dtype!r}") from None
+
+
+def dtype_of(element_type: str) -> np.dtype[Any]:
+    """The numpy or ml_dtypes type of an element type. Raises `ShardyError` when there is none."""
+    name = DTYPE_OF_ELEMENT.get(element_type)
+    if name is None:
+        raise ShardyError(f"numpy has no type for elements of {element_type}")
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def type_of(attribute: Attribute) -> TensorType | None:
+    """The type of a value in the IR; None for what is no ranked tensor."""
+    if not isinstance(attribute, TensorTypeAttr):
+        return None
+    found = cast("TensorTypeAttr[Any]", attribute)
+    shape = tuple(None if size == DYNAMIC_INDEX or size < 0 else size for size in found.get_shape())
+    return TensorType(shape, attribute_text(found.element_type))
+
+
+@cache
+def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
+    sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
+    return TensorTypeAttr(_element(type_.element_type), sizes)
+
+
+@cache
+def _element(text: str) -> Any:
+    try:
+        cursor = Cursor(Source(text, "<element type>"))
+        found = cursor.type()
+    except ShardyError:
+        raise ShardyError(f"'{text}' is no element type") from None
+    if cursor.token:
+        raise ShardyError(f"'{text}' is no element type")
+    return found
