@@ -57,7 +57,7 @@ def _changes(
 
 def _note(spot: Spot, old: TensorSharding, new: TensorSharding, pass_name: str) -> None:
     if old is not new and old != new:
-        note(Movement(spot, spot, pass_name, None, old, new))
+        note(Movement(spot, spot, pass_name, old=old, new=new))
 
 
 def transform_results(op: Operation, change: Change, pass_name: str) -> None:

@@ -38,7 +38,7 @@ def give_input(constraint: Operation, value: SSAValue, sharding: TensorSharding)
 
 def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> None:
     """Note that `op` dictates the sharding of `value`."""
-    note(Movement(value, value, "sdy-apply-sharding-constraints", op, None, sharding))
+    note(Movement(value, value, "sdy-apply-sharding-constraints", op, new=sharding))
 
 
 def apply_constraint(constraint: Operation, set_input: SetInput = give_input) -> None:

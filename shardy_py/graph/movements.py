@@ -32,7 +32,8 @@ class Movement:
     source: what had it before; `target` itself where the pass changed it in place.
     pass_name: as on the command line.
     op: the op for whose sake, None if there is no single one.
-    old: what the target had before, if that matters.
+    index: which operand of `op` it serves; -1: it is about a result, or the whole op.
+    old: what the target had before, where the pass changed it in place.
     new: what it has now; None: the same as the source.
     """
 
@@ -40,6 +41,7 @@ class Movement:
     source: Spot
     pass_name: str
     op: Operation | None = None
+    index: int = -1
     old: TensorSharding | None = None
     new: TensorSharding | None = None
 

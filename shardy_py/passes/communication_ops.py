@@ -28,7 +28,7 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.holders import PROPERTY_OF
-from shardy_py.graph.movements import note_moved
+from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.rewiring import place_after, place_at_start, place_before, replace_operand, replace_uses
 from shardy_py.partition.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
@@ -46,7 +46,7 @@ def chain_before_use(
     last: Operation | None = None
     for step in steps:
         op = step_op(step, value, location_of(value))
-        note_moved(op.results, (value,), RESHARDING, user)
+        note(Movement(op.results[0], value, RESHARDING, user, index, new=step.sharding))
         if not after_maker:
             place_before(op, user)
         elif last is not None:
@@ -66,7 +66,7 @@ def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation)
     value: SSAValue = result
     for step in steps:
         op = step_op(step, value, result.op.location)
-        note_moved(op.results, (value,), RESHARDING, result.op)
+        note(Movement(op.results[0], value, RESHARDING, result.op, new=step.sharding))
         place_after(op, last)
         replace_uses(value, op.results[0], but_not_in=op)
         last, value = op, op.results[0]

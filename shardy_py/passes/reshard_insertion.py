@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes, read
+from shardy_py.graph.movements import Movement, is_recording, note
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
 from shardy_py.graph.rewiring import erase, replace_uses
@@ -41,7 +42,12 @@ from shardy_py.partition.single_device import (
     single_device_plan,
 )
 from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
-from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, reshards
+from shardy_py.passes.communication_ops import (
+    RESHARDING,
+    chain_after_result,
+    chain_before_use,
+    reshards,
+)
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
@@ -237,8 +243,11 @@ class ReshardInsertion:
             chain_before_use(op, index, reshards(chain))
         last = op
         for index, reshard in plan.results:
-            set_sharding(op.results[index], reshard.made)
-            last = chain_after_result(op.results[index], reshards(reshard.seen), last)
+            result = op.results[index]
+            old = self._reader.of(result) if is_recording() else None
+            set_sharding(result, reshard.made)
+            last = chain_after_result(result, reshards(reshard.seen), last)
+            note(Movement(result, result, RESHARDING, op, old=old, new=reshard.made))
         last = op
         for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
             last = chain_after_result(result, (all_reduce,), last)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader
@@ -79,6 +80,11 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
     value = made
     for collective in collectives_between(source, target, _shape(value), mesh_of(source, meshes)):
         op = step_op(collective, value, reshard.location)
+        note(
+            Movement(
+                op.results[0], reshard.results[0], ReshardToCollectivesPass.name, new=collective.sharding
+            )
+        )
         place_before(op, reshard)
         value = op.results[0]
     replace_uses(reshard.results[0], value)

@@ -17,6 +17,7 @@ from functools import cached_property
 
 from shardy_py.graph.build import FUNCTION_EDGE, Program
 from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
+from shardy_py.graph.flat import ManualBoundary
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.journal import Journal
 
@@ -39,6 +40,14 @@ class Propagation:
     def arrivals(self) -> Arrivals:
         """Which axis came where from; read from the journal when first asked for."""
         return Arrivals(self.program.flat, self.journal)
+
+    @cached_property
+    def boundaries(self) -> dict[int, ManualBoundary]:
+        """By the slot of a data-flow edge, the border of the manual computation it stands at."""
+        flat = self.program.flat
+        pairs = zip(flat.step_kinds, flat.step_slots, strict=True)
+        found = ((flat.kinds[kind].boundary, slots) for kind, slots in pairs)
+        return {slots[-1]: boundary for boundary, slots in found if boundary is not None}
 
     @cached_property
     def steps_at(self) -> dict[int, list[int]]:

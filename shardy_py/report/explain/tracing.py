@@ -200,6 +200,11 @@ class Tracer:
     def _causes_in_slot(self, state: InSlot) -> Iterator[Cause | Root]:
         propagation = self.events[state.event]
         assert isinstance(propagation, Propagation)
+        boundary = propagation.boundaries.get(state.slot)
+        if boundary is not None and state.axis.name in boundary.manual_axes:
+            spot = spots_of(propagation, state.slot)[-1]
+            yield Root(spot, state.dimension, state.axis, None, boundary.outer)
+            return
         first = propagation.journal.first_sharding(state.slot)
         given = _overlapping(first, state.dimension, state.axis)
         if given:
@@ -212,8 +217,10 @@ class Tracer:
             axis = state.axis.overlap(arrival.axis)
             if axis is None:
                 continue
+            # Members of a group follow within the entry in which the first of them changes.
+            limit = arrival.entry + (arrival.step is None)
             for source in arrival.sources:
-                before = InSlot(state.event, source.slot, arrival.entry, source.dimension, axis)
+                before = InSlot(state.event, source.slot, limit, source.dimension, axis)
                 yield Cause(before, arrival=arrival, source=source)
 
     def _first_causes(
