@@ -47,6 +47,9 @@ def _transform(command: Command, files: Files) -> int:
 
     source = files.read(command.input)
     outcome = run(command, source.text, source.file, sys.stderr.write)
-    if outcome.succeeded or command.output == STANDARD:
-        files.write(command.output, outcome.output)
+    output = command.output or (None if command.reports else STANDARD)
+    if command.reports:
+        files.write(STANDARD, outcome.reports)
+    if output is not None and (outcome.succeeded or output == STANDARD):
+        files.write(output, outcome.output)
     return SUCCESS if outcome.succeeded else FAILURE

@@ -1,6 +1,6 @@
 """One run of `sdy-opt`: text in, text and diagnostics out. Reads and writes no file.
 
-    source -> chunks -> module -> steps -> text        (a failing chunk gives diagnostics and no text)
+    source -> chunks -> module -> steps -> text, reports       (a failing chunk gives diagnostics and no text)
 
 Not here: the command line (`flags.py`), files and exit codes (`cli/__init__.py`).
 """
@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.observers import DumpIR, Observer, Stopwatch
+from shardy_py.cli.reports import Evidence, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
+from shardy_py.graph.cloning import clone
 from shardy_py.passes import PassCall
+from shardy_py.passes.recording import recording
 from shardy_py.text.diagnostics import render
 from shardy_py.text.xdsl_fallback import make_context
 
@@ -36,19 +40,20 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: the text to write, and whether all went well."""
+    """What a run gave: the text to write, whether all went well, and the reports to show."""
 
     output: str
     succeeded: bool
+    reports: str = ""
 
 
 def run(command: Command, source: str, file: str, log: Callable[[str], object]) -> Outcome:
     """Runs the command on the text of `file`; diagnostics, dumps and times go to `log` as they come."""
     driver = _Driver(command, file, log)
-    outputs: list[str | None] = []
+    results: list[_Result] = []
     for chunk in split_chunks(source, command.split_marker):
-        output, diagnostics = driver.process(chunk)
-        outputs.append(output)
+        result, diagnostics = driver.process(chunk)
+        results.append(result)
         if command.verify_diagnostics:
             diagnostics = _unmet(command, chunk, diagnostics, file)
         for diagnostic in diagnostics:
@@ -56,7 +61,9 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
-    return Outcome(_joined(outputs, command.output_split_marker), not driver.has_failed)
+    output = _joined([result.output for result in results], command.output_split_marker)
+    reports = _joined_reports([result.report for result in results], command)
+    return Outcome(output, not driver.has_failed, reports)
 
 
 def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:
@@ -72,6 +79,14 @@ def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:
             start = number + 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The text of a chunk's module, and of the reports on it; None after a failure or where not asked for."""
+
+    output: str | None = None
+    report: str | None = None
+
+
 class _Driver:
     def __init__(self, command: Command, file: str, log: Callable[[str], object]) -> None:
         self.command = command
@@ -84,13 +99,13 @@ class _Driver:
         if command.print_before != () or command.print_after != ():
             self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
-    def process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
-        """The text of one chunk after all steps, None after a failure; and diagnostics, warnings first."""
+    def process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
+        """What one chunk gives after all steps; and diagnostics, warnings first."""
         with collected_warnings(self.warned_of) as warnings:
-            output, errors = self._process(chunk)
-        return output, (*warnings, *errors)
+            result, errors = self._process(chunk)
+        return result, (*warnings, *errors)
 
-    def _process(self, chunk: Chunk) -> tuple[str | None, tuple[Diagnostic, ...]]:
+    def _process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
         try:
             with self.time("Parser"):
                 module = parse_module(
@@ -100,11 +115,31 @@ class _Driver:
                     first_line=chunk.first_line,
                 )
                 verify_module(module)
-            self.transform(module)
+            evidence = self.transform_watched(module)
+            report = self.report(evidence) if self.command.reports else None
+            if self.command.reports and self.command.output is None:
+                return _Result(report=report), ()
             with self.time("Output"):
-                return self.print(module), ()
+                return _Result(self.print(module), report), ()
         except ShardyError as error:
-            return None, error.diagnostics
+            return _Result(), error.diagnostics
+
+    def transform_watched(self, module: ModuleOp) -> Evidence:
+        """Runs all steps, and keeps what the reports want to know of them."""
+        rows = [request.row for request in self.command.reports]
+        before = cast(ModuleOp, clone(module, {})) if any(row.needs_before for row in rows) else None
+        if not any(row.needs_record for row in rows):
+            self.transform(module)
+            return Evidence(module, before)
+        with recording() as record:
+            self.transform(module)
+        return Evidence(module, before, record)
+
+    def report(self, evidence: Evidence) -> str:
+        """The text of the reports."""
+        with self.time("Reports"):
+            write = reports_json if self.command.reports_as_json else reports_text
+            return write(self.command.reports, evidence)
 
     def transform(self, module: ModuleOp) -> None:
         """Runs all steps; verifies after each, or after each pass, as the command says."""
@@ -153,3 +188,11 @@ def _joined(outputs: list[str | None], marker: str) -> str:
     """The texts with marker lines between; a blank line ends each but the last, as from mlir-opt."""
     *parts, last = ("" if output is None else output for output in outputs)
     return "".join(f"{part and part + NEW_LINE}{marker}{NEW_LINE}" for part in parts) + last
+
+
+def _joined_reports(reports: list[str | None], command: Command) -> str:
+    if not command.reports:
+        return ""
+    if command.reports_as_json:
+        return "".join(reports_json(command.reports, None) if r is None else r for r in reports)
+    return _joined(reports, command.output_split_marker)

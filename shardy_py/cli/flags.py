@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from shardy_py.cli.pass_text import PipelineError, Step, build_step, is_pass_or_pipeline, parse_pipeline
+from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import UsageError
 from shardy_py.passes import PASSES, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
@@ -26,15 +27,18 @@ SPLIT_MARKER = "// -----"
 class Command:
     """What the command line asks for.
 
+    output: the file for the programs; None: standard output, or no file at all if there are reports.
     steps: passes and pipelines in order.
     split_marker: the line that ends a chunk of the input; None: the input is one.
     verify_diagnostics: "all": also unexpected diagnostics fail; "only-expected": they do not; "": off.
     verify_each: None: after each step; True: after each pass, also within pipelines; False: only the input.
     print_before, print_after: names of passes whose IR is dumped; None: every pass.
+    reports: what is reported on standard output.
+    reports_as_json: whether that is JSON, a line a program.
     """
 
     input: str = "-"
-    output: str = "-"
+    output: str | None = None
     steps: tuple[Step, ...] = ()
     split_marker: str | None = None
     output_split_marker: str = SPLIT_MARKER
@@ -46,6 +50,8 @@ class Command:
     with_timing: bool = False
     print_before: tuple[str, ...] | None = ()
     print_after: tuple[str, ...] | None = ()
+    reports: tuple[Request, ...] = ()
+    reports_as_json: bool = False
     shows: Literal["", "help", "version", "dialects"] = ""
 
 
@@ -72,8 +78,20 @@ class Flag:
         return tuple(self.placeholder.split("|")) if "|" in self.placeholder else ()
 
 
+def _report_flag(row: ReportRow) -> Flag:
+    reads = "text" if row.placeholder else "nothing"
+    return Flag(row.flag, row.summary, "reports", row.default, reads, row.placeholder)
+
+
 FLAGS: tuple[Flag, ...] = (
-    Flag("o", "Output file; - is standard output", "output", None, "text", "file"),
+    Flag(
+        "o",
+        "Output file; - is standard output (default: standard output, nowhere with a report)",
+        "output",
+        None,
+        "text",
+        "file",
+    ),
     Flag(
         "pass-pipeline",
         "The passes as text: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
@@ -123,6 +141,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("mlir-print-ir-before-all", "Print the IR before each pass", "print_before", None, "nothing"),
     Flag("mlir-print-ir-after-all", "Print the IR after each pass", "print_after", None, "nothing"),
     Flag("mlir-timing", "Report the time of reading, each pass and printing", "with_timing"),
+    *map(_report_flag, REPORTS),
+    Flag("json", "Print reports as JSON, a line a program", "reports_as_json"),
     Flag("show-dialects", "List the dialects", "shows", "dialects", "nothing"),
     Flag("help", "Show this text", "shows", "help", "nothing"),
     Flag("h", "Show this text", "shows", "help", "nothing"),
@@ -130,6 +150,7 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 _BY_NAME = {flag.name: flag for flag in FLAGS}
+_REPORT_BY_FLAG = {row.flag: row for row in REPORTS}
 
 
 def parse_command(arguments: list[str]) -> Command:
@@ -158,6 +179,9 @@ def parse_command(arguments: list[str]) -> Command:
         has_text |= flag.field == "steps"
     if has_passes and has_text:
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+    if command.reports_as_json and not command.reports:
+        flags = " or ".join(f"--{row.flag}" for row in REPORTS)
+        raise UsageError(f"for the --json option: there is no report to print; add {flags}")
     if len(inputs) > 1:
         raise UsageError(
             f"Too many positional arguments specified!\n"
@@ -171,6 +195,8 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
         assert text is not None
         return replace(command, steps=_checked(lambda: parse_pipeline(text)))
     value = flag.value if text is None else _read(flag, text)
+    if flag.field == "reports":
+        value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
     return replace(command, **{flag.field: value})
 
 

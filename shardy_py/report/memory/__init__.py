@@ -2,8 +2,8 @@
 
     IR -> collect.py -> program.py -> liveness.py -> report.py -> text.py, to_json.py
 
-docs/memory.md states the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and their
-padding (`layout/`).
+docs/memory.md states the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and
+their padding (`layout/`).
 
     print(memory_text(memory_report(module, "tpu")))
 """

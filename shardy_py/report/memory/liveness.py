@@ -1,8 +1,8 @@
 """What is alive when: one sweep over the steps of a program in order.
 
 A value lives from the step that makes it to the last one that reads it; at a step, what it reads and what it
-makes are alive together. What a step runs inside comes on top of what is alive around it. docs/memory.md states
-the model in words. Not here: how large a value is (`sizes.py`).
+makes are alive together. What a step runs inside comes on top of what is alive around it. docs/memory.md has
+the whole model. Not here: how large a value is (`sizes.py`).
 
 >>> steps = (Step((0,), (1,)), Step((1,), (2,)), Step((2,), (3,)))
 >>> peak = Liveness((Computation((0,), steps, (3,)),), [8, 100, 10, 1]).peak(0, [False])

@@ -5,8 +5,8 @@ Not here: which tensors there are (`collect.py`), which of them live at a time (
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 4),))
 >>> sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),)), DimensionSharding()))
->>> tensor_size(TensorType((40, 100), "f32"), sharding, {"mesh": mesh}, "tpu")
-TensorSize(local_shape=(10, 100), bytes=Bytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192))
+>>> tensor_size(TensorType((40, 100), "f32"), sharding, {"mesh": mesh}, "tpu").bytes
+Bytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
 """
 
 from __future__ import annotations

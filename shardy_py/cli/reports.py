@@ -1,0 +1,123 @@
+"""The reports of `sdy-opt`: one row a flag, such as `--memory-report`, that prints figures, not the module.
+
+A row says what its flag takes and which functions make text and JSON of what is known after the passes. What
+these need is imported when they run, so that the command line is read without it. Not here: reading flags
+(`flags.py`), when reports are made (`driver.py`).
+
+>>> [row.flag for row in REPORTS][:1]
+['memory-report']
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from shardy_py.passes.recording import Record
+    from shardy_py.report.memory import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of one program when its passes have run.
+
+    after: the module as the passes left it.
+    before: a copy from before the passes; None unless a row asks for it.
+    record: what the passes did to shardings; None unless a row asks for it.
+    """
+
+    after: ModuleOp
+    before: ModuleOp | None = None
+    record: Record | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One kind of report.
+
+    key: its name in JSON.
+    text, to_json: what it says of a program, given the argument of the flag. They raise `ShardyError` for an
+        argument that does not fit the program.
+    placeholder: the argument in the help, words to choose from with | between; empty: takes none.
+    default: the argument without one; None: one is required.
+    needs_before, needs_record: which evidence it reads beside the module after the passes.
+    is_repeatable: whether the flag may be given several times, once for each argument.
+    """
+
+    flag: str
+    key: str
+    summary: str
+    text: Callable[[Evidence, str], str]
+    to_json: Callable[[Evidence, str], Any]
+    placeholder: str = ""
+    default: str | None = ""
+    needs_before: bool = False
+    needs_record: bool = False
+    is_repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A report that the command line asks for, and the argument of its flag."""
+
+    row: ReportRow
+    argument: str
+
+
+def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
+    """The reports on one program, in the order of the command line, blank lines between."""
+    return "\n\n".join(request.row.text(evidence, request.argument) for request in requests) + "\n"
+
+
+def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
+    """The reports on one program as a line of JSON: an object by key, of repeatable ones by argument too.
+
+    evidence: None for a program that failed, which gives `null`.
+    """
+    if evidence is None:
+        return "null\n"
+    found: dict[str, Any] = {}
+    for request in requests:
+        made = request.row.to_json(evidence, request.argument)
+        if request.row.is_repeatable:
+            found.setdefault(request.row.key, {})[request.argument] = made
+        else:
+            found[request.row.key] = made
+    return json.dumps(found) + "\n"
+
+
+def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, ...]:
+    """The requests with one more; it takes the place of one of the same row that cannot be repeated."""
+    kept = (r for r in requests if r.row is not new.row or (new.row.is_repeatable and r != new))
+    return (*kept, new)
+
+
+def _memory_text(evidence: Evidence, target: str) -> str:
+    from shardy_py.report.memory import memory_report, memory_text
+
+    return memory_text(memory_report(evidence.after, cast("Target", target)))
+
+
+def _memory_json(evidence: Evidence, target: str) -> Any:
+    from shardy_py.report.memory import memory_json, memory_report
+
+    return memory_json(memory_report(evidence.after, cast("Target", target)))
+
+
+REPORTS: tuple[ReportRow, ...] = (
+    ReportRow(
+        "memory-report",
+        "memory",
+        "Report what each device holds: totals, the peak, the largest tensors, padded (default: tpu)",
+        _memory_text,
+        _memory_json,
+        placeholder="tpu|linear",
+        default="tpu",
+    ),
+)
+"""All reports. Their flags are among those of `flags.py`."""
