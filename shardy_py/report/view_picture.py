@@ -1,6 +1,6 @@
 """One sharding as a picture of text: the parts of a tensor as boxes, with the devices that hold them.
 
-Rank 0 to 2 is drawn, any other rank listed part by part. Not here: words (`view.py`), SVG (`view_svg.py`).
+Rank 0 to 2 is drawn, any other rank listed. Not here: words (`view_words.py`), SVG (`view_svg.py`).
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 3)))
@@ -18,12 +18,9 @@ down: dimension 0 by "x"; across: dimension 1 by "y"
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from math import prod
 
-import numpy as np
-
-from shardy_py.report.view import Shape, cut_text, ids_text
+from shardy_py.report.view_words import Shape, cut_text, ids_text
 from shardy_py.sharding import DeviceSlices, Mesh, Slice, TensorSharding, device_slices
 
 MOST_ROWS, MOST_COLUMNS, MOST_LISTED, MOST_WIDE = 12, 8, 24, 112
@@ -55,6 +52,22 @@ def shown_parts(parts: int, most: int) -> Parts:
     ((0, 1, 2), (0, 1, 2, None, 98))
     """
     return tuple(range(parts)) if parts <= most else (*range(most - 2), None, parts - 1)
+
+
+def first_parts(counts: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """The first parts of a tensor of which each dimension has so many, row-major.
+
+    >>> first_parts((2, 2), most=3)
+    [(0, 0), (0, 1), (1, 0)]
+    """
+    found: list[tuple[int, ...]] = []
+    for number in range(min(prod(counts), most)):
+        part: list[int] = []
+        for count in reversed(counts):
+            number, digit = divmod(number, count)
+            part.append(digit)
+        found.append(tuple(reversed(part)))
+    return found
 
 
 def holders_text(slices: DeviceSlices, part: tuple[int, ...], most: int = 4) -> str:
@@ -112,7 +125,7 @@ def _list(slices: DeviceSlices) -> Iterator[str]:
     """A line a part."""
     yield _caption(slices)
     count = prod(slices.parts)
-    parts = list(islice(np.ndindex(*slices.parts), MOST_LISTED))
+    parts = first_parts(slices.parts, MOST_LISTED)
     texts = [str(slices.part(part)) for part in parts]
     width = max(map(len, texts))
     for part, text in zip(parts, texts, strict=True):

@@ -1,28 +1,25 @@
 """One sharding as an SVG picture: parts as coloured boxes with their devices, in panels from rank 3 on.
 
 A panel shows the last two dimensions for one part of each dimension before. Boxes are as large as their part,
-of a nominal size for a full one. Not here: the same as text (`view_picture.py`), words (`view.py`).
+of a nominal size for a full one. Not here: the same as text (`view_picture.py`), words (`view_words.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import prod
 from xml.sax.saxutils import escape
 
-import numpy as np
-
-from shardy_py.report.view import Shape, cut_text, describe
-from shardy_py.report.view_picture import holders_text, range_text, shown_parts
+from shardy_py.report.view_picture import first_parts, holders_text, range_text, shown_parts
+from shardy_py.report.view_words import Shape, cut_text, describe
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
 
 MOST_ROWS, MOST_COLUMNS, MOST_PANELS = 16, 16, 12
 """How many parts are shown of a dimension, down and across, and of all dimensions before."""
 
-_BOX_WIDTH, _BOX_HEIGHT, _GAP_SIZE, _MARGIN, _LINE = 104, 40, 32, 96, 18
-_CHARACTER = 7
+_BOX_WIDTH, _BOX_HEIGHT, _GAP_SIZE, _LINE = 104, 40, 32, 18
+_CHARACTER = 7.7
 _STYLE = (
     "text{font:12px monospace;fill:#222}.d{text-anchor:middle}.r{text-anchor:end}"
     "rect{stroke:#fff;stroke-width:1.5}.g{fill:#ddd}.e{fill:#f4f4f4;stroke:#bbb;stroke-dasharray:3}"
@@ -51,12 +48,13 @@ def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
     slices = device_slices(sharding, mesh, shape)
     words = describe(sharding, mesh, shape)
     rank = len(slices.shape)
-    across = _spans(slices, rank - 1, _BOX_WIDTH, MOST_COLUMNS)
-    down = _spans(slices, rank - 2, _BOX_HEIGHT, MOST_ROWS)
+    down = _spans(slices, rank - 2, _BOX_HEIGHT, MOST_ROWS, 0)
+    margin = 24 + _CHARACTER * max(len(span.label) for span in down)
+    across = _spans(slices, rank - 1, _BOX_WIDTH, MOST_COLUMNS, margin)
     captions = [f"{words.splitlines()[0]} of {words.splitlines()[2].partition(';')[0]}", *_axis_lines(slices)]
     lines = [_text(12, 20 + _LINE * number, line) for number, line in enumerate(captions)]
-    top = 20.0 + _LINE * len(captions)
-    leading = list(islice(np.ndindex(*slices.parts[:-2]), MOST_PANELS))
+    top = 28.0 + _LINE * len(captions)
+    leading = first_parts(slices.parts[:-2], MOST_PANELS)
     for outer in leading:
         if rank > 2:
             lines.append(_text(12, top, _panel_name(slices, outer)))
@@ -66,7 +64,7 @@ def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
     if (left_out := prod(slices.parts[:-2]) - len(leading)) > 0:
         lines.append(_text(12, top, f"... {left_out:,} more"))
         top += _LINE
-    width = max(_MARGIN + _end(across) + 12, 24 + _CHARACTER * 1.1 * max(map(len, captions)))
+    width = max(_end(across) + 12, 24 + _CHARACTER * max(map(len, captions)))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{top:.0f}" '
@@ -81,12 +79,11 @@ def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
     )
 
 
-def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int) -> tuple[_Span, ...]:
+def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start: float) -> tuple[_Span, ...]:
     """The shown parts along a side; one of nominal length where the tensor has no such dimension."""
     if dimension < 0:
-        return (_Span(0, 0, nominal, ""),)
+        return (_Span(0, start, nominal, ""),)
     spans: list[_Span] = []
-    start = 0.0
     full = slices.local_shape[dimension]
     for number in shown_parts(slices.parts[dimension], most):
         if number is None:
@@ -119,19 +116,19 @@ def _panel(
 ) -> Iterator[str]:
     """Labels of columns and rows, and the boxes."""
     for column in across:
-        yield _text(_MARGIN + column.start + column.length / 2, top, column.label, "d")
+        yield _text(column.start + column.length / 2, top, column.label, "d")
     top += 6
     for row in down:
-        yield _text(_MARGIN - 6, top + row.start + row.length / 2 + 4, row.label, "r")
+        yield _text(across[0].start - 6, top + row.start + row.length / 2 + 4, row.label, "r")
         for column in across:
-            place = f'x="{_MARGIN + column.start:.1f}" y="{top + row.start:.1f}"'
+            place = f'x="{column.start:.1f}" y="{top + row.start:.1f}"'
             size = f'width="{column.length:.1f}" height="{row.length:.1f}"'
             if row.part is None or column.part is None:
                 yield f'<rect class="g" {place} {size}/>'
                 continue
             part = (*outer, row.part, column.part)[-len(slices.shape) :] if slices.shape else ()
             yield _box(slices, part, f"{place} {size}")
-            middle = _MARGIN + column.start + column.length / 2
+            middle = column.start + column.length / 2
             label = _fitting(holders_text(slices, part, most=3), column.length)
             yield _text(middle, top + row.start + row.length / 2 + 4, label, "d")
 
@@ -149,7 +146,7 @@ def _box(slices: DeviceSlices, part: tuple[int, ...], place: str) -> str:
 
 
 def _fitting(label: str, width: float) -> str:
-    room = int(width / _CHARACTER / 1.1)
+    room = int(width / _CHARACTER)
     return label if len(label) <= room else label[: max(room - 2, 1)] + ".."
 
 
