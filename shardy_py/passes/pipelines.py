@@ -51,9 +51,10 @@ def inline_passes(*, dedup_functions_fully: bool = False) -> Calls:
     )
 
 
-def propagate_passes() -> Calls:
+def propagate_passes(*, conservative_propagation: bool = False) -> Calls:
     """The propagation itself; the rules stay for what follows."""
-    return (_call("sdy-user-priority-propagate", keep_sharding_rules=True),)
+    conservative = {"conservative_propagation": True} if conservative_propagation else {}
+    return (_call("sdy-user-priority-propagate", keep_sharding_rules=True, **conservative),)
 
 
 def outline_passes(*, dedup_functions_fully: bool = False) -> Calls:
@@ -73,10 +74,12 @@ def export_passes(
     inline_meshes: bool = True,
     enable_insert_explicit_collectives: bool = False,
     remove_all_gather_reduce_scatter_for_cmv1: bool = False,
+    avoid_reshards_on_calls: bool = False,
 ) -> Calls:
     """From what propagation left to what a partitioner takes: closed shardings, reshards, no helper ops.
 
     With explicit collectives every reshard there is becomes collectives, and none is left to the partitioner.
+    `avoid_reshards_on_calls` has no effect, as in Shardy: reshards of calls have a pass of their own.
     """
     calls = _calls("sdy-constant-or-scalar-merger", "sdy-sink-data-flow-edges")
     if not avoid_export_for_partitioning:
@@ -131,23 +134,20 @@ def propagation_passes(
     *,
     dedup_functions_fully: bool = False,
     enable_explicit_gather_scatter_batching: bool = False,
-    enable_insert_explicit_collectives: bool = False,
-    remove_all_gather_reduce_scatter_for_cmv1: bool = False,
+    conservative_propagation: bool = False,
+    inline_meshes: bool = False,
+    **export_options: bool,
 ) -> Calls:
-    """The whole way: import, inline, propagate, outline, export."""
+    """The whole way: import, inline, propagate, outline, export, whose options are the other ones."""
     return (
         *import_passes(
             dedup_functions_fully=dedup_functions_fully,
             enable_explicit_gather_scatter_batching=enable_explicit_gather_scatter_batching,
         ),
         *inline_passes(dedup_functions_fully=dedup_functions_fully),
-        *propagate_passes(),
+        *propagate_passes(conservative_propagation=conservative_propagation),
         *outline_passes(dedup_functions_fully=dedup_functions_fully),
-        *export_passes(
-            inline_meshes=False,
-            enable_insert_explicit_collectives=enable_insert_explicit_collectives,
-            remove_all_gather_reduce_scatter_for_cmv1=remove_all_gather_reduce_scatter_for_cmv1,
-        ),
+        *export_passes(inline_meshes=inline_meshes, **export_options),
     )
 
 
@@ -167,7 +167,15 @@ _BATCHING = Option(
     False,
     "make the batch dimensions of gathers and scatters explicit first",
 )
-_COLLECTIVES = (
+_INLINE = "replace the names of meshes by the meshes"
+_EXPORT = (
+    Option("keep-sharding-rules", False, "leave the sharding rules on the ops"),
+    Option("avoid-export-for-partitioning", False, "keep what another round of propagation needs"),
+    Option(
+        "update-non-divisible-input-output-shardings",
+        True,
+        "cut shardings of arguments and results to what divides evenly",
+    ),
     Option("enable-insert-explicit-collectives", False, "insert all reshards, as collectives"),
     Option(
         "remove-all-gather-reduce-scatter-for-cmv1",
@@ -184,7 +192,15 @@ PIPELINES: tuple[PipelineRow, ...] = (
         "sdy-propagation-pipeline",
         "Decides every sharding: import, propagation, export.",
         instrumented(propagation_passes, 1),
-        (_DEDUP, _BATCHING, *_COLLECTIVES, *PROPAGATION_OPTIONS, AUTO_PARTITIONING),
+        (
+            _DEDUP,
+            _BATCHING,
+            Option("conservative-propagation", False, "no split axes, no shardings that need padding"),
+            Option("inline-meshes", False, _INLINE),
+            *_EXPORT,
+            *PROPAGATION_OPTIONS,
+            AUTO_PARTITIONING,
+        ),
     ),
     PipelineRow(
         "sdy-import-pipeline",
@@ -198,27 +214,10 @@ PIPELINES: tuple[PipelineRow, ...] = (
         instrumented(export_passes),
         (
             *EXPORT_OPTIONS,
-            Option("keep-sharding-rules", False, "leave the sharding rules on the ops"),
-            Option("avoid-export-for-partitioning", False, "keep what another round of propagation needs"),
-            Option(
-                "update-non-divisible-input-output-shardings",
-                True,
-                "cut shardings of arguments and results to what divides evenly",
-            ),
-            Option("inline-meshes", True, "replace the names of meshes by the meshes"),
-            *_COLLECTIVES,
+            Option("inline-meshes", True, _INLINE),
+            *_EXPORT,
+            Option("avoid-reshards-on-calls", False, "nothing: reshards of calls have a pass of their own"),
         ),
-    ),
-    PipelineRow(
-        "xla-sdy-stablehlo-import-pipeline",
-        "Reads a dump with GSPMD's shardings, or with Shardy's attributes, as sdy.",
-        stablehlo_import_passes,
-        _GSPMD_IMPORT.options,
-    ),
-    PipelineRow(
-        "xla-sdy-round-trip-import-pipeline",
-        "Reads XLA's HLO with Shardy's attributes in frontend attributes as sdy.",
-        round_trip_import_passes,
     ),
 )
 

@@ -85,6 +85,28 @@ def test_export_options() -> None:
     assert "sdy-remove-sub-axes-in-input-output-shardings" not in shorter
 
 
+def test_propagation_takes_the_options_of_the_export() -> None:
+    names = [call.row.name for call in propagation_passes(avoid_export_for_partitioning=True)]
+    assert "sdy-insert-explicit-reshards" not in names
+    assert "sdy-remove-sharding-groups" not in names
+    names = [call.row.name for call in propagation_passes(keep_sharding_rules=True, inline_meshes=True)]
+    assert "sdy-drop-sharding-rules" not in names
+    assert names[-1] == "sdy-inline-meshes"
+    uneven = propagation_passes(update_non_divisible_input_output_shardings=False)
+    assert "sdy-update-non-divisible-input-output-shardings" not in [call.row.name for call in uneven]
+
+
+def test_conservative_propagation_reaches_the_pass() -> None:
+    for conservative in (False, True):
+        calls = propagation_passes(conservative_propagation=conservative)
+        (call,) = (call for call in calls if call.row.name == "sdy-user-priority-propagate")
+        assert dict(call.options).get("conservative_propagation", False) is conservative
+
+
+def test_an_option_without_effect() -> None:
+    assert export_passes(avoid_reshards_on_calls=True) == export_passes()
+
+
 def test_explicit_batching_follows_the_splitter() -> None:
     step = build_step("sdy-import-pipeline", "enable-explicit-gather-scatter-batching=true")
     names = [call.row.name for call in step.calls]
