@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardy_py.dialects.sdy.ops import ShardingConstraintOp
 from shardy_py.errors import warn
 from shardy_py.graph.holders import write_all
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.walk import owning_op, walk_pre_order
@@ -52,9 +53,12 @@ def synchronize_groups(root: Operation) -> None:
             for member in members:
                 _constrain_openly(member, common)
             continue
+        first = next(m for m in members if slots.shardings[slots.get(m)] == common)
         for member in members:
             holder = slots.holders[slots.get(member)]
             if holder is not None:
+                if slots.shardings[slots.get(member)] != common:
+                    note_moved((member,), (first,), "sdy-sharding-group-import")
                 slots.shardings[slots.get(member)] = common
                 write_all([(holder, common)])
 

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.record import EDGES, Propagation, Record
+from shardy_py.report.explain.demands import demanders
 from shardy_py.sharding import AxisRef, TensorSharding
 
 Key = tuple[int, int]
@@ -187,15 +188,48 @@ class Tracer:
         index, event, slot = found
         if isinstance(event, Propagation):
             yield Cause(InSlot(index, slot, len(event.journal.entries), dimension, axis))
-        elif event.source is not event.target:
+        elif event.source is not event.target and event.new is None:
             yield Cause(AtSpot(event.source, index, dimension, axis), movement=event)
-        elif event.op is not None:
+        elif event.source is event.target and event.old is None and event.op is not None:
             yield Root(spot, dimension, axis, event.op, event.new)
         else:
-            before = _overlapping(event.old, dimension, axis)
-            for old in before:
-                movement = event if old != axis else None
-                yield Cause(AtSpot(spot, index, dimension, old), movement=movement)
+            old = event.old if event.source is event.target else self.sharding_at(event.source, index)
+            before = _overlapping(old, dimension, axis)
+            for found_axis in before:
+                same = found_axis == axis and event.source is event.target
+                at = AtSpot(event.source, index, dimension, found_axis)
+                yield Cause(at, movement=None if same else event)
+            if not before:
+                yield from self._demands(event, index, dimension, axis)
+
+    def _demands(self, event: Movement, index: int, dimension: int, axis: AxisRef) -> Iterator[Cause]:
+        """Where an axis came from that a pass put on a value for the sake of an op."""
+        op = event.op
+        if op is None:
+            return
+        values = tuple(self._without_reshards(value, op) for value in (*op._operands, *op.results))
+        made = self._without_reshards(event.target, op) if isinstance(event.target, SSAValue) else None
+        position = event.index
+        if position < 0:
+            position = next((i for i, value in enumerate(values) if value is made), 0)
+
+        def sharding_of(value: Spot) -> TensorSharding | None:
+            return self.sharding_at(value, index)
+
+        meshes = self.propagations[0][1].journal.meshes if self.propagations else {}
+        for spot, at in demanders(op, position, dimension, axis, values, sharding_of, meshes):
+            yield Cause(AtSpot(spot, index, at, axis), movement=event)
+
+    def _without_reshards(self, value: SSAValue, op: Operation) -> SSAValue:
+        """What stood in the place of `value` before passes put reshards beside `op`."""
+        while (found := self.latest(value, len(self.events))) is not None:
+            event = found[1]
+            if not isinstance(event, Movement) or event.op is not op or event.source is event.target:
+                break
+            if event.new is None or not isinstance(event.source, SSAValue):
+                break
+            value = event.source
+        return value
 
     def _causes_in_slot(self, state: InSlot) -> Iterator[Cause | Root]:
         propagation = self.events[state.event]
