@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.passes.recording import Record
+    from shardy_py.report.explain import Explanation
     from shardy_py.report.memory import Target
 
 
@@ -109,6 +110,23 @@ def _memory_json(evidence: Evidence, target: str) -> Any:
     return memory_json(memory_report(evidence.after, cast("Target", target)))
 
 
+def _explanation_text(evidence: Evidence, value: str) -> str:
+    from shardy_py.report.explain import explanation_text
+
+    return "\n".join(map(explanation_text, _explanations(evidence, value))).rstrip("\n")
+
+
+def _explanation_json(evidence: Evidence, value: str) -> Any:
+    return [explanation.to_json() for explanation in _explanations(evidence, value)]
+
+
+def _explanations(evidence: Evidence, value: str) -> Sequence[Explanation]:
+    from shardy_py.report.explain import explain_named
+
+    assert evidence.record is not None
+    return explain_named(evidence.record, evidence.after, value)
+
+
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "memory-report",
@@ -118,6 +136,18 @@ REPORTS: tuple[ReportRow, ...] = (
         _memory_json,
         placeholder="tpu|linear",
         default="tpu",
+    ),
+    ReportRow(
+        "explain",
+        "explanations",
+        "Explain the sharding of a value: '%3', '%arg0', '%0#1', 'result 0', '@f:%3', an argument name, "
+        "a source line ('model.py:12')",
+        _explanation_text,
+        _explanation_json,
+        placeholder="VALUE",
+        default=None,
+        needs_record=True,
+        is_repeatable=True,
     ),
 )
 """All reports. Their flags are among those of `flags.py`."""

@@ -4,11 +4,11 @@
         run passes
     print(explanation_text(explain(record, module, value)))
 
-Start at `explaining.py`; `tracing.py` follows axes back, `names.py` gives names, `explanation.py` and `text.py`
-are what comes out.
+Start at `explaining.py`; `tracing.py` follows axes back, `names.py` gives names, `explanation.py` and
+`text.py` are what comes out.
 """
 
-from shardy_py.report.explain.explaining import Explainer, explain
+from shardy_py.report.explain.explaining import Explainer, explain, explain_named
 from shardy_py.report.explain.explanation import (
     Annotation,
     AxisExplanation,
@@ -28,5 +28,6 @@ __all__ = [
     "Link",
     "Place",
     "explain",
+    "explain_named",
     "explanation_text",
 ]

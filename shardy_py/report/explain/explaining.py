@@ -112,6 +112,17 @@ def explain(record: Record, module: ModuleOp, subject: Subject) -> Explanation:
     return Explainer(record, module).explain(subject)
 
 
+def explain_named(record: Record, module: ModuleOp, name: str) -> tuple[Explanation, ...]:
+    """Why the values that go by `name` are sharded as they are; several share a source line.
+
+    Raises `ShardyError` if there is none.
+    """
+    explainer = Explainer(record, module)
+    table = explainer.names.table
+    entries = table.find_all(name) or (table.find(name),)
+    return tuple(map(explainer.explain, entries))
+
+
 def spot_of(subject: Subject) -> Spot:
     """What an entry stands for in a record."""
     if not isinstance(subject, ValueEntry):
