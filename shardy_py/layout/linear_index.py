@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shardy_py.errors import ShardyError
-from shardy_py.layout.tile_level import Coordinate, TileLevel, linear, tile_level
+from shardy_py.layout.tile_level import Coordinate, TileLevel, checked_index, linear, tile_level
 
 
 def linear_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate:
@@ -21,10 +20,9 @@ def linear_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordina
 
     e_n * d_{n-1} * ... * d_1 + e_{n-1} * d_{n-2} * ... * d_1 + ... + e_1; 0 of a scalar.
 
-    Raises ShardyError if there is not one coordinate a dimension.
+    Raises ShardyError if there is not one whole number a dimension, and where arrays would pass 64 bits.
     """
-    _check_rank(index, bounds)
-    return cast(Coordinate, linear(index, bounds))
+    return cast(Coordinate, linear(checked_index(index, bounds), bounds))
 
 
 def linear_index_with_tile(
@@ -35,11 +33,11 @@ def linear_index_with_tile(
     linear_index(floor(e / t) ++ (e mod t), ceil(d / t) ++ t). A tile of lower rank is one of the minor-most
     dimensions; `COMBINE` (-1) in it joins a dimension with the next more minor one.
 
-    Raises ShardyError if there is not one coordinate a dimension, or for a tile that is none.
+    Raises ShardyError as `linear_index` does, and for a tile that is none.
     """
-    _check_rank(index, bounds)
     level = tile_level(bounds, tile)
-    return cast(Coordinate, linear(level.tiled(index), level.dimensions))
+    tiled = cast("list[Coordinate]", level.tiled(checked_index(index, bounds)))
+    return cast(Coordinate, linear(checked_index(tiled, level.dimensions), level.dimensions))
 
 
 def tile_levels(dimensions: Sequence[int], tiles: Sequence[Sequence[int]]) -> tuple[TileLevel, ...]:
@@ -49,11 +47,3 @@ def tile_levels(dimensions: Sequence[int], tiles: Sequence[Sequence[int]]) -> tu
         levels.append(tile_level(dimensions, tile))
         dimensions = levels[-1].dimensions
     return tuple(levels)
-
-
-def _check_rank(index: Sequence[Coordinate], bounds: Sequence[int]) -> None:
-    if len(index) != len(bounds):
-        raise ShardyError(
-            f"an index into an array with bounds {tuple(bounds)} needs {len(bounds)} coordinates,"
-            f" got {len(index)}"
-        )

@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
 from shardy_py.layout.linear_index import linear_index, tile_levels
-from shardy_py.layout.tile_level import Coordinate, IntArray, TileLevel, unlinear
-
-_MAX_OFFSET = np.iinfo(np.int64).max
+from shardy_py.layout.tile_level import Coordinate, IntArray, TileLevel, checked_index, unlinear
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +58,10 @@ class Placement:
 
         Raises ShardyError for a coordinate outside the array, and where offsets pass 64 bits in numpy arrays.
         """
-        if len(index) != len(self.dimensions):
-            raise ShardyError(f"expected {len(self.dimensions)} coordinates, got {len(index)}")
-        for i, (coordinate, size) in enumerate(zip(index, self.dimensions, strict=True)):
-            self._check(coordinate, size, f"dimension {i}")
-        place: list[Coordinate] = [index[i] for i in reversed(self.minor_to_major)]
+        logical = checked_index(index, self.dimensions)
+        for i, (coordinate, size) in enumerate(zip(logical, self.dimensions, strict=True)):
+            _check(coordinate, size, f"dimension {i}")
+        place: list[Coordinate] = [logical[i] for i in reversed(self.minor_to_major)]
         for level in self.levels:
             place = cast("list[Coordinate]", level.tiled(place))
         return linear_index(place, self.tiled_dimensions)
@@ -74,7 +71,8 @@ class Placement:
 
         Raises ShardyError for an offset outside the buffer.
         """
-        self._check(offset, self.size, "the buffer")
+        (offset,) = checked_index((offset,), (self.size,))
+        _check(offset, self.size, "the buffer")
         index, landing = self._undone(offset)
         return tuple(index) if all(coordinate < size for coordinate, size in landing) else None
 
@@ -83,7 +81,8 @@ class Placement:
 
         Indices of padding are -1. Raises ShardyError as `element` does.
         """
-        self._check(offsets, self.size, "the buffer")
+        (offsets,) = checked_index((offsets,), (self.size,))
+        _check(offsets, self.size, "the buffer")
         index, landing = self._undone(offsets)
         inside = np.ones(offsets.shape, dtype=np.bool_)
         for coordinate, size in landing:
@@ -123,20 +122,6 @@ class Placement:
         logical = dict(zip(reversed(self.minor_to_major), index, strict=True))
         return [logical[i] for i in range(len(logical))], landing
 
-    def _check(self, coordinate: Coordinate, size: int, where: str) -> None:
-        if isinstance(coordinate, Expr):
-            return
-        low, high = coordinate, coordinate
-        if isinstance(coordinate, np.ndarray):
-            if self.size > _MAX_OFFSET:
-                raise ShardyError(f"offsets up to {self.size} pass the 64 bits of numpy arrays")
-            if not coordinate.size:
-                return
-            low, high = coordinate.min(), coordinate.max()
-        if low < 0 or high >= size:
-            wrong = low if low < 0 else high
-            raise ShardyError(f"{where} has the coordinates 0 to {size - 1}, got {wrong}")
-
 
 @lru_cache(maxsize=4096)
 def placement(
@@ -165,3 +150,15 @@ def placement(
 
 def _expression(value: Expr | int) -> Expr:
     return constant(value) if isinstance(value, int) else value
+
+
+def _check(coordinate: Coordinate, size: int, where: str) -> None:
+    if isinstance(coordinate, Expr):
+        return
+    low = high = coordinate
+    if isinstance(coordinate, np.ndarray):
+        if not coordinate.size:
+            return
+        low, high = coordinate.min(), coordinate.max()
+    if low < 0 or high >= size:
+        raise ShardyError(f"{where} has the coordinates 0 to {size - 1}, got {low if low < 0 else high}")

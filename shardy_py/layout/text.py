@@ -36,6 +36,7 @@ from shardy_py.layout.values import (
 )
 
 _INDEX_TYPES = frozenset(t for t in ELEMENT_TYPES if t[0] in "us")
+_MAX_DIGITS = len(str(1 << 64))
 _LEVEL_TYPES = frozenset("DCSH")
 _MAX_DEPTH = 100
 _COMBINE_TEXT = -(1 << 63)
@@ -69,18 +70,18 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
     A brace behind an array is its layout only if a number or a colon follows, else it is left.
     """
     if depth > _MAX_DEPTH:
-        raise cursor.error(f"tuples nest more than {_MAX_DEPTH} deep")
+        raise cursor.error(f"shapes nest more than {_MAX_DEPTH} deep")
     if cursor.accept("("):
         return TupleShape(_listed(cursor, ")", lambda: read_shape(cursor, depth + 1)))
     if cursor.peek() == "b" and cursor.peek(1) == "(":
         return _buffer(cursor, depth)
     plain = _PLAIN.match(cursor.text, cursor.offset)
-    if not plain:
-        return _array(cursor)
+    if not plain or plain.end() - plain.start() > _MAX_REMEMBERED_TEXT:
+        return _array(cursor, depth)
     known = _READ.get(plain.group())
     if known is None:
         start = cursor.at
-        shape = _array(cursor)
+        shape = _array(cursor, depth)
         if len(_READ) >= _REMEMBERED:
             _READ.clear()
         known = _READ[plain.group()] = shape, cursor.at - start
@@ -89,11 +90,11 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
     return known[0]
 
 
-_PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))")
+_PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
 """An array whose text ends where the match ends, whatever follows."""
 _READ: dict[str, tuple[Shape, int]] = {}
 """By text: the shape and how many words it has. A program has few shapes, each of them many times."""
-_REMEMBERED = 1 << 12
+_REMEMBERED, _MAX_REMEMBERED_TEXT = 1 << 12, 1 << 8
 
 
 def _buffer(cursor: Cursor, depth: int) -> BufferShape:
@@ -106,7 +107,7 @@ def _buffer(cursor: Cursor, depth: int) -> BufferShape:
     return BufferShape(inner)
 
 
-def _array(cursor: Cursor) -> ArrayShape | OtherShape:
+def _array(cursor: Cursor, depth: int) -> ArrayShape | OtherShape:
     start = cursor.offset
     element = _element_type(cursor)
     cursor.expect("[")
@@ -116,7 +117,7 @@ def _array(cursor: Cursor) -> ArrayShape | OtherShape:
     sizes = _listed(cursor, "]", lambda: _dimension(cursor))
     dynamic = tuple(bound for _, bound in sizes)
     at_layout = cursor.offset
-    layout = _layout(cursor) if _is_layout(cursor) else None
+    layout = _layout(cursor, depth) if _is_layout(cursor) else None
     with _placed(cursor, start if layout is None else at_layout):
         return ArrayShape(element, tuple(n for n, _ in sizes), dynamic if any(dynamic) else (), layout)
 
@@ -149,7 +150,7 @@ def _is_layout(cursor: Cursor) -> bool:
     return cursor.peek(1) == ":" or cursor.kinds[cursor.at + 1] == "number"
 
 
-def _layout(cursor: Cursor) -> Layout:
+def _layout(cursor: Cursor, depth: int) -> Layout:
     """The parts in XLA's order: each at most once."""
     start = cursor.offset
     cursor.expect("{")
@@ -164,7 +165,7 @@ def _layout(cursor: Cursor) -> Layout:
             at = cursor.offset
             if cursor.accept(mark):
                 with _placed(cursor, at):
-                    found[field] = read(cursor)
+                    found[field] = read(cursor, depth + 1)
     if cursor.peek() != "}":
         raise cursor.unexpected("a part of a layout (D, T, L, #, *, E, S, SC, P, M in this order) or '}'")
     with _placed(cursor, start):
@@ -173,7 +174,7 @@ def _layout(cursor: Cursor) -> Layout:
     return layout
 
 
-def _level_types(cursor: Cursor) -> tuple[str, ...]:
+def _level_types(cursor: Cursor, _depth: int) -> tuple[str, ...]:
     cursor.expect("(")
     return _listed(cursor, ")", lambda: _level_type(cursor))
 
@@ -189,7 +190,7 @@ def _level_type(cursor: Cursor) -> str:
     return word + marks
 
 
-def _tiles(cursor: Cursor) -> tuple[Tile, ...]:
+def _tiles(cursor: Cursor, _depth: int) -> tuple[Tile, ...]:
     found: list[Tile] = []
     while cursor.peek() == "(" or not found:
         start = cursor.offset
@@ -209,7 +210,7 @@ def _tile_size(cursor: Cursor) -> int:
     return COMBINE if size == _COMBINE_TEXT else size
 
 
-def _split_configs(cursor: Cursor) -> tuple[SplitConfig, ...]:
+def _split_configs(cursor: Cursor, _depth: int) -> tuple[SplitConfig, ...]:
     found: list[SplitConfig] = []
     while cursor.peek() == "(" or not found:
         cursor.expect("(")
@@ -219,7 +220,7 @@ def _split_configs(cursor: Cursor) -> tuple[SplitConfig, ...]:
     return tuple(found)
 
 
-def _index_type(cursor: Cursor) -> str:
+def _index_type(cursor: Cursor, _depth: int) -> str:
     cursor.expect("(")
     word = cursor.peek()
     if word.lower() not in _INDEX_TYPES:
@@ -229,21 +230,21 @@ def _index_type(cursor: Cursor) -> str:
     return word.lower()
 
 
-def _physical_shape(cursor: Cursor) -> Shape:
+def _physical_shape(cursor: Cursor, depth: int) -> Shape:
     cursor.expect("(")
-    shape = read_shape(cursor)
+    shape = read_shape(cursor, depth)
     cursor.expect(")")
     return shape
 
 
-def _number(cursor: Cursor) -> int:
+def _number(cursor: Cursor, _depth: int) -> int:
     cursor.expect("(")
     number = _integer(cursor)
     cursor.expect(")")
     return number
 
 
-_PARTS: tuple[tuple[str, str, Callable[[Cursor], object]], ...] = (
+_PARTS: tuple[tuple[str, str, Callable[[Cursor, int], object]], ...] = (
     ("D", "dim_level_types", _level_types),
     ("T", "tiles", _tiles),
     ("L", "tail_padding_alignment", _number),
@@ -276,7 +277,8 @@ def _integer(cursor: Cursor) -> int:
     if cursor.kind != "number" or not word.removeprefix("-").isdigit():
         raise cursor.unexpected("an integer")
     digits = word.removeprefix("-").lstrip("0")
-    value = int(word) if len(digits) <= len(str(1 << 64)) else 1 << 64
+    value = int(digits or "0") if len(digits) <= _MAX_DIGITS else 1 << 64
+    value = -value if word.startswith("-") else value
     if not -(1 << 63) <= value < 1 << 64:
         raise cursor.error(f"the integer {word[:40]} has more than 64 bits", start)
     cursor.at += 1

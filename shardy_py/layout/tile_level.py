@@ -10,6 +10,7 @@ of coordinates and symbolic expressions. Not here: several tiles and whole layou
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -23,6 +24,8 @@ from shardy_py.indexing import Expr
 
 COMBINE = -1
 """In a tile: the dimension is joined with the next more minor one (`*`; XLA's kCombineDimension)."""
+
+_MAX_POSITION = np.iinfo(np.int64).max
 
 IntArray = NDArray[np.int64]
 Coordinate = TypeVar("Coordinate", int, IntArray, Expr)
@@ -108,6 +111,38 @@ def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
             groups.append(open_group)
             open_group = ()
     return TileLevel(tuple(groups), tuple(map(prod, groups)), tuple(size for size in tile if size != COMBINE))
+
+
+def checked_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> list[Coordinate]:
+    """The coordinates of an index, numpy's integers as Python's and its arrays as 64 bits wide.
+
+    Raises ShardyError if there is not one a dimension, for what is no whole number, and where positions in
+    an array with these bounds pass the 64 bits of numpy arrays.
+    """
+    if len(index) != len(bounds):
+        raise ShardyError(
+            f"an index into an array with bounds {tuple(bounds)} has {len(bounds)} coordinates,"
+            f" got {len(index)}"
+        )
+    found = list(map(_coordinate, index))
+    if prod(bounds) > _MAX_POSITION and any(isinstance(c, np.ndarray) for c in found):
+        raise ShardyError(
+            f"positions in an array with bounds {tuple(bounds)} pass 64 bits; ask for one at a time"
+        )
+    return found
+
+
+def _coordinate(value: Coordinate) -> Coordinate:
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iu":
+            raise ShardyError(f"coordinates are whole numbers, got an array of {value.dtype}")
+        return value.astype(np.int64, copy=False)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ShardyError(f"coordinates are whole numbers, got {value!r}") from None
 
 
 def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | int:

@@ -12,16 +12,18 @@ from bisect import bisect_right
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
 
+# Each word is found in one look at it: labels have a bound, an unclosed comment is one word.
 _TOKEN = re.compile(
     r"""
-    (?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
+    (?P<skip>[\ \t\r\n]+|//[^\n]*|/\*.*?\*/)
+  | (?P<unclosed>/\*.*\Z)
   | (?P<string>"(?:[^"\\]|\\.)*(?:"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z))
-  | (?P<labels>[0-9bf?]{2,}_[0-9io?]{2,}->[0-9bf?]{2,})
-  | (?P<pad>-?\d+_-?\d+(?:_-?\d+)?(?:x-?\d+_-?\d+(?:_-?\d+)?)*)
-  | (?P<sizes>\d+(?:x\d+)+)
-  | (?P<number>[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)
+  | (?P<labels>[0-9bf?]{2,64}_[0-9io?]{2,64}->[0-9bf?]{2,64})
+  | (?P<pad>-?[0-9]+_-?[0-9]+(?:_-?[0-9]+)?(?:x-?[0-9]+_-?[0-9]+(?:_-?[0-9]+)?)*)
+  | (?P<sizes>[0-9]+(?:x[0-9]+)+)
+  | (?P<number>[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)
   | (?P<name>%[\w.\-]+|[A-Za-z_](?:[\w.]|-(?!>))*)
-  | (?P<mark>->|<=|[^\s])
+  | (?P<mark>->|<=|.)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -64,7 +66,8 @@ class Cursor:
 
     @property
     def kind(self) -> str:
-        """The kind of the next word: string, labels, pad, sizes, number, name, mark or end."""
+        """The kind of the next word: string, labels, pad, sizes, number, name, mark, unclosed (a comment)
+        or end."""
         return self.kinds[self.at]
 
     @property
