@@ -11,12 +11,14 @@ import re
 from dataclasses import replace
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
+from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import SHARDING
 from shardy_py.sharding import TensorSharding
+from shardy_py.text.construct import build_operation
 
 _BACKEND_CONFIG = "backend_config"
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")
@@ -41,6 +43,19 @@ def constraint_sharding(call: Operation) -> TensorSharding | None:
         for index, dimension in enumerate(sharding.dimensions)
     )
     return replace(sharding, dimensions=dimensions, replicated_axes=())
+
+
+def sharding_call(
+    target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding, location: Attribute
+) -> Operation:
+    """A custom call of `target` that demands `sharding` of its result, which stands nowhere yet."""
+    properties: dict[str, Attribute] = {"call_target_name": StringAttr(target)}
+    opened = [index for index, dimension in enumerate(sharding.dimensions) if not dimension.is_closed]
+    if opened:
+        config = f"unspecified_dims=[{','.join(map(str, opened))}]"
+        properties[_BACKEND_CONFIG] = StringAttr(config)
+    attributes: dict[str, Attribute] = {SHARDING: TensorShardingPerValueAttr((sharding,))}
+    return build_operation(op_class("custom_call"), (value,), (type_,), properties, attributes, location)
 
 
 def unspecified_dims(call: Operation) -> frozenset[int]:

@@ -71,12 +71,14 @@ def frontend_entry(attributes: Mapping[str, Attribute], name: str, kind: type[Ki
     Raises a `ShardyError` if it spells something else.
     """
     frontend = attributes.get(FRONTEND_ATTRIBUTES)
-    given = frontend.data.get(name) if isinstance(frontend, DictionaryAttr) else None
-    if isinstance(given, StringAttr) and not issubclass(kind, StringAttr):
-        given = spelled_attribute(given.data)
-    if given is None or isinstance(given, kind):
-        return given
-    raise ShardyError(f"frontend attribute '{name}' is {given}; expected {kind.name}")
+    if not isinstance(frontend, DictionaryAttr) or name not in frontend.data:
+        return None
+    found: Attribute = frontend.data[name]
+    if isinstance(found, StringAttr) and not issubclass(kind, StringAttr):
+        found = spelled_attribute(found.data)
+    if not isinstance(found, kind):
+        raise ShardyError(f"frontend attribute '{name}' is {found}; expected {kind.name}")
+    return cast(Kind, found)
 
 
 def without_frontend(attributes: Mapping[str, Attribute], names: Iterable[str]) -> Entries:

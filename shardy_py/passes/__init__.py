@@ -207,6 +207,27 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "sdy-remove-propagation-debug-info", "Removes the notes of propagation on where shardings came from."
     ),
+    # Writing: from sdy to what GSPMD takes.
+    PassRow(
+        "xla-sdy-export-ops",
+        "Replaces the ops of sdy that only move data by @Sharding custom calls.",
+    ),
+    PassRow(
+        "xla-sdy-stablehlo-round-trip-shard-map-export",
+        "Turns manual computations into calls between custom calls, as GSPMD has them.",
+    ),
+    PassRow(
+        "xla-sdy-stablehlo-export-shardings",
+        "Turns shardings over axes into `mhlo.sharding` and removes the meshes.",
+        (
+            Option(
+                "add-missing-sharding-to-control-flow",
+                False,
+                "give loops and branches without a sharding the replicated one",
+            ),
+            Option("enable-hlo-sharding-v3", False, "spell shardings by mesh and axes"),
+        ),
+    ),
 )
 
 _BY_NAME = {row.name: row for row in PASSES}

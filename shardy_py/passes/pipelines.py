@@ -130,6 +130,20 @@ def stablehlo_import_passes(
     )
 
 
+def stablehlo_export_passes(
+    *, add_missing_sharding_to_control_flow: bool = False, enable_hlo_sharding_v3: bool = False
+) -> Calls:
+    """From sdy to a program with GSPMD's shardings."""
+    return (
+        *_calls("xla-sdy-export-ops", "xla-sdy-stablehlo-round-trip-shard-map-export"),
+        _call(
+            "xla-sdy-stablehlo-export-shardings",
+            add_missing_sharding_to_control_flow=add_missing_sharding_to_control_flow,
+            enable_hlo_sharding_v3=enable_hlo_sharding_v3,
+        ),
+    )
+
+
 def propagation_passes(
     *,
     dedup_functions_fully: bool = False,
@@ -184,8 +198,12 @@ _EXPORT = (
     ),
 )
 
-_GSPMD_IMPORT = pass_by_name("xla-sdy-import-shardings")
-assert _GSPMD_IMPORT is not None
+
+def _call(name: str, **options: OptionValue) -> PassCall:
+    row = pass_by_name(name)
+    assert row is not None, f"no pass {name}"
+    return PassCall.of(row, options)
+
 
 PIPELINES: tuple[PipelineRow, ...] = (
     PipelineRow(
@@ -219,6 +237,23 @@ PIPELINES: tuple[PipelineRow, ...] = (
             Option("avoid-reshards-on-calls", False, "nothing: reshards of calls have a pass of their own"),
         ),
     ),
+    PipelineRow(
+        "xla-sdy-stablehlo-import-pipeline",
+        "Reads a dump with GSPMD's shardings, or with Shardy's attributes, as sdy.",
+        stablehlo_import_passes,
+        _call("xla-sdy-import-shardings").row.options,
+    ),
+    PipelineRow(
+        "xla-sdy-round-trip-import-pipeline",
+        "Reads XLA's HLO with Shardy's attributes in frontend attributes as sdy.",
+        round_trip_import_passes,
+    ),
+    PipelineRow(
+        "xla-sdy-stablehlo-export-pipeline",
+        "Writes a program of sdy with GSPMD's shardings.",
+        stablehlo_export_passes,
+        _call("xla-sdy-stablehlo-export-shardings").row.options,
+    ),
 )
 
 _BY_NAME = {row.name: row for row in PIPELINES}
@@ -246,12 +281,6 @@ def _reshard_passes(*, are_explicit: bool) -> Calls:
     else:
         calls += _calls("sdy-insert-explicit-reshards")
     return (*calls, _call("canonicalize", enable_patterns=("sdy-collective",)))
-
-
-def _call(name: str, **options: OptionValue) -> PassCall:
-    row = pass_by_name(name)
-    assert row is not None, f"no pass {name}"
-    return PassCall.of(row, options)
 
 
 def _calls(*names: str) -> Calls:
