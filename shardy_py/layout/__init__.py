@@ -15,6 +15,7 @@ from shardy_py.layout.formats import (
     unpadded_bytes,
 )
 from shardy_py.layout.linear_index import linear_index, linear_index_with_tile
+from shardy_py.layout.pack import pack, unpack
 from shardy_py.layout.physical import (
     Pad,
     Reshape,
@@ -69,6 +70,7 @@ __all__ = [
     "linear_index",
     "linear_index_with_tile",
     "offset_map",
+    "pack",
     "padded_bytes",
     "padding_share",
     "parse_array",
@@ -76,5 +78,6 @@ __all__ = [
     "physical_size",
     "read_shape",
     "relayout_steps",
+    "unpack",
     "unpadded_bytes",
 ]

@@ -1,0 +1,172 @@
+"""The same elements seen in a logical array and in its buffer: pairs of views between which numpy copies.
+
+Tiling cuts each physical dimension into digits of a mixed-radix number (8 rows in tiles of 4 and 2: row 5 is
+1, 0, 1) and puts the digits in another order. A range of a dimension falls into few boxes of digits, so a
+whole array is copied in a few assignments, once, without an array of padded size between. Not here: layouts
+whose later tiles join dimensions or reach past the tiles before; they have no digits (`pack.py` takes steps).
+
+>>> boxes(5, (2, 2, 2))
+(Box(start=0, ranges=((0, 1), (0, 2), (0, 2))), Box(start=4, ranges=((1, 2), (0, 1), (0, 1))))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+from numpy.typing import NDArray
+
+from shardy_py.layout.placement import Placement
+
+Pair = tuple[NDArray[Any], NDArray[Any]]
+"""Elements of an array, and the places in its buffer where they lie: views of one shape."""
+
+_FEW = 16
+"""Digits of at most so many values may be taken one value after the other."""
+_SLAB_BYTES = 1 << 20
+"""How much is moved at once: what stays in a core's cache between its reading and its writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """One digit: of which joined dimension, what 1 in it counts there, how many values it has (2 or more)."""
+
+    dimension: int
+    weight: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Consecutive indices from `start` on: for each digit, major first, the range of its values."""
+
+    start: int
+    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each digit takes."""
+        return tuple(stop - start for start, stop in self.ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class DigitOrder:
+    """How the digits of all dimensions lie in the buffer.
+
+    joined: the sizes of the physical dimensions, joined as the first tile says.
+    order: the digits as the buffer has them, major to minor.
+    """
+
+    joined: tuple[int, ...]
+    order: tuple[Digit, ...]
+
+    def digits(self, dimension: int) -> tuple[Digit, ...]:
+        """The digits of one joined dimension, the major one first."""
+        own = (digit for digit in self.order if digit.dimension == dimension)
+        return tuple(sorted(own, key=lambda digit: -digit.weight))
+
+
+@lru_cache(maxsize=4096)
+def digit_order(placement: Placement) -> DigitOrder | None:
+    """The digits of a layout; None if a later tile joins dimensions or pads, or if there are no elements."""
+    if not prod(placement.dimensions):
+        return None
+    joined = placement.levels[0].joined if placement.levels else placement.physical_dimensions
+    order = [Digit(i, 1, size) for i, size in enumerate(joined)]
+    for number, level in enumerate(placement.levels):
+        if number and (any(len(group) > 1 for group in level.groups) or len(level.joined) != len(order)):
+            return None
+        cut = list(zip(order[level.kept :], level.counts, level.tile, strict=True))
+        if number and any(digit.size % tile for digit, _, tile in cut):
+            return None
+        order = [
+            *order[: level.kept],
+            *(Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in cut),
+            *(Digit(digit.dimension, digit.weight, tile) for digit, _, tile in cut),
+        ]
+    return DigitOrder(joined, tuple(digit for digit in order if digit.size > 1))
+
+
+def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) -> Iterator[Pair]:
+    """Pairs of views of the same shape, one of the array and one of the buffer, that hold the same elements.
+
+    Together they cover the array, each once. Their dimensions have the order of the buffer.
+
+    array: [*digits.joined]. tiled: the buffer, [sizes of digits.order].
+    """
+    by_dimension = [digits.digits(i) for i in range(len(digits.joined))]
+    position = {digit: at for at, digit in enumerate(digit for own in by_dimension for digit in own)}
+    order = [position[digit] for digit in digits.order]
+    radices = [tuple(digit.size for digit in own) for own in by_dimension]
+    for chosen in product(*map(boxes, digits.joined, radices)):
+        ranges = [pair for box in chosen for pair in box.ranges]
+        # with an ellipsis, for what has no dimensions is else a scalar and no view
+        part = (..., *(slice(box.start, box.start + prod(box.sizes)) for box in chosen))
+        split = array[part].reshape([stop - start for start, stop in ranges]).transpose(order)
+        yield split, tiled[(..., *(slice(*ranges[at]) for at in order))]
+
+
+def padding_views(digits: DigitOrder, tiled: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Views of the buffer that cover its padding, some of it twice. tiled: as in `element_views`."""
+    for dimension, size in enumerate(digits.joined):
+        own = digits.digits(dimension)
+        for ranges in _boxes_above(size, tuple(digit.size for digit in own)):
+            chosen = dict(zip(own, ranges, strict=True))
+            yield tiled[tuple(slice(*chosen[d]) if d in chosen else slice(None) for d in digits.order)]
+
+
+def boxes(size: int, radices: tuple[int, ...]) -> tuple[Box, ...]:
+    """The numbers below `size` in boxes. radices: of the digits, major first; their product is no less."""
+    if size == prod(radices):
+        return (Box(0, tuple((0, radix) for radix in radices)),)
+    unit = prod(radices[1:])
+    whole, rest = divmod(size, unit)
+    found = (Box(0, ((0, whole), *((0, radix) for radix in radices[1:]))),) if whole else ()
+    if not rest:
+        return found
+    return found + tuple(
+        Box(whole * unit + box.start, ((whole, whole + 1), *box.ranges)) for box in boxes(rest, radices[1:])
+    )
+
+
+def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, int], ...]]:
+    """Ranges of digits that cover the numbers from `size` on."""
+    if size == prod(radices):
+        return []
+    whole, rest = divmod(size, prod(radices[1:]))
+    found = [((whole, whole + 1), *ranges) for ranges in _boxes_above(rest, radices[1:])] if rest else []
+    first = whole + 1 if rest else whole
+    if first < radices[0]:
+        found.append(((first, radices[0]), *((0, radix) for radix in radices[1:])))
+    return found
+
+
+def slabs(pair: Pair) -> Iterator[Pair]:
+    """A pair in parts of about `_SLAB_BYTES`, cut along the major digits."""
+    elements, places = pair
+    if places.nbytes <= _SLAB_BYTES or (elements.flags.c_contiguous and places.flags.c_contiguous):
+        yield pair
+        return
+    count = _SLAB_BYTES * len(places) // places.nbytes
+    for start in range(0, len(places), max(count, 1)):
+        if count:
+            yield elements[start : start + count], places[start : start + count]
+        else:
+            yield from slabs((elements[start], places[start]))
+
+
+def by_value(pair: Pair) -> Iterator[Pair]:
+    """A pair in one part for each value of the last digit, if they are few.
+
+    numpy's innermost loop runs along the last digit of the buffer, and is slow if it is short.
+    """
+    elements, places = pair
+    if places.ndim < 2 or not places.shape[-1] <= _FEW <= places.shape[-2]:
+        yield pair
+        return
+    for value in range(places.shape[-1]):
+        yield elements[..., value], places[..., value]

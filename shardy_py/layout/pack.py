@@ -1,0 +1,183 @@
+"""Arrays into the buffers that hold them in memory, and back: pad, reshape, transpose, with one copy.
+
+Not here: the steps in general (`physical.py`), how they become one copy (`mixed_radix.py`), elements narrower
+than a byte (`bit_packing.py`).
+
+>>> from shardy_py.layout.values import Tile
+>>> layout = Layout((1, 0), (Tile((2, 2)),))
+>>> pack(np.arange(15, dtype=np.float32).reshape(3, 5), layout, fill=-1).astype(int).tolist()
+[0, 1, 5, 6, 2, 3, 7, 8, 4, -1, 9, -1, 10, 11, -1, -1, 12, 13, -1, -1, 14, -1, -1, -1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from shardy_py.errors import ShardyError
+from shardy_py.layout.bit_packing import narrow, pack_bits, unpack_bits, widen
+from shardy_py.layout.element_types import element_type, element_type_of
+from shardy_py.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
+from shardy_py.layout.physical import Pad, Reshape, Step, Transpose, relayout_steps
+from shardy_py.layout.placement import Placement
+from shardy_py.layout.values import ArrayShape, Layout
+
+Buffer = bytes | bytearray | memoryview | NDArray[Any]
+
+
+def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
+    """The flat buffer in which an array lies.
+
+    array: of any numpy or ml_dtypes type. fill: what the padding holds, a value of that type.
+
+    Returns the elements in physical order; where the layout (`E(n)`) or the type (s4, u2, ...) gives elements
+    another size than numpy, the bytes of the buffer. `M(n)` bytes of metadata are not part of it.
+
+    Raises ShardyError for a layout that is not one of this array, an `E(n)` that is neither 1, 2, 4 nor whole
+    bytes or is below the type's bits, and a fill that the type cannot hold.
+    """
+    given = np.asarray(array)
+    bits = _bits(given.dtype, layout)
+    place = layout.placement(given.shape)
+    cell = _cell(given.dtype)
+    cells = _packed(given.view(cell), layout, place, _fill(fill, given.dtype).view(cell))
+    if bits < 8:
+        return pack_bits(cells, bits)
+    elements = cells.view(given.dtype)
+    return elements if bits == 8 * given.itemsize else widen(elements, bits // 8)
+
+
+def unpack(
+    buffer: Buffer, layout: Layout, shape: ArrayShape | Sequence[int], dtype: DTypeLike | None = None
+) -> NDArray[Any]:
+    """The array that lies in a flat buffer: the inverse of `pack`.
+
+    buffer: elements in physical order, or bytes. shape: logical sizes; of an `ArrayShape` the element type
+    counts too, and its layout does not. dtype: of the elements; by default that of the shape or the buffer.
+
+    Raises ShardyError as `pack` does, and for a buffer of another length than the layout's.
+    """
+    flat = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
+    dimensions = tuple(shape.dimensions if isinstance(shape, ArrayShape) else shape)
+    if dtype is not None:
+        element = np.dtype(dtype)
+    else:
+        element = element_type(shape.element_type).dtype if isinstance(shape, ArrayShape) else flat.dtype
+    place = layout.placement(dimensions)
+    bits = _bits(element, layout)
+    flat = _of_length(flat, place.size, bits, element)
+    if bits < 8:
+        return _unpacked(unpack_bits(flat, bits, place.size), layout, place).view(element)
+    return _unpacked(
+        flat if bits == 8 * element.itemsize else narrow(flat, bits // 8, element), layout, place
+    )
+
+
+def _packed(array: NDArray[Any], layout: Layout, place: Placement, fill: NDArray[Any]) -> NDArray[Any]:
+    digits = digit_order(place)
+    if digits is None:
+        return _through(array, relayout_steps(array.shape, layout), fill)
+    buffer = np.empty(place.size, array.dtype)
+    tiled = buffer[: prod(place.tiled_dimensions)].reshape([digit.size for digit in digits.order])
+    joined = array.transpose(layout.minor_to_major[::-1]).reshape(digits.joined)
+    for pair in element_views(digits, joined, tiled):
+        for elements, places in by_value(pair):
+            places[...] = elements
+    for places in padding_views(digits, tiled):
+        places[...] = fill
+    buffer[tiled.size :] = fill
+    return buffer
+
+
+def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray[Any]:
+    digits = digit_order(place)
+    if digits is None:
+        return _back(buffer, place.dimensions, relayout_steps(place.dimensions, layout))
+    order = layout.minor_to_major[::-1]
+    tiled = buffer[: prod(place.tiled_dimensions)].reshape([digit.size for digit in digits.order])
+    if digits.joined == place.physical_dimensions:
+        array = np.empty(place.dimensions, buffer.dtype)
+        joined = array.transpose(order)
+    else:
+        # joined dimensions are views only of an array that lies in physical order
+        physical = np.empty(place.physical_dimensions, buffer.dtype)
+        array, joined = physical.transpose(np.argsort(order)), physical.reshape(digits.joined)
+    for pair in element_views(digits, joined, tiled):
+        for elements, places in slabs(pair):
+            # a slab is read in the order of memory first: much faster than from many tiles in turn
+            near = places if elements.flags.c_contiguous else places.copy()
+            for own, read in by_value((elements, near)):
+                own[...] = read
+    return array
+
+
+def _through(array: NDArray[Any], steps: Sequence[Step], fill: NDArray[Any]) -> NDArray[Any]:
+    """One step after the other."""
+    given = array
+    for step in steps:
+        match step:
+            case Transpose(permutation):
+                array = array.transpose(permutation)
+            case Reshape(dimensions):
+                array = array.reshape(dimensions)
+            case Pad(_, dimensions):
+                padded = np.full(dimensions, fill, array.dtype)
+                padded[tuple(map(slice, array.shape))] = array
+                array = padded
+    return array.copy() if np.may_share_memory(array, given) else array
+
+
+def _back(buffer: NDArray[Any], dimensions: tuple[int, ...], steps: Sequence[Step]) -> NDArray[Any]:
+    """All steps undone, the last one first."""
+    before = [dimensions, *(step.dimensions for step in steps)]
+    array = buffer
+    for step, sizes in zip(reversed(steps), reversed(before[:-1]), strict=True):
+        match step:
+            case Transpose(permutation):
+                array = array.transpose(np.argsort(permutation))
+            case Reshape():
+                array = array.reshape(sizes)
+            case Pad():
+                array = array[tuple(map(slice, sizes))]
+    return array.copy()
+
+
+def _cell(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A type of the same size whose values numpy moves fast, as it does not those of ml_dtypes."""
+    return np.dtype(f"u{dtype.itemsize}") if dtype.itemsize in (1, 2, 4, 8) and not dtype.hasobject else dtype
+
+
+def _bits(dtype: np.dtype[Any], layout: Layout) -> int:
+    """The bits an element takes in the buffer."""
+    row = element_type_of(dtype)
+    least, natural = (row.value_bits, row.bits) if row else (8 * dtype.itemsize, 8 * dtype.itemsize)
+    bits = layout.element_size_bits or natural
+    if bits < least or (bits not in (1, 2, 4) and bits % 8):
+        raise ShardyError(
+            f"E({bits}): an element of {row.name if row else dtype} takes 1, 2, 4 or a multiple of 8 bits,"
+            f" at least {least}"
+        )
+    return bits
+
+
+def _fill(fill: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+    try:
+        return np.full((), fill, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ShardyError(f"padding of {dtype} cannot hold the fill {fill!r}: {error}") from error
+
+
+def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any]) -> NDArray[Any]:
+    """The buffer as elements where numpy has elements of this size, else as bytes; its length checked."""
+    size_bytes = -(-size * bits // 8)
+    if flat.ndim != 1 or flat.nbytes != size_bytes:
+        raise ShardyError(
+            f"a buffer of {size} elements of {bits} bits has one dimension and {size_bytes} bytes,"
+            f" got {flat.nbytes} in shape {flat.shape}"
+        )
+    wanted = element if bits == 8 * element.itemsize else np.dtype(np.uint8)
+    return flat if flat.dtype == wanted else np.ascontiguousarray(flat).view(wanted)
