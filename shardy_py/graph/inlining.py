@@ -30,6 +30,7 @@ from shardy_py.errors import warn_once
 from shardy_py.graph.call_graph import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.computation_names import NAMED, separate_names
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import edge_shardings, remove_edges
 from shardy_py.graph.holders import SHARDING
@@ -41,7 +42,6 @@ from shardy_py.graph.walk import find_ops, innermost_first
 from shardy_py.text.construct import build_operation
 from shardy_py.text.source import position_of
 
-NAMED = "sdy.named_computation"
 _SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"
 THREAD = "execution_thread"
 """The attribute that says on which thread a function runs; it moves along with the body."""
@@ -50,6 +50,7 @@ THREAD = "execution_thread"
 def import_calls(module: ModuleOp) -> None:
     """Replace every call by a named computation, and erase the functions that were called."""
     symbols = Symbols(module)
+    separate_names(module, symbols)
     bodies = _Bodies()
     for function in functions_bottom_up(module):
         for call in calls_in(function):

@@ -16,9 +16,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from shardy_py.graph.computation_names import NAMED
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import insert_edges
-from shardy_py.graph.inlining import NAMED, import_calls
+from shardy_py.graph.inlining import import_calls
 from shardy_py.graph.walk import find_ops
 
 
