@@ -27,7 +27,7 @@ from math import prod
 
 from shardy_py.sharding import AxisRef, DeviceSlices, DimensionSharding, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.axis_lists import Axes, difference
-from shardy_py.sharding.slices import Cut, axis_index, short_text
+from shardy_py.sharding.slices import MOST_LISTED, Cut, axis_index, short_text
 
 Shape = Sequence[int | None]
 
@@ -79,7 +79,7 @@ def describe_device(sharding: TensorSharding, mesh: Mesh, shape: Shape, device_i
         )
     allocated = prod(slices.local_shape)
     lines.append(f"holds {held}: {_elements(prod(held.size))} of {allocated:,} allocated")
-    if slices.replication > 1:
+    if slices.replication > 1 and mesh.device_count <= MOST_LISTED:
         lines.append(f"the same is on devices {ids_text(slices.holders(part).tolist())}")
     if slices.unreduced_axes:
         lines.append(f"along {_listed(slices.unreduced_axes)} they hold terms, still to be reduced")
