@@ -54,6 +54,10 @@ PASSES: tuple[PassRow, ...] = (
         "xla-sdy-import-sdy-custom-calls",
         "Turns custom calls that stand for constraints, groups and barriers into those ops.",
     ),
+    PassRow(
+        "convert-shard-to-sdy",
+        "Turns grids and shardings of MLIR's dialect shard into meshes and constraints.",
+    ),
     # Import: from what the user wrote to what propagation works on.
     PassRow("symbol-dce", "Removes private functions and meshes that nothing refers to.", anchor=""),
     PassRow(
@@ -207,7 +211,11 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "sdy-remove-propagation-debug-info", "Removes the notes of propagation on where shardings came from."
     ),
-    # Writing: from sdy to what GSPMD takes.
+    # Writing: from sdy to what GSPMD takes, or other dialects.
+    PassRow(
+        "convert-sdy-to-shard",
+        "Turns meshes and shardings into grids and annotations of MLIR's dialect shard.",
+    ),
     PassRow(
         "xla-sdy-export-ops",
         "Replaces the ops of sdy that only move data by @Sharding custom calls.",

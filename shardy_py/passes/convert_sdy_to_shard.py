@@ -1,0 +1,172 @@
+"""`convert-sdy-to-shard`: turns meshes and shardings of sdy into annotations of MLIR's `shard` dialect.
+
+For propagated programs: `shard` has no open dimensions, so all that a sharding says is taken as it stands. A
+value gets its sharding where it is made; a constraint, a reshard and a result of a function annotate uses.
+
+    before  sdy.mesh @mesh = <["x"=2, "y"=4]>
+            %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x16xf32>
+    after   shard.grid @mesh(shape = 2x4) {sdy.axis_names = ["x", "y"]}
+            %s = shard.sharding @mesh split_axes = [[0], []] : !shard.sharding
+            %1 = shard.shard %0 to %s annotate_for_users : tensor<8x16xf32>
+
+Parts of axes, unreduced axes and meshes with an order of devices cannot be said and are refused, as are
+manual computations. The way back: `convert-shard-to-sdy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.dialects.shard import GridOp, ShardAxesArrayAttr, ShardingOp, ShardingType, ShardOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import MeshOp, ReshardOp, ShardingConstraintOp, TensorShardingPerValueAttr
+from shardy_py.errors import ShardyError
+from shardy_py.graph.attribute_removal import remove_attributes
+from shardy_py.graph.frontend_attributes import error_at
+from shardy_py.graph.holders import SHARDING, attribute_list_shardings
+from shardy_py.graph.rewiring import (
+    place_after,
+    place_at_start,
+    place_before,
+    replace_op,
+    replace_operand,
+    replace_uses,
+)
+from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.walk import find_ops, terminator_of, walk_pre_order
+from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.text.construct import build_operation
+
+_MANUAL = "sdy.manual_computation"
+
+
+@dataclass(frozen=True)
+class ConvertSdyToShardPass(ModulePass):
+    """Turns meshes and shardings into grids and annotations of `shard`."""
+
+    name = "convert-sdy-to-shard"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for computation in find_ops(op, _MANUAL):
+            raise error_at(computation, ShardyError("cannot be said in the dialect shard"))
+        meshes = meshes_of(op)
+        for function in functions_of(op):
+            for inner in list(walk_pre_order(function, include_root=False)):
+                _convert_op(inner, meshes)
+            _convert_border(function, meshes)
+        remove_attributes(op, {SHARDING})
+        for mesh in find_ops(op, MeshOp.name):
+            if isinstance(mesh, MeshOp):
+                replace_op(mesh, _grid(mesh))
+
+
+def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
+    if isinstance(op, ShardingConstraintOp | ReshardOp):
+        sharding = _sharding_op(op, op.sharding.data, meshes)
+        place_before(sharding, op)
+        replace_op(op, _shard_op(op.input, sharding, is_for_users=True))
+        return
+    given = op.attributes.get(SHARDING)
+    if not isinstance(given, TensorShardingPerValueAttr):
+        return
+    for result, sharding in zip(op.results, given.data, strict=False):
+        _annotate(op, result, sharding, meshes)
+
+
+def _annotate(op: Operation, value: SSAValue, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> None:
+    """Put an annotation behind `op`, which makes `value`; open shardings without axes say nothing."""
+    if sharding.has_no_axes and not any(dimension.is_closed for dimension in sharding.dimensions):
+        return
+    made = _sharding_op(op, sharding, meshes)
+    shard = _shard_op(value, made, is_for_users=False)
+    place_after(made, op)
+    place_after(shard, made)
+    replace_uses(value, shard.results[0], but_not_in=shard)
+
+
+def _convert_border(function: Operation, meshes: Mapping[str, Mesh]) -> None:
+    """Annotate the arguments at the start of the body and what is returned at its end."""
+    block = function.regions[0].first_block
+    last = terminator_of(function.regions[0])
+    if block is None or last is None:
+        return
+    results = attribute_list_shardings(function.properties.get("res_attrs"))
+    for index, sharding in enumerate(results):
+        if sharding is not None:
+            made = _sharding_op(function, sharding, meshes)
+            shard = _shard_op(last.operands[index], made, is_for_users=True)
+            place_before(made, last)
+            place_before(shard, last)
+            replace_operand(last, index, shard.results[0])
+    arguments = attribute_list_shardings(function.properties.get("arg_attrs"))
+    for argument, sharding in reversed(list(zip(block.args, arguments, strict=False))):
+        if sharding is not None:
+            made = _sharding_op(function, sharding, meshes)
+            shard = _shard_op(argument, made, is_for_users=False)
+            place_at_start(shard, block)
+            place_at_start(made, block)
+            replace_uses(argument, shard.results[0], but_not_in=shard)
+
+
+def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Operation:
+    if not isinstance(sharding.mesh, str):
+        raise error_at(
+            op, ShardyError(f"has an inlined mesh in {sharding}; run sdy-lift-inlined-meshes first")
+        )
+    axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
+    if sharding.unreduced_axes or any(axis.sub_axis for axis in axes):
+        fact = f"has {sharding}; parts of axes and unreduced axes cannot be said in the dialect shard"
+        raise error_at(op, ShardyError(fact))
+    order = meshes[sharding.mesh].order
+    split = [_array(i16, [order[axis.name] for axis in d.axes]) for d in sharding.dimensions]
+    properties: dict[str, Attribute] = {
+        "grid": SymbolRefAttr(sharding.mesh),
+        "split_axes": ShardAxesArrayAttr(ArrayAttr(split)),
+        "static_sharded_dims_offsets": _array(i64, []),
+        "static_halo_sizes": _array(i64, []),
+        "operandSegmentSizes": _array(i32, [0, 0]),
+    }
+    return build_operation(ShardingOp, (), (ShardingType(),), properties, {}, op.location)
+
+
+def _shard_op(value: SSAValue, sharding: Operation, *, is_for_users: bool) -> Operation:
+    properties: dict[str, Attribute] = {"annotate_for_users": UnitAttr()} if is_for_users else {}
+    operands = (value, sharding.results[0])
+    return build_operation(ShardOp, operands, (value.type,), properties, {}, sharding.location)
+
+
+def _grid(op: MeshOp) -> Operation:
+    mesh = op.mesh.data
+    if mesh.device_ids or not mesh.axes:
+        fact = f"has {mesh}; a grid has axes and takes the devices in order"
+        raise error_at(op, ShardyError(fact))
+    properties: dict[str, Attribute] = {
+        "sym_name": op.sym_name,
+        "shape": _array(i64, [axis.size for axis in mesh.axes]),
+    }
+    names: dict[str, Attribute] = {AXIS_NAMES: ArrayAttr([StringAttr(axis.name) for axis in mesh.axes])}
+    return build_operation(GridOp, (), (), properties, names, op.location)
+
+
+def _array(type_: Any, values: list[int]) -> DenseArrayBase[Any]:
+    return DenseArrayBase(type_, BytesAttr(type_.pack(values)))
