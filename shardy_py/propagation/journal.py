@@ -30,7 +30,7 @@ numbers of the shardings it saw; the way through it; what it changed."""
 
 
 class Stage(NamedTuple):
-    """One round: its first entry, its name, and by kind of step the way through it; None: no axis may move."""
+    """One round: its first entry, its name, the way through each kind of step (None: no axis may move)."""
 
     first_entry: int
     name: str

@@ -17,7 +17,9 @@ from shardy_py.report.explain.explanation import (
     Link,
     Place,
 )
+from shardy_py.report.explain.reasons import Reason, reasons_text
 from shardy_py.report.explain.text import explanation_text
+from shardy_py.report.explain.why_not import WhyNot, why_not
 
 __all__ = [
     "Annotation",
@@ -27,7 +29,11 @@ __all__ = [
     "Explanation",
     "Link",
     "Place",
+    "Reason",
+    "WhyNot",
     "explain",
     "explain_named",
     "explanation_text",
+    "reasons_text",
+    "why_not",
 ]

@@ -11,7 +11,7 @@ Not here: names and text; reading the journal (`propagation/arrivals.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from shardy_py.graph.movements import Movement, Spot
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.record import EDGES, Propagation, Record
 from shardy_py.report.explain.demands import demanders
-from shardy_py.sharding import AxisRef, TensorSharding
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 Key = tuple[int, int]
 """What tells spots apart: the identity of a value and -1, or that of a function and the index of a result."""
@@ -155,7 +155,10 @@ class Tracer:
 
     def paths(self, spot: Spot, dimension: int, axis: AxisRef) -> Iterator[Path]:
         """All ways along which the axis came, shortest first, one a root."""
-        start = AtSpot(spot, len(self.events), dimension, axis)
+        return self.paths_from(AtSpot(spot, len(self.events), dimension, axis))
+
+    def paths_from(self, start: State) -> Iterator[Path]:
+        """All ways along which an axis came to a state, shortest first, one a root."""
         parents: dict[tuple[object, ...], tuple[State, Cause] | None] = {start.key: None}
         waiting: deque[State] = deque([start])
         seen: set[tuple[object, ...]] = set()
@@ -171,6 +174,24 @@ class Tracer:
                     parents[cause.state.key] = (state, cause)
                     same = cause.arrival is None and cause.movement is None
                     (waiting.appendleft if same else waiting.append)(cause.state)
+
+    def origin(self, event: int, slot: int) -> Root | None:
+        """What gave a slot of the propagation that is event `event` its first sharding."""
+        propagation = self.events[event]
+        assert isinstance(propagation, Propagation)
+        spots = spots_of(propagation, slot)
+        for spot in spots:
+            time = event
+            while (found := self.latest(spot, time)) is not None:
+                time, moved, _ = found
+                if isinstance(moved, Propagation):
+                    break
+                if moved.source is moved.target and moved.old is None:
+                    return Root(spot, 0, AxisRef(""), moved.op, moved.new)
+                spot = moved.source
+            if time < event:
+                return Root(spot, 0, AxisRef(""))
+        return Root(spots[-1], 0, AxisRef(""), None, propagation.journal.first_sharding(slot))
 
     def causes(self, state: State) -> Iterator[Cause | Root]:
         """Where the axis of a state was just before; or that it was there from the start."""
@@ -216,7 +237,7 @@ class Tracer:
         def sharding_of(value: Spot) -> TensorSharding | None:
             return self.sharding_at(value, index)
 
-        meshes = self.propagations[0][1].journal.meshes if self.propagations else {}
+        meshes: Mapping[str, Mesh] = self.propagations[0][1].journal.meshes if self.propagations else {}
         for spot, at in demanders(op, position, dimension, axis, values, sharding_of, meshes):
             yield Cause(AtSpot(spot, index, at, axis), movement=event)
 

@@ -1,0 +1,175 @@
+"""Why a step does not hand an axis over: the step taken apart at the point where it stopped.
+
+    stop(step, shardings, meshes, target, factor, axis)      Stop(StopKind.CLOSED, position=2, ...)
+
+For shardings with which the step changes nothing any more. It asks the same questions as the strategies, in
+their order, and reports the first that has the answer no. Not here: which tensors and steps to ask about
+(`report/explain/why_not.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from shardy_py.propagation.basic import basic, compatible_axes
+from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.step import Passage, Step
+from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.projection import TensorProjection
+
+
+class StopKind(Enum):
+    """What stopped an axis.
+
+    MESH: the tensors of the step are on different meshes. DIRECTION: axes do not move along the factor, or
+    only the other way. CONFLICT: a tensor has other axes along the factor. REPLICATED, UNREDUCED: a tensor
+    keeps the axis for that. CLOSED: the dimension of a tensor is. OVERFLOW: axes that fit no factor stand
+    there. NON_DIVISIBLE: the axis does not divide what is left of the factor. USED: another dimension of a
+    tensor has it. STRIDE: a factor before it in the dimension is not fully sharded. UNKNOWN: none of these.
+    """
+
+    MESH = "mesh"
+    DIRECTION = "direction"
+    CONFLICT = "conflict"
+    REPLICATED = "replicated"
+    UNREDUCED = "unreduced"
+    CLOSED = "closed"
+    OVERFLOW = "overflow"
+    NON_DIVISIBLE = "non-divisible"
+    USED = "used"
+    STRIDE = "stride"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The point where an axis stopped.
+
+    position: of the tensor that stopped it, among operands, then results; -1 where it is none of them.
+    axis: what did not get on: the axis asked about, or one that would have to stand before it.
+    others: the axes that are in its way.
+    dimension: of that tensor: where they are.
+    """
+
+    kind: StopKind
+    position: int
+    axis: AxisRef
+    others: Axes = ()
+    dimension: int = -1
+
+
+def stop(
+    step: Step,
+    shardings: tuple[TensorSharding | None, ...],
+    meshes: Mapping[str, Mesh],
+    target: int,
+    factor: int,
+    axis: AxisRef,
+) -> Stop:
+    """Why the tensor at position `target` has not got `axis` along `factor`, which another one has."""
+    passage = step.passage(shardings, meshes)
+    if passage is None:
+        return Stop(StopKind.MESH, -1, axis)
+    projection, direction = passage.before, step.options.directions[factor]
+    sources = [i for i, axes in _along(projection, factor) if i != target and _has(axes, axis)]
+    givers = [i for i in sources if _gives(i, projection.operand_count, direction)]
+    if not givers:
+        return Stop(StopKind.DIRECTION, -1, axis)
+    wanted = compatible_axes(projection, factor, direction)
+    if not _has(wanted, axis):
+        return _conflict(step, projection, givers[0], target, factor, axis)
+    own = projection.tensors[target].factors[factor]
+    assert own is not None
+    missing = next((a for a in wanted if not any(have.contains(a) for have in own.axes)), None)
+    if missing is None:
+        return Stop(StopKind.STRIDE, target, axis)
+    tensors = range(len(projection.tensors)) if step.strategy is basic else ()
+    results = range(projection.operand_count, len(projection.tensors)) if step.options.is_elementwise else ()
+    for position in dict.fromkeys((target, *tensors, *results)):
+        refusal = _refusal(step, passage, position, factor, missing, wanted)
+        if refusal is not None:
+            return refusal
+    return Stop(StopKind.UNKNOWN, target, missing)
+
+
+def _along(projection: Projection, factor: int) -> Iterator[tuple[int, Axes]]:
+    """The tensors that have a factor, with their axes along it."""
+    for position, tensor in enumerate(projection.tensors):
+        along = tensor.factors[factor]
+        if along is not None:
+            yield position, along.axes
+
+
+def _gives(position: int, operand_count: int, direction: Direction) -> bool:
+    """Whether axes of the tensor may move to others."""
+    return bool(direction & (Direction.FORWARD if position < operand_count else Direction.BACKWARD))
+
+
+def _has(axes: Axes, axis: AxisRef) -> bool:
+    return any(axis.overlaps(other) for other in axes)
+
+
+def _conflict(
+    step: Step, projection: Projection, giver: int, target: int, factor: int, axis: AxisRef
+) -> Stop:
+    """The tensor that contradicts the giver, the target before all others."""
+    given = dict(_along(projection, factor))
+    wanted = given[giver]
+    for position in (target, *given):
+        for mine, its in zip(wanted, given[position], strict=False):
+            if not mine.overlaps(its) or (mine != its and not _is_prefix(mine, its)):
+                dimension = _dimension_of(step, position, factor)
+                return Stop(StopKind.CONFLICT, position, axis, given[position], dimension)
+            if mine == axis:
+                break
+    return Stop(StopKind.CONFLICT, giver, axis, wanted, _dimension_of(step, giver, factor))
+
+
+def _is_prefix(first: AxisRef, second: AxisRef) -> bool:
+    return first.is_prefix_of(second) or second.is_prefix_of(first)
+
+
+def _refusal(
+    step: Step, passage: Passage, position: int, factor: int, axis: AxisRef, wanted: Axes
+) -> Stop | None:
+    """Why one tensor does not take `axis`, the next of the axes wanted along `factor`; None: it would."""
+    tensor = passage.before.tensors[position]
+    along = tensor.factors[factor]
+    dimension = _dimension_of(step, position, factor)
+    if along is not None and any(have.contains(axis) for have in along.axes):
+        return None
+    if _has(tensor.replicated, axis):
+        return Stop(StopKind.REPLICATED, position, axis, tensor.replicated, dimension)
+    if _has(tensor.unreduced, axis):
+        return Stop(StopKind.UNREDUCED, position, axis, tensor.unreduced, dimension)
+    if along is not None:
+        if along.is_closed:
+            return Stop(StopKind.CLOSED, position, axis, along.axes, dimension)
+        if along.overflow:
+            return Stop(StopKind.OVERFLOW, position, axis, along.overflow, dimension)
+    used = _used(step, tensor, position, factor, axis)
+    if used is not None:
+        return used
+    if along is not None and not along.is_minor_most:
+        parts = axis.size(passage.mesh)
+        for other in wanted[: wanted.index(axis)]:
+            parts *= other.size(passage.mesh)
+        if step.options.factor_sizes[factor] % parts:
+            return Stop(StopKind.NON_DIVISIBLE, position, axis, (), dimension)
+    return None
+
+
+def _used(step: Step, tensor: TensorProjection, position: int, factor: int, axis: AxisRef) -> Stop | None:
+    for index, other in enumerate(tensor.factors):
+        if index != factor and other is not None and _has(other.axes + other.overflow, axis):
+            at = _dimension_of(step, position, index)
+            return Stop(StopKind.USED, position, axis, other.axes + other.overflow, at)
+    return None
+
+
+def _dimension_of(step: Step, position: int, factor: int) -> int:
+    mapping = step.rule.tensors[position]
+    return next((at for at, factors in enumerate(mapping) if factor in factors), -1)

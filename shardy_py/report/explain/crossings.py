@@ -1,0 +1,347 @@
+"""What stopped an axis at a step, in words, with whom to blame and what to write to change it.
+
+Not here: which steps to ask about (`neighbourhood.py`), what stops an axis as such (`propagation/stops.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.ir import Operation
+
+from shardy_py.graph.flat import StepKind
+from shardy_py.propagation.aggressive import aggressive
+from shardy_py.propagation.basic import StepOptions
+from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.journal import FUNCTION_RESULT
+from shardy_py.propagation.record import Propagation
+from shardy_py.propagation.step import Step
+from shardy_py.propagation.stops import Stop, StopKind, stop
+from shardy_py.report.explain.explaining import Explainer, factor_words
+from shardy_py.report.explain.explanation import Annotation, Place
+from shardy_py.report.explain.neighbourhood import Crossing
+from shardy_py.report.explain.reasons import Reason
+from shardy_py.report.explain.tracing import InSlot, Root, spots_of
+from shardy_py.sharding import AxisRef, ShardingRule
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.rule import FactorType, factor_symbol
+
+_NO_STEP = frozenset({"func.return", "sdy.return", "stablehlo.return", "sdy.sharding_group", "func.call"})
+"""Users of values that have no rule and need none."""
+
+_TYPES = {
+    FactorType.REDUCTION: "reduction",
+    FactorType.PERMUTATION: "permutation",
+    FactorType.NEED_REPLICATION: "need-replication",
+}
+
+
+class Stopping:
+    """Tells what stopped an axis in one propagation."""
+
+    def __init__(self, explainer: Explainer, propagation: Propagation) -> None:
+        """`propagation` is one of the explainer's record."""
+        self._tracer = explainer.tracer
+        self._names = explainer.names
+        self._propagation = propagation
+        self._giver: tuple[int, int] | None = None
+        self._event = next(i for i, p in explainer.tracer.propagations if p is propagation)
+
+    def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
+        """What in the value's own sharding keeps the axis out."""
+        sharding = self._propagation.journal.sharding(slot)
+        if sharding is None:
+            return
+        for at, given in enumerate(sharding.dimensions):
+            if at != dimension and any(axis.overlaps(other) for other in given.axes):
+                yield self._refused(Stop(StopKind.USED, 0, axis, given.axes, at), slot, None)
+        for kind, axes in (
+            (StopKind.REPLICATED, sharding.replicated_axes),
+            (StopKind.UNREDUCED, sharding.unreduced_axes),
+        ):
+            if any(axis.overlaps(other) for other in axes):
+                yield self._refused(Stop(kind, 0, axis, axes, dimension), slot, None)
+        given = sharding.dimensions[dimension]
+        if given.is_closed:
+            yield self._refused(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension), slot, None)
+
+    def at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
+        """Why the axis did not cross a step."""
+        slots = self._propagation.arrivals.slots_of(crossing.step)
+        shardings = tuple(map(self._propagation.journal.sharding, slots))
+        step = self._step(crossing.step)
+        if step is None:
+            return self._blocked(crossing, axis)
+        found = stop(
+            step, shardings, self._propagation.journal.meshes, crossing.position, crossing.factor, axis
+        )
+        if found.kind is StopKind.DIRECTION:
+            return self._blocked(crossing, axis)
+        slot = slots[found.position] if found.position >= 0 else crossing.source_slot
+        return self._refused(found, slot, crossing)
+
+    def nothing(
+        self, slot: int, dimension: int, axis: AxisRef, crossings: Iterable[Crossing]
+    ) -> Iterator[Reason]:
+        """What to say when no tensor that shares the dimension has the axis."""
+        known = {id(op) for op in self._propagation.program.step_ops}
+        reached = dict.fromkeys((slot, *(c.source_slot for c in crossings)))
+        for reached_slot in reached:
+            for op in self._ops_without_rule(reached_slot, known):
+                place = self._names.op(op)
+                value = self._place(reached_slot)
+                yield Reason(
+                    "no rule",
+                    f"{place} has no sharding rule, so no axis passes between it and {value}",
+                    f"give {op.name} an sdy.sharding_rule, or add a sharding_constraint behind it",
+                    *(place, "", "", place),
+                )
+                return
+        place = self._place(slot)
+        ops = {c.step for c in crossings if c.distance == 1}
+        if not ops:
+            steps = [s for s in self._propagation.steps_at.get(slot, []) if self._rule(s) is not None]
+            for step in steps[:1]:
+                op = self._op(step)
+                message = f"the rule of {op} relates dimension {dimension} of {place} to no other tensor"
+                remedy = f"add a sharding_constraint with {axis} on {place}"
+                yield Reason("no factor", message, remedy, op, str(self._rule(step)))
+        message = (
+            f"no tensor that shares dimension {dimension} of {place} has {axis}: "
+            f"{len(reached) - 1} tensors were reached along the factors of rules, none is sharded by it there"
+        )
+        yield Reason("not sent", message, f"add a sharding_constraint with {axis} on {place}", blame=place)
+
+    # ------------------------------------------------------------------ one stop
+
+    def _blocked(self, crossing: Crossing, axis: AxisRef) -> Reason:
+        """Of a step along whose factor axes do not move, or not that way."""
+        kind = self._kind(crossing.step)
+        rule = self._rule(crossing.step)
+        op, source = self._op(crossing.step), self._place(crossing.source_slot)
+        words = self._factor(crossing)
+        details = (op, str(rule), words, source, crossing.distance)
+        target = self._place(crossing.slot)
+        if kind is not None and kind.is_barrier:
+            allowed = Direction(kind.barrier_direction).name or "NONE"
+            message = (
+                f"{source} has {axis}, but the propagation barrier {op} lets axes through {allowed} only"
+            )
+            remedy = f"set allowed_direction of the barrier to BOTH, or add a sharding_constraint on {target}"
+            return Reason("barrier", message, remedy, *details)
+        factor = rule.factors[crossing.factor] if rule is not None else None
+        symbol = factor_symbol(crossing.factor)
+        if factor is not None and factor.is_blocked:
+            type_ = f", a {_TYPES[factor.type]} factor" if factor.type in _TYPES else ""
+            message = f"{source} has {axis}, but the rule of {op} blocks propagation along {symbol}{type_}"
+            return Reason("blocked", message, f"add a sharding_constraint with {axis} on {target}", *details)
+        message = f"{source} has {axis}, but in no round of propagation axes move that way through {op}"
+        return Reason("direction", message, f"add a sharding_constraint with {axis} on {target}", *details)
+
+    def _refused(self, found: Stop, slot: int, crossing: Crossing | None) -> Reason:
+        """Of a tensor that did not take the axis."""
+        place = self._place(slot)
+        self._giver = None if crossing is None else (crossing.source_slot, crossing.source_dimension)
+        write = _WORDS.get(found.kind, _unknown)
+        kind, message, remedy = write(self, found, slot, place)
+        if crossing is None:
+            return Reason(kind, message, remedy, place if place.location else None, blame=place)
+        op, source = self._op(crossing.step), self._place(crossing.source_slot)
+        rule = self._rule(crossing.step)
+        message = f"{source} has {found.axis}, which stops at {op}: {message}"
+        return Reason(
+            *(kind, message, remedy, op, str(rule)),
+            *(self._factor(crossing), place, crossing.distance),
+        )
+
+    # ------------------------------------------------------------------ what is known of slots and steps
+
+    def origin(self, slot: int) -> Annotation | None:
+        """What gave a slot the sharding that it had at first."""
+        if self._propagation.journal.first_sharding(slot) is None:
+            return None
+        found = self._tracer.origin(self._event, slot)
+        return None if found is None else self._names.annotation(found)
+
+    def root(self, slot: int, dimension: int, axis: AxisRef) -> Root | None:
+        """What gave a slot an axis."""
+        state = InSlot(self._event, slot, len(self._propagation.journal.entries), dimension, axis)
+        path = next(self._tracer.paths_from(state), None)
+        return None if path is None else path.root
+
+    def came(self, slot: int, dimension: int, axis: AxisRef) -> str:
+        """The round in which an axis came to a slot; "" if it was there at first."""
+        arrivals = self._propagation.arrivals.at(slot)
+        found = next((a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis)), None)
+        return "" if found is None else self._propagation.journal.stage_of(found.entry)
+
+    def is_later(self, axis: AxisRef, than: Annotation) -> bool:
+        """Whether the annotation that sent `axis` has a less urgent user priority than another."""
+        if self._giver is None:
+            return False
+        sender = self.annotation(self.root(*self._giver, axis))
+        return sender is not None and (sender.priority or 0) > (than.priority or 0)
+
+    def annotation(self, root: Root | None) -> Annotation | None:
+        """A root in words."""
+        return None if root is None else self._names.annotation(root)
+
+    def _place(self, slot: int) -> Place:
+        return self._names.place(spots_of(self._propagation, slot)[-1])
+
+    def _op(self, step: int) -> Place:
+        if step <= FUNCTION_RESULT:
+            return self._place(self._propagation.arrivals.slots_of(step)[1])
+        return self._names.op(self._propagation.program.step_ops[step])
+
+    def _kind(self, step: int) -> StepKind | None:
+        if step <= FUNCTION_RESULT:
+            return None
+        flat = self._propagation.program.flat
+        return flat.kinds[flat.step_kinds[step]]
+
+    def _rule(self, step: int) -> ShardingRule | None:
+        return self._propagation.arrivals.rule_of(step)
+
+    def _step(self, number: int) -> Step | None:
+        """The way through a step in the last round; None if no axis moves there."""
+        journal = self._propagation.journal
+        if number <= FUNCTION_RESULT:
+            rule = self._propagation.arrivals.rule_of(number)
+            assert rule is not None
+            both = (Direction.BOTH,) * len(rule.factors)
+            return Step(rule, aggressive, StepOptions(rule.factor_sizes, both))
+        table = journal.stages[-1].tables[journal.kinds[number]] if journal.stages else None
+        return None if table is None else table.step
+
+    def _factor(self, crossing: Crossing) -> str:
+        rule = self._rule(crossing.step)
+        assert rule is not None
+        return factor_words(
+            *(rule, crossing.factor, crossing.source, crossing.source_dimension),
+            *(crossing.position, crossing.dimension),
+        )
+
+    def _ops_without_rule(self, slot: int, known: set[int]) -> Iterator[Operation]:
+        """Ops that make or use the value of a slot and have no step."""
+        for spot in spots_of(self._propagation, slot):
+            entry = self._names.entry(spot)
+            value = None if entry is None else entry.value
+            if value is None:
+                continue
+            ops = [use.operation for use in value.uses]
+            if isinstance(value.owner, Operation):
+                ops.insert(0, value.owner)
+            without = {id(op) for op, _ in self._propagation.program.without_rule}
+            names = {op.name for op, _ in self._propagation.program.without_rule}
+            for op in ops:
+                if id(op) in without or (
+                    id(op) not in known and op.name in names and op.name not in _NO_STEP
+                ):
+                    yield op
+
+
+# ---------------------------------------------------------------------- words, a function a kind
+
+Words = tuple[str, str, str]
+"""The kind of a reason, its message and the remedy."""
+
+
+def _text(axes: Axes) -> str:
+    return ", ".join(map(str, axes))
+
+
+def _by(annotation: Annotation | None) -> str:
+    return "" if annotation is None else f", by the {annotation.kind} of {annotation.place}"
+
+
+def _used(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    root = stopping.root(slot, found.dimension, found.axis)
+    annotation = stopping.annotation(root)
+    message = f"dimension {found.dimension} of {place} has {_text(found.others)} already{_by(annotation)}"
+    stage = stopping.came(slot, found.dimension, found.axis)
+    where = place if annotation is None else annotation.place
+    remedy = f"take {found.axis} from {where}, or constrain {place} to have it on the other dimension"
+    return "used", message + _round(stage), remedy
+
+
+def _conflict(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    axis = found.others[0] if found.others else None
+    root = None if axis is None else stopping.root(slot, found.dimension, axis)
+    annotation = stopping.annotation(root)
+    message = f"dimension {found.dimension} of {place} has {_text(found.others)} there{_by(annotation)}"
+    stage = "" if axis is None else stopping.came(slot, found.dimension, axis)
+    kind = "conflict"
+    if annotation is not None and stopping.is_later(found.axis, annotation):
+        kind = "priority"
+        message += f" with priority {annotation.priority or 0}, which is more urgent"
+    where = place if annotation is None else annotation.place
+    remedy = (
+        f"change the sharding of {where}, or add a sharding_constraint with {found.axis} on {place}"
+        if kind == "conflict"
+        else f"give the annotation with {found.axis} a more urgent priority than that of {where}"
+    )
+    return kind, message + _round(stage), remedy
+
+
+def _replicated(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    annotation = stopping.origin(slot)
+    message = f"{place} is explicitly replicated along {_text(found.others)}{_by(annotation)}"
+    where = place if annotation is None else annotation.place
+    return "replicated", message, f"take {found.axis} out of replicated={{...}} of {where}"
+
+
+def _unreduced(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    annotation = stopping.origin(slot)
+    message = f"{place} is unreduced along {_text(found.others)}{_by(annotation)}"
+    where = place if annotation is None else annotation.place
+    return "unreduced", message, f"take {found.axis} out of unreduced={{...}} of {where}"
+
+
+def _closed(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    annotation = stopping.origin(slot)
+    message = f"dimension {found.dimension} of {place} is closed{_by(annotation)}"
+    where = place if annotation is None else annotation.place
+    return "closed", message, f"open dimension {found.dimension} of {where}: {{?}} instead of {{}}"
+
+
+def _overflow(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = f"{_text(found.others)} on dimension {found.dimension} of {place} fit no factor of the rule"
+    return "non-divisible", message, f"shard dimension {found.dimension} by axes that divide its factors"
+
+
+def _non_divisible(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = f"{found.axis} does not divide the factor of dimension {found.dimension} of {place}"
+    return "non-divisible", message, "make the size a multiple of the axis, or shard by a smaller axis"
+
+
+def _stride(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = f"a more major factor of the dimension of {place} is not fully sharded, so {found.axis} would "
+    return "stride", message + "cut it with a stride", f"add a sharding_constraint on {place}"
+
+
+def _mesh(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    return "mesh", "the tensors of the op are on different meshes", "annotate them all on one mesh"
+
+
+def _unknown(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = f"{place} did not take {found.axis}, for no reason that is known"
+    return "unknown", message, f"add a sharding_constraint with {found.axis} on {place}"
+
+
+def _round(stage: str) -> str:
+    return f" (it came in the round {stage})" if stage else ""
+
+
+_WORDS = {
+    StopKind.USED: _used,
+    StopKind.CONFLICT: _conflict,
+    StopKind.REPLICATED: _replicated,
+    StopKind.UNREDUCED: _unreduced,
+    StopKind.CLOSED: _closed,
+    StopKind.OVERFLOW: _overflow,
+    StopKind.NON_DIVISIBLE: _non_divisible,
+    StopKind.STRIDE: _stride,
+    StopKind.MESH: _mesh,
+}

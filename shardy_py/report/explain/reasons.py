@@ -1,0 +1,75 @@
+"""Reasons why an axis is not there, as plain values, with their words and remedies: a row a kind.
+
+Not here: finding them (`why_not.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shardy_py.report.explain.explanation import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason why a dimension of a value is not sharded by an axis.
+
+    kind: a key of `KINDS`.
+    message: what is the matter, in a sentence. remedy: what to write to change it.
+    op: where the axis stopped. rule, factor: of that op, "" where they do not matter.
+    blame: the value that is to blame; None: no single one.
+    distance: through how many ops the axis would have had to come from there; 0: the value itself.
+    """
+
+    kind: str
+    message: str
+    remedy: str
+    op: Place | None = None
+    rule: str = ""
+    factor: str = ""
+    blame: Place | None = None
+    distance: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as dictionaries, lists, strings and numbers."""
+        return asdict(self)
+
+
+KINDS: dict[str, str] = {
+    "sharded": "the axis is there",
+    "pass": "a pass cut it after propagation, or moved the data elsewhere",
+    "used": "another dimension of the tensor has the axis",
+    "replicated": "the tensor is explicitly replicated along the axis",
+    "unreduced": "the tensor is unreduced along the axis",
+    "manual": "a manual computation around the tensor is over the axis",
+    "closed": "a dimension on the way is closed",
+    "conflict": "a tensor on the way has other axes along the factor",
+    "priority": "other axes came first, by priority",
+    "non-divisible": "the axis does not divide the dimension, or its factor",
+    "barrier": "a propagation barrier does not let it through in that direction",
+    "blocked": "the rule of an op blocks propagation along the factor",
+    "direction": "axes move along the factor the other way only",
+    "no factor": "the rule of an op relates the dimension to no other",
+    "no rule": "an op on the way has no sharding rule",
+    "mesh": "tensors on the way are on different meshes",
+    "stride": "the axis would cut the dimension with a stride",
+    "not sent": "no tensor that shares the dimension has the axis",
+    "not shardable": "the value cannot have a sharding",
+    "not recorded": "the value took no part in propagation",
+    "unknown": "the record does not say",
+}
+"""What there is, in a phrase."""
+
+
+def reasons_text(title: str, reasons: tuple[Reason, ...]) -> str:
+    """Reasons for people, ending in a line break."""
+    lines = [title]
+    for reason in reasons:
+        place = f"  [{reason.op.location}]" if reason.op is not None and reason.op.location else ""
+        lines.append(f"  {reason.kind}: {reason.message}{place}")
+        if reason.factor:
+            lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
+        if reason.remedy:
+            lines.append(f"    to change that: {reason.remedy}")
+    return "\n".join(lines) + "\n"

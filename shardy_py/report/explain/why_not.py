@@ -1,0 +1,210 @@
+"""`why_not`: what kept an axis from a dimension of a value, from the record.
+
+    for reason in why_not(record, module, value, 1, "x"):
+        print(reason.kind, reason.message, reason.remedy)
+
+First what passes did to the value after propagation; then the value itself; then the nearest tensors that
+have the axis, and at which step on the way from there it stopped. Not here: the words for kinds
+(`reasons.py`), the way (`neighbourhood.py`), why a step stops an axis (`propagation/stops.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import Holder, manual_axes
+from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.walk import owning_op
+from shardy_py.propagation.record import Propagation, Record
+from shardy_py.report.explain.crossings import Stopping
+from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
+from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
+from shardy_py.report.explain.reasons import Reason
+from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
+
+_AXIS = re.compile(r'"?([^":]+)"?(?::\((\d+)\)(\d+))?')
+_MOST = 4
+"""So many stops are told, the nearest first."""
+
+
+def why_not(
+    record: Record, module: ModuleOp, subject: Subject, dimension: int, axis: str
+) -> tuple[Reason, ...]:
+    """Why `dimension` of `subject`, a value of the final `module`, is not sharded by `axis`; nearest first.
+
+    axis: as in `x`, `x:(1)2`. Raises `ShardyError` for a dimension or an axis that there is not.
+    """
+    return WhyNot(Explainer(record, module), module).reasons(subject, dimension, axis)
+
+
+def parse_axis(text: str) -> AxisRef:
+    """An axis from its text, with or without quotes. Raises `ShardyError` for anything else.
+
+    >>> str(parse_axis("x:(1)2"))
+    '"x":(1)2'
+    """
+    found = _AXIS.fullmatch(text.strip())
+    if found is None:
+        raise ShardyError(f"expected an axis such as 'x' or 'x:(1)2'; got: {text!r}")
+    name, pre_size, size = found.groups()
+    return AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
+
+
+class WhyNot:
+    """Answers about one final program."""
+
+    def __init__(self, explainer: Explainer, module: ModuleOp) -> None:
+        """`module` is that of the explainer."""
+        self._tracer = explainer.tracer
+        self._names = explainer.names
+        self._explainer = explainer
+        self._meshes = Symbols(module).meshes()
+
+    def reasons(self, subject: Subject, dimension: int, axis_text: str) -> tuple[Reason, ...]:
+        """What kept the axis away, the nearest first; never empty."""
+        spot, axis = spot_of(subject), parse_axis(axis_text)
+        self._check(spot, dimension, axis)
+        sharding = final_sharding(spot)
+        if _has(sharding, dimension, axis):
+            message = f"dimension {dimension} of {self._names.place(spot)} is sharded by {axis}"
+            return (Reason("sharded", message, "", distance=0),)
+        return tuple(dict.fromkeys(self._reasons(spot, dimension, axis)))
+
+    def _check(self, spot: Spot, dimension: int, axis: AxisRef) -> None:
+        place = self._names.place(spot)
+        entry = self._names.entry(spot)
+        rank = getattr(entry.type, "get_num_dims", lambda: 0)() if entry is not None else 0
+        if entry is not None and not 0 <= dimension < rank:
+            raise ShardyError(f"{place}: expected a dimension below {rank}, its rank; got: {dimension}")
+        known = dict.fromkeys(a.name for m in self._all_meshes() for a in m.axes)
+        if axis.name not in known:
+            names = ", ".join(known) or "none, for there is no mesh"
+            raise ShardyError(f"no mesh has an axis {axis.name!r}; expected one of: {names}")
+
+    def _all_meshes(self) -> Iterator[Mesh]:
+        yield from self._meshes.values()
+        for _, propagation in self._tracer.propagations:
+            yield from propagation.journal.meshes.values()
+
+    def _reasons(self, spot: Spot, dimension: int, axis: AxisRef) -> Iterator[Reason]:
+        time = len(self._tracer.events)
+        while (found := self._tracer.latest(spot, time)) is not None:
+            time, event, slot = found
+            if isinstance(event, Propagation):
+                yield from self._in_propagation(event, slot, spot, dimension, axis)
+                return
+            before = self._before(event, time)
+            if _has(before, dimension, axis):
+                yield self._pass_reason(event, before, dimension, axis)
+                return
+            spot = event.source
+        place = self._names.place(spot)
+        op = owning_op(spot) if not isinstance(spot, Holder) else None
+        holds = isinstance(spot, Holder) or final_sharding(spot) is not None
+        yield Reason(
+            "not recorded" if holds or op is None else "not shardable",
+            f"{place} took no part in propagation: no sharding is kept for it",
+            "",
+            self._names.op(op) if op is not None else None,
+            blame=place,
+        )
+
+    def _before(self, event: Movement, time: int) -> TensorSharding | None:
+        if event.source is event.target and event.old is not None:
+            return event.old
+        return self._tracer.sharding_at(event.source, time)
+
+    def _pass_reason(
+        self, event: Movement, before: TensorSharding | None, dimension: int, axis: AxisRef
+    ) -> Reason:
+        place = self._names.place(event.target)
+        entry = self._names.entry(event.target)
+        shape = getattr(entry.type, "get_shape", tuple)() if entry is not None else ()
+        size = shape[dimension] if dimension < len(shape) else None
+        if "non-divisible" in event.pass_name and before is not None:
+            parts = 1
+            mesh = before.mesh if isinstance(before.mesh, Mesh) else self._mesh_named(before.mesh)
+            for other in before.dimensions[dimension].axes:
+                parts *= other.size(mesh)
+            axes = ", ".join(map(str, before.dimensions[dimension].axes))
+            message = (
+                f"propagation gave dimension {dimension} of {place} {axes}, cut by {event.pass_name} because "
+                f"{size} is not divisible by {parts}"
+            )
+            remedy = f"pad the dimension to a multiple of {parts}, or constrain a value inside the function"
+            return Reason("non-divisible", message, remedy, blame=place)
+        through = self._names.op(event.op) if event.op is not None else None
+        why = f" for the sake of {through}" if through is not None else ""
+        message = f"{event.pass_name} took {axis} from dimension {dimension} of {place}{why}"
+        if "sub-axes" in event.pass_name:
+            remedy = f"close dimension {dimension} of {place}, or use whole axes"
+        else:
+            remedy = "give both sides of the op the same sharding"
+        return Reason("pass", message, remedy, through, blame=place)
+
+    def _mesh_named(self, name: str) -> Mesh:
+        for _, propagation in self._tracer.propagations:
+            if name in propagation.journal.meshes:
+                return propagation.journal.meshes[name]
+        return self._meshes.get(name, Mesh())
+
+    def _in_propagation(
+        self, propagation: Propagation, slot: int, spot: Spot, dimension: int, axis: AxisRef
+    ) -> Iterator[Reason]:
+        around = manual_around(spot, axis.name)
+        place = self._names.place(spot)
+        if around is not None:
+            op = self._names.op(around)
+            yield Reason(
+                "manual",
+                f'{place} is inside of {op}, which is manual over "{axis.name}": there every tensor is local',
+                f'take "{axis.name}" out of manual_axes, or shard by hand inside',
+                op,
+                blame=op,
+            )
+            return
+        stopping = Stopping(self._explainer, propagation)
+        reasons = [*stopping.own_reasons(slot, dimension, axis)]
+        yield from reasons
+        neighbourhood = Neighbourhood(propagation)
+        found = 0
+        seen: set[int] = set()
+        ends: list[Crossing] = []
+        for crossing in neighbourhood.walk(slot, dimension, axis):
+            ends.append(crossing)
+            if not neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis):
+                continue
+            if crossing.step in seen or (found >= _MOST):
+                continue
+            seen.add(crossing.step)
+            found += 1
+            reason = stopping.at_crossing(crossing, axis)
+            yield reason if reason not in reasons else replace(reason, distance=crossing.distance)
+        if not found and not reasons:
+            yield from stopping.nothing(slot, dimension, axis, ends)
+
+
+def manual_around(spot: Spot, name: str) -> Operation | None:
+    """The manual computation over axis `name` that a value is inside of."""
+    op = None if isinstance(spot, Holder) else owning_op(spot)
+    if op is not None and not isinstance(spot, Holder) and isinstance(spot.owner, Operation):
+        op = op.parent_op()
+    while op is not None:
+        if name in manual_axes(op):
+            return op
+        op = op.parent_op()
+    return None
+
+
+def _has(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> bool:
+    if sharding is None or dimension >= sharding.rank:
+        return False
+    return any(other.overlaps(axis) for other in sharding.dimensions[dimension].axes)
