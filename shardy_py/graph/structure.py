@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING
-from shardy_py.graph.walk import blocks_of, walk_pre_order
+from shardy_py.graph.walk import walk_pre_order
 
 Entries = Mapping[str, Attribute]
 
@@ -37,9 +37,10 @@ class OpStructure:
     op: Operation
     operands: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
-    blocks: tuple[tuple[Block, tuple[SSAValue, ...]], ...]
+    regions: tuple[tuple[tuple[Block, tuple[SSAValue, ...]], ...], ...]
     successors: tuple[Block, ...]
     types: tuple[Attribute, ...]
+    locations: tuple[object, ...]
     attributes: Entries
     properties: Entries
     shardings: frozenset[tuple[str, int]]
@@ -49,13 +50,15 @@ class OpStructure:
         for what, mine, its in (
             ("operands", self.operands, other.operands),
             ("results", self.results, other.results),
-            ("regions", _flat(self.blocks), _flat(other.blocks)),
+            ("regions", _flat(self.regions), _flat(other.regions)),
             ("successors", self.successors, other.successors),
         ):
             if len(mine) != len(its) or any(a is not b for a, b in zip(mine, its, strict=True)):
                 return f"its {what} changed"
         if self.types != other.types:
             return "its types changed"
+        if self.locations != other.locations:
+            return "its location changed"
         for what, old, new in (
             ("attribute", self.attributes, other.attributes),
             ("property", self.properties, other.properties),
@@ -87,15 +90,16 @@ def first_change(before: Sequence[OpStructure], after: Sequence[OpStructure]) ->
 
 def _structure_of(op: Operation) -> OpStructure:
     shardings: set[tuple[str, int]] = set()
-    blocks = tuple((block, tuple(block.args)) for block in blocks_of(op))
-    values = (*op.results, *(argument for _, arguments in blocks for argument in arguments))
+    regions = tuple(tuple((block, tuple(block.args)) for block in region.blocks) for region in op.regions)
+    arguments = tuple(argument for blocks in regions for _, given in blocks for argument in given)
     return OpStructure(
         op,
         tuple(op._operands),
         tuple(op.results),
-        blocks,
+        regions,
         tuple(op.successors),
-        tuple(value.type for value in values),
+        tuple(value.type for value in (*op.results, *arguments)),
+        (op.location, *(cast(Any, argument).location for argument in arguments)),
         _without(op.attributes, {SHARDING, *_sharding_names(op)}, shardings),
         _properties(op, shardings),
         frozenset(shardings),
@@ -125,5 +129,10 @@ def _without(entries: Entries, names: set[str], found: set[tuple[str, int]]) -> 
     return {name: value for name, value in entries.items() if name not in names}
 
 
-def _flat(blocks: tuple[tuple[Block, tuple[SSAValue, ...]], ...]) -> tuple[object, ...]:
-    return tuple(part for block, arguments in blocks for part in (block, *arguments))
+def _flat(regions: tuple[tuple[tuple[Block, tuple[SSAValue, ...]], ...], ...]) -> tuple[object, ...]:
+    """Blocks and arguments, with a mark where a region ends."""
+    return tuple(
+        part
+        for blocks in regions
+        for part in (*(p for block, arguments in blocks for p in (block, *arguments)), None)
+    )

@@ -34,7 +34,12 @@ class AutoPartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         partitioner = registered_auto_partitioner()
         before = structure(op)
-        partitioner(op)
+        try:
+            partitioner(op)
+        except ShardyError:
+            raise
+        except Exception as error:
+            raise ShardyError(f"the auto-partitioner failed: {type(error).__name__}: {error}") from error
         change = first_change(before, structure(op))
         if change is not None:
             changed, what = change

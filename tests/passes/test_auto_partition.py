@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType, UnitAttr, f32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.dialects.sdy import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import (
+    MeshAttr,
+    MeshOp,
+    OpShardingRuleAttr,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, Place, write_all
 from shardy_py.graph.rewiring import erase
@@ -26,7 +32,7 @@ from shardy_py.passes.auto_partitioner import (
     register_auto_partitioner,
     registered_auto_partitioner,
 )
-from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
+from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, ShardingRule, TensorSharding
 
 PROGRAM = """
 sdy.mesh @mesh = <["a"=2, "b"=2]>
@@ -144,6 +150,39 @@ def unshard(module: ModuleOp) -> None:
     del ops(module)["sharding_constraint"].properties["sharding"]
 
 
+def relocate(module: ModuleOp) -> None:
+    ops(module)["abs"].location = ops(module)["add"].location
+
+
+def relocate_argument(module: ModuleOp) -> None:
+    function: Any = ops(module)["func"]
+    function.body.block.args[1].location = function.location
+
+
+def erase_function(module: ModuleOp) -> None:
+    erase(ops(module)["func"])
+
+
+def remesh(module: ModuleOp) -> None:
+    ops(module)["mesh"].properties["mesh"] = MeshAttr(Mesh((MeshAxis("a", 4), MeshAxis("b", 2))))
+
+
+def add_mesh(module: ModuleOp) -> None:
+    module.body.block.add_op(MeshOp("mine", Mesh((MeshAxis("a", 4),))))
+
+
+def add_region(module: ModuleOp) -> None:
+    ops(module)["abs"].add_region(Region())
+
+
+def set_rule(module: ModuleOp) -> None:
+    ops(module)["abs"].attributes["sdy.sharding_rule"] = OpShardingRuleAttr(ShardingRule.identity((8,)))
+
+
+def describe_module(module: ModuleOp) -> None:
+    module.attributes["mine"] = UnitAttr()
+
+
 @pytest.mark.parametrize(
     ("partitioner", "message"),
     [
@@ -155,6 +194,14 @@ def unshard(module: ModuleOp) -> None:
         (rewire, "'stablehlo.abs': its operands changed"),
         (move, "'sdy.mesh': it was removed or moved"),
         (retype, "'stablehlo.abs': its types changed"),
+        (relocate, "'stablehlo.abs': its location changed"),
+        (relocate_argument, "'func.func': its location changed"),
+        (erase_function, "'func.func': it was removed or moved"),
+        (remesh, "'sdy.mesh': its property 'mesh' changed"),
+        (add_mesh, "'sdy.mesh': it was added"),
+        (add_region, "'stablehlo.abs': its regions changed"),
+        (set_rule, "'stablehlo.abs': its attribute 'sdy.sharding_rule' changed"),
+        (describe_module, "'builtin.module': its attribute 'mine' changed"),
         (unshard, "'sdy.sharding_constraint': a sharding was removed"),
     ],
 )
@@ -163,6 +210,14 @@ def test_anything_else_is_an_error(partitioner: Callable[[ModuleOp], None], mess
         run(partitioner)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.message == f"an auto-partitioner may add and change shardings only; {message}"
+
+
+def test_a_failure_of_the_partitioner_is_the_users() -> None:
+    def fail(module: ModuleOp) -> None:
+        raise KeyError("lost")
+
+    with pytest.raises(ShardyError, match="the auto-partitioner failed: KeyError: 'lost'"):
+        run(fail)
 
 
 def test_the_diagnostic_says_where() -> None:
