@@ -77,15 +77,12 @@ def _show(
     files: Files,
 ) -> int:
     from shardy_py.report import view
-    from shardy_py.sharding.slices import MOST_LISTED
 
     if options.svg is not None:
         files.write(options.svg, view.to_svg(sharding, mesh, shape))
         if options.svg == "-":
             return SUCCESS
-    parts = [view.describe(sharding, mesh, shape)]
-    if mesh.device_count <= MOST_LISTED:
-        parts.append(view.draw(sharding, mesh, shape))
+    parts = [view.describe(sharding, mesh, shape), view.draw(sharding, mesh, shape)]
     if options.device is not None:
         parts.append(view.describe_device(sharding, mesh, shape, options.device))
     sys.stdout.write("\n\n".join(parts) + "\n")

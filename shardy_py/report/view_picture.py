@@ -25,6 +25,8 @@ from shardy_py.sharding import DeviceSlices, Mesh, Slice, TensorSharding, device
 
 MOST_ROWS, MOST_COLUMNS, MOST_LISTED, MOST_WIDE = 12, 8, 24, 112
 """Parts shown of a dimension, down and across, and in a list; characters in a line. The rest is left out."""
+MOST_DEVICES = 1 << 20
+"""Of a part that more devices hold, only their number is shown."""
 
 _GAP = "..."
 Parts = tuple[int | None, ...]
@@ -74,7 +76,10 @@ def holders_text(slices: DeviceSlices, part: tuple[int, ...], most: int = 4) -> 
     """The devices that hold a part; in parentheses if there is no element in it."""
     if not slices.mesh.axes and not slices.mesh.device_ids:
         return "all devices"
-    text = ids_text(slices.holders(part).tolist(), most)
+    if slices.replication > MOST_DEVICES:
+        text = f"{slices.replication:,} devices"
+    else:
+        text = ids_text(slices.holders(part), most)
     return text if prod(slices.part(part).size) or not prod(slices.shape) else f"({text})"
 
 

@@ -23,7 +23,11 @@ the same is on devices 3, 7
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shardy_py.sharding import AxisRef, DeviceSlices, DimensionSharding, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.axis_lists import Axes, difference
@@ -79,8 +83,8 @@ def describe_device(sharding: TensorSharding, mesh: Mesh, shape: Shape, device_i
         )
     allocated = prod(slices.local_shape)
     lines.append(f"holds {held}: {_elements(prod(held.size))} of {allocated:,} allocated")
-    if slices.replication > 1 and mesh.device_count <= MOST_LISTED:
-        lines.append(f"the same is on devices {ids_text(slices.holders(part).tolist())}")
+    if 1 < slices.replication <= MOST_LISTED:
+        lines.append(f"the same is on devices {ids_text(slices.holders(part))}")
     if slices.unreduced_axes:
         lines.append(f"along {_listed(slices.unreduced_axes)} they hold terms, still to be reduced")
     return "\n".join(lines)
@@ -95,25 +99,20 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
-def ids_text(ids: Sequence[int], most: int = 8) -> str:
+def ids_text(ids: Sequence[int] | NDArray[np.int64], most: int = 8) -> str:
     """Device ids, ascending; three and more that follow each other are joined, and long lists cut short.
 
     >>> ids_text((0, 1, 2, 3, 8, 12, 13)), ids_text(range(0, 100, 2), most=4)
     ('0-3, 8, 12, 13', '0, 2, 4, ... (50)')
     """
-    runs: list[tuple[int, int]] = []
-    for number in ids:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    texts = [
-        text
-        for first, last in runs
-        for text in ([f"{first}-{last}"] if last > first + 1 else map(str, range(first, last + 1)))
-    ]
+    listed = np.asarray(ids, np.int64)
+    starts = np.flatnonzero(np.diff(listed, prepend=-2) != 1)[: most + 1]
+    texts: list[str] = []
+    for start, end in pairwise([*starts.tolist(), len(listed)]):
+        first, last = int(listed[start]), int(listed[end - 1])
+        texts += [f"{first}-{last}"] if last > first + 1 else map(str, range(first, last + 1))
     if len(texts) > most:
-        texts = [*texts[: most - 1], f"... ({len(ids)})"]
+        texts = [*texts[: most - 1], f"... ({len(ids):,})"]
     return ", ".join(texts)
 
 

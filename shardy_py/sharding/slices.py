@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from shardy_py.errors import InternalError, ShardyError
 from shardy_py.sharding.axes import AxisRef
-from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.axis_lists import Axes, difference
 from shardy_py.sharding.mesh import Mesh, MeshAxis
 
 Integers = NDArray[np.int64]
 Number = TypeVar("Number", int, Integers)
 
-MOST_LISTED = 1 << 26
+MOST_LISTED = 1 << 24
 """The largest number of devices that arrays are made for; of larger meshes, ask for single devices."""
 
 
@@ -220,18 +220,24 @@ class DeviceSlices:
     def holders(self, part: tuple[int, ...]) -> Integers:
         """[replication]: the devices that hold part number `part[d]` of each dimension d, ids ascending.
 
+        No other device is looked at.
+
         Raises:
-            ShardyError: the mesh has more devices than `MOST_LISTED`.
+            ShardyError: they are more than `MOST_LISTED`.
         """
-        grid = _grid_shape(self.mesh)
-        chosen: Any = True
+        _check_listed(self.replication)
+        mesh, first = self.mesh, 0
         for number, cuts in zip(part, self.cuts, strict=True):
-            for cut in reversed(cuts):
-                number, index = divmod(number, cut.parts)
-                chosen = chosen & (_part_indices(self.mesh.axes, cut.axes) == index)
-        positions = np.flatnonzero(np.broadcast_to(chosen, grid))
-        ids = self.mesh.device_ids
-        return np.sort(np.asarray(ids, np.int64)[positions]) if ids else positions
+            for axis in reversed([axis for cut in cuts for axis in cut.axes]):
+                number, digit = divmod(number, axis.size(mesh))
+                first += digit * _stride(mesh, axis)
+        cutting = [axis for cuts in self.cuts for cut in cuts for axis in cut.axes]
+        positions = np.array([first], np.int64)
+        for axis in difference(tuple(AxisRef(axis.name) for axis in mesh.axes), tuple(cutting), mesh):
+            steps = np.arange(axis.size(mesh), dtype=np.int64) * _stride(mesh, axis)
+            positions = (positions[:, None] + steps).ravel()
+        ids = mesh.device_ids
+        return np.sort([ids[position] for position in positions.tolist()]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
         """The same slices as parts of a larger tensor, of which `outer` gives every device this tensor.
@@ -264,13 +270,6 @@ def _offset_and_size(cuts: Sequence[Cut], indices: Sequence[Number], size: int) 
     return offset, left
 
 
-def _digit(coordinate: Number, axis: AxisRef, size: int) -> Number:
-    """Which part along an axis of `size` a coordinate lies in: (pre, sub, rest), the middle of the digits."""
-    if axis.sub_axis is None:
-        return coordinate
-    return coordinate // (size // axis.sub_axis.next_pre_size) % axis.sub_axis.size
-
-
 def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
     """The coordinate along an axis, or along a part of one, of the device at `position` of the mesh.
 
@@ -278,9 +277,13 @@ def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
     >>> axis_index(mesh, AxisRef("x"), 5), axis_index(mesh, AxisRef("y"), 5)
     (2, 1)
     """
-    order, size = mesh.order[axis.name], mesh.sizes[axis.name]
-    stride = prod(other.size for other in mesh.axes[order + 1 :])
-    return _digit(position // stride % size, axis, size)
+    return position // _stride(mesh, axis) % axis.size(mesh)
+
+
+def _stride(mesh: Mesh, axis: AxisRef) -> int:
+    """How far apart in the mesh neighbours along an axis, or along a part of one, are."""
+    within = mesh.sizes[axis.name] // axis.next_pre_size(mesh)
+    return within * prod(other.size for other in mesh.axes[mesh.order[axis.name] + 1 :])
 
 
 def _part_index(mesh: Mesh, axes: Axes, position: int) -> int:
@@ -301,7 +304,8 @@ def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
         size = mesh.sizes[axis.name]
         if size > 1:
             _check_listed(size)
-            digits = _digit(np.arange(size, dtype=np.int64), axis, size)
+            steps = size // axis.next_pre_size(mesh)
+            digits = np.arange(size, dtype=np.int64) // steps % axis.size(mesh)
             index = index * axis.size(mesh) + digits.reshape(
                 [-1 if name == axis.name else 1 for name in wide]
             )
