@@ -5,6 +5,7 @@ Not here: the operations in them (`reader.py`), names of values (`value_reader.p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,7 @@ class Argument:
     location: Attribute | PendingLocation | None = None
 
 
-class RegionReader(ValueReader):
+class RegionReader(ValueReader, ABC):
     """Reads regions, with `operation` for what stands in their blocks.
 
     blocks: the blocks of the innermost region by label, with the offset of the first mention.
@@ -47,9 +48,9 @@ class RegionReader(ValueReader):
         self.default_dialects: list[str] = ["builtin"]
         self.pending_locations: list[tuple[Any, PendingLocation]] = []
 
+    @abstractmethod
     def operation(self) -> None:
         """The operation at the cursor, put at the end of the current block."""
-        raise NotImplementedError
 
     def arguments(
         self, opening: str = "(", closing: str = ")", *, allow_attributes: bool = False

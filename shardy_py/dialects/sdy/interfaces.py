@@ -19,7 +19,7 @@ follow from indexing maps (`rules/`), worked examples (docs/extending.md).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
@@ -39,7 +39,7 @@ Source = tuple[Operation, int]
 Shardings = tuple[TensorSharding, ...]
 
 
-class ShardableDataFlowOpInterface(OpTrait):
+class ShardableDataFlowOpInterface(OpTrait, ABC):
     """The edges of one kind of op; the names are Shardy's.
 
     should_keep_edge_owner_shardings_divisible: whether the shardings of owners must divide their dimensions.
@@ -204,7 +204,7 @@ class ManualDataFlow(RegionDataFlow):
     should_keep_edge_owner_shardings_divisible: ClassVar[bool] = True
 
 
-class ShardingRuleOpInterface(OpTrait):
+class ShardingRuleOpInterface(OpTrait, ABC):
     """The sharding rule of one kind of op, from its types and attributes.
 
     should_keep_output_shardings_divisible: whether the shardings of results must divide their dimensions.
