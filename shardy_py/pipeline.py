@@ -43,6 +43,11 @@ def finish(module: ModuleOp) -> ModuleOp:
     return run_passes(module, pipelines.outline_passes() + pipelines.export_passes(inline_meshes=False))
 
 
+def collectives(module: ModuleOp) -> ModuleOp:
+    """Makes all communication of a finished program visible: every reshard, as collectives."""
+    return run_passes(module, pipelines.collective_passes())
+
+
 def write(module: ModuleOp) -> str:
     """The text of the module as MLIR prints it."""
     return print_module(module)

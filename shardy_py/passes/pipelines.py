@@ -144,6 +144,15 @@ def stablehlo_export_passes(
     )
 
 
+def collective_passes() -> Calls:
+    """From a propagated program to one with all its communication in it, as collectives."""
+    return (
+        *_calls("sdy-sharding-constraint-to-reshard", "sdy-verify-unreduced-axes"),
+        *_explicit_reshard_passes(),
+        _call("canonicalize", enable_patterns=("sdy-collective",)),
+    )
+
+
 def propagation_passes(
     *,
     dedup_functions_fully: bool = False,
@@ -197,6 +206,14 @@ _EXPORT = (
         "of those, leave all-gathers and reduce-scatters beside matrix products to the products",
     ),
 )
+
+
+def _explicit_reshard_passes() -> Calls:
+    return (
+        _call("sdy-insert-explicit-reshards", enable_full_version=True),
+        _call("canonicalize", enable_patterns=("sdy-reshard",)),
+        _call("sdy-reshard-to-collectives"),
+    )
 
 
 def _call(name: str, **options: OptionValue) -> PassCall:
@@ -272,14 +289,7 @@ def _constraint_passes() -> Calls:
 def _reshard_passes(*, are_explicit: bool) -> Calls:
     """Reshards where they are needed, and what becomes of them."""
     calls = _calls("sdy-verify-unreduced-axes")
-    if are_explicit:
-        calls += (
-            _call("sdy-insert-explicit-reshards", enable_full_version=True),
-            _call("canonicalize", enable_patterns=("sdy-reshard",)),
-            _call("sdy-reshard-to-collectives"),
-        )
-    else:
-        calls += _calls("sdy-insert-explicit-reshards")
+    calls += _explicit_reshard_passes() if are_explicit else _calls("sdy-insert-explicit-reshards")
     return (*calls, _call("canonicalize", enable_patterns=("sdy-collective",)))
 
 

@@ -1,0 +1,27 @@
+"""What a sharded program sends between devices: which collectives, over which axes, caused by which line.
+
+Not here: the passes that make reshards into collectives (`passes/`), costs (`partition/cost.py`).
+"""
+
+from shardy_py.report.communication.bill import (
+    SCHEMA,
+    Bill,
+    Sum,
+    bill_json,
+    bill_text,
+    communication_bill,
+    seconds_text,
+)
+from shardy_py.report.communication.collect import Cause, Use
+
+__all__ = [
+    "SCHEMA",
+    "Bill",
+    "Cause",
+    "Sum",
+    "Use",
+    "bill_json",
+    "bill_text",
+    "communication_bill",
+    "seconds_text",
+]

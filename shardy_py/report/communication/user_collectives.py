@@ -1,0 +1,78 @@
+"""The collectives that a program itself has, inside manual computations: over which axes of the mesh they go.
+
+Not here: those that propagation brings about (`collect.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import combinations
+from math import prod
+from typing import cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from shardy_py.graph.plain import plain
+from shardy_py.partition.cost import AxisSize
+from shardy_py.sharding import Mesh
+
+USER_KINDS = {
+    "stablehlo.all_gather": "all_gather",
+    "stablehlo.all_reduce": "all_reduce",
+    "stablehlo.all_to_all": "all_to_all",
+    "stablehlo.collective_permute": "collective_permute",
+    "stablehlo.reduce_scatter": "reduce_scatter",
+}
+"""Kinds by the names of ops."""
+
+UNKNOWN_AXIS = "?"
+Groups = tuple[tuple[int, ...], ...]
+
+
+def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
+    """The axes whose groups of devices are those of the op; one of name "?" where none fit."""
+    if op.name == "stablehlo.collective_permute":
+        pairs: object = plain(op.properties["source_target_pairs"])
+        return _permuted_axes(_rows(pairs), tuple(meshes.values()))
+    groups: object = plain(op.properties["replica_groups"])
+    if not isinstance(groups, tuple) or not groups:
+        return ()
+    return _axes_of_groups(_rows(groups), tuple(meshes.values()))
+
+
+def _rows(table: object) -> Groups:
+    return tuple(tuple(row) for row in cast("Groups", table or ()))
+
+
+@lru_cache(maxsize=1024)
+def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
+    wanted = frozenset(frozenset(group) for group in groups)
+    for mesh in meshes:
+        if mesh.device_count != sum(map(len, groups)):
+            continue
+        sizes = tuple(axis.size for axis in mesh.axes)
+        devices = np.array(mesh.device_ids or range(mesh.device_count)).reshape(sizes)
+        for count in range(len(sizes) + 1):
+            for axes in combinations(range(len(sizes)), count):
+                rest = [axis for axis in range(len(sizes)) if axis not in axes]
+                rows = devices.transpose((*rest, *axes)).reshape(-1, prod(sizes[axis] for axis in axes))
+                if rows.shape[0] == len(groups) and wanted == frozenset(map(frozenset, rows.tolist())):
+                    return tuple((mesh.axes[axis].name, sizes[axis]) for axis in axes)
+    return ((UNKNOWN_AXIS, max(map(len, groups))),)
+
+
+@lru_cache(maxsize=1024)
+def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
+    """The axes along which a sender and its receiver differ."""
+    highest = max((device for pair in pairs for device in pair), default=-1)
+    for mesh in meshes:
+        if mesh.is_maximal or mesh.device_count <= highest or mesh.device_ids:
+            continue
+        sizes = tuple(axis.size for axis in mesh.axes)
+        places = np.array(np.unravel_index(np.array(pairs).reshape(-1, 2).T, sizes))
+        differs = (places[:, 0] != places[:, 1]).any(axis=1) if pairs else np.zeros(len(sizes), bool)
+        return tuple((axis.name, axis.size) for axis, moved in zip(mesh.axes, differs, strict=True) if moved)
+    return ((UNKNOWN_AXIS, highest + 1),) if pairs else ()

@@ -1,0 +1,151 @@
+"""Bills: collectives with their axes, bytes and causes; sums; text and JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shardy_py import pipeline
+from shardy_py.graph.movements import recorded
+from shardy_py.partition.cost import CostModel, Link
+from shardy_py.report.communication import Bill, bill_json, bill_text, communication_bill, seconds_text
+
+MODEL = CostModel("test", Link(1e9, 0))
+
+MATMUL = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+                %arg1: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32> loc("jit(f)/dot"("model.py":7:3))
+  return %0 : tensor<8x4xf32>
+}
+"""
+
+LOOP = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+                %arg1: tensor<i32>,
+                %arg2: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<8x8xf32> {
+  %c = stablehlo.constant dense<START> : tensor<i32>
+  %0:2 = stablehlo.while(%i = COUNTER, %x = %arg0) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %n = stablehlo.constant dense<10> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %j = stablehlo.add %i, %three : tensor<i32>
+    %y = stablehlo.dot_general %x, %arg2, contracting_dims = [1] x [0]
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    stablehlo.return %j, %y : tensor<i32>, tensor<8x8xf32>
+  }
+  return %0#1 : tensor<8x8xf32>
+}
+"""
+
+MANUAL = """
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = sdy.manual_computation(%arg0)
+      in_shardings=[<@mesh, [{"x"}, {"y"}]>] out_shardings=[<@mesh, [{"x"}, {"y"}]>]
+      manual_axes={"x", "y"} (%arg1: tensor<4x2xf32>) {
+    %1 = "stablehlo.all_reduce"(%arg1) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = dense<GROUPS> : tensor<ROWSxi64>, use_global_device_ids}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{
+        channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>,
+        source_target_pairs = dense<[[0, 4], [4, 0]]> : tensor<2x2xi64>
+    }> : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    sdy.return %2 : tensor<4x2xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+def bill_of(text: str) -> Bill:
+    module = pipeline.finish(pipeline.propagate(pipeline.prepare(pipeline.read(text))))
+    with recorded() as events:
+        pipeline.collectives(module)
+    return communication_bill(module, MODEL, events)
+
+
+def test_a_product_over_a_sharded_dimension() -> None:
+    (use,) = bill_of(MATMUL).uses
+    assert (use.kind, use.axes, use.held_bytes) == ("all_reduce", (("x", 4),), 128)
+    assert use.cost.bytes == 2 * 96
+    assert use.cause.op == "stablehlo.dot_general"
+    assert use.cause.reason == "stablehlo.dot_general sums over a sharded dimension"
+    assert use.cause.location == "model.py:7:3 jit(f)/dot"
+
+
+def test_an_operand_that_is_needed_otherwise() -> None:
+    text = MATMUL.replace('<@mesh, [{"x"}, {}]>', '<@mesh, [{}, {"x"}]>').replace(
+        "<@mesh, [{}, {}]>", '<@mesh, [{}, {"x"}]>'
+    )
+    causes = {(use.kind, use.cause.op, use.cause.operand) for use in bill_of(text).sending}
+    assert ("all_to_all", "stablehlo.dot_general", 1) in causes
+
+
+@pytest.mark.parametrize(
+    ("start", "counter", "times", "is_estimate"),
+    [("0", "%c", 4, False), ("1", "%c", 3, False), ("10", "%c", 0, False), ("0", "%arg1", 1, True)],
+)
+def test_loops(start: str, counter: str, times: int, is_estimate: bool) -> None:
+    bill = bill_of(LOOP.replace("START", start).replace("COUNTER", counter))
+    assert bill.sending
+    assert all((use.times, use.is_estimate) == (times, is_estimate) for use in bill.sending)
+    assert bill.total.bytes == sum(use.cost.bytes for use in bill.sending) * times
+    assert ("not known" in bill_text(bill)) == is_estimate
+
+
+@pytest.mark.parametrize(
+    ("groups", "rows", "axes"),
+    [
+        ("[[0, 1, 2, 3], [4, 5, 6, 7]]", "2x4", (("y", 4),)),
+        ("[[0, 4], [1, 5], [2, 6], [3, 7]]", "4x2", (("x", 2),)),
+        ("[[0, 1, 2, 3, 4, 5, 6, 7]]", "1x8", (("x", 2), ("y", 4))),
+        ("[[0, 3], [1, 2], [4, 7], [5, 6]]", "4x2", (("?", 2),)),
+    ],
+)
+def test_collectives_of_the_program(groups: str, rows: str, axes: tuple[tuple[str, int], ...]) -> None:
+    reduce, permute = bill_of(MANUAL.replace("GROUPS", groups).replace("ROWS", rows)).uses
+    assert (reduce.kind, reduce.axes, reduce.held_bytes) == ("all_reduce", axes, 32)
+    assert (permute.kind, permute.axes) == ("collective_permute", (("x", 2),))
+    assert permute.cause.reason == "written in the program"
+
+
+def test_sums() -> None:
+    bill = bill_of(MATMUL)
+    assert bill.counts == {"all_reduce": 1}
+    assert [entry.key for entry in bill.by_axes] == ["x"]
+    assert [entry.key for entry in bill.by_line] == ["model.py:7"]
+    text = bill_text(bill)
+    assert "1 collectives; each device takes in 192 B in 192.00 ns on test." in text
+    assert "8x4xf32" in text
+
+
+def test_json() -> None:
+    found = json.loads(json.dumps(bill_json(bill_of(MATMUL))))
+    assert found["total"] == {"bytes": 192, "seconds": pytest.approx(192e-9)}
+    (use,) = found["collectives"]
+    assert use["cause"]["location"] == "model.py:7:3 jit(f)/dot"
+    assert use["axes"] == [{"name": "x", "size": 4}]
+
+
+def test_nothing_to_send() -> None:
+    assert bill_text(
+        bill_of("func.func @main(%arg0: tensor<f32>) -> tensor<f32> { return %arg0 : tensor<f32> }")
+    ) == ("The program needs no communication.")
+
+
+def test_seconds() -> None:
+    assert seconds_text(1e-10) == "0.10 ns"
