@@ -28,6 +28,7 @@ from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import parse_array, parse_shape, read_shape
 from shardy_py.layout.tile_level import COMBINE
 from shardy_py.layout.tokens import Cursor
+from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
     UNBOUNDED,
@@ -65,6 +66,7 @@ __all__ = [
     "default_layout",
     "element_type",
     "element_type_of",
+    "faults",
     "is_bitcast",
     "layout_bytes",
     "linear_index",

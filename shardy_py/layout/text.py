@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.layout.tile_level import COMBINE
 from shardy_py.layout.tokens import Cursor
+from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
     OTHER_KINDS,
@@ -72,7 +73,7 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
     if depth > _MAX_DEPTH:
         raise cursor.error(f"shapes nest more than {_MAX_DEPTH} deep")
     if cursor.accept("("):
-        return TupleShape(_listed(cursor, ")", lambda: read_shape(cursor, depth + 1)))
+        return TupleShape(_listed(cursor, ")", lambda: _element(cursor, depth + 1)))
     if cursor.peek() == "b" and cursor.peek(1) == "(":
         return _buffer(cursor, depth)
     plain = _PLAIN.match(cursor.text, cursor.offset)
@@ -95,6 +96,17 @@ _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))"
 _READ: dict[str, tuple[Shape, int]] = {}
 """By text: the shape and how many words it has. A program has few shapes, each of them many times."""
 _REMEMBERED, _MAX_REMEMBERED_TEXT = 1 << 12, 1 << 8
+
+
+def _element(cursor: Cursor, depth: int) -> Shape:
+    """An element of a tuple: here XLA asks for layouts that are right."""
+    start = cursor.offset
+    shape = read_shape(cursor, depth)
+    array = shape.element if isinstance(shape, BufferShape) else shape
+    wrong = faults(array) if isinstance(array, ArrayShape) else ()
+    if wrong:
+        raise cursor.error(wrong[0], start)
+    return shape
 
 
 def _buffer(cursor: Cursor, depth: int) -> BufferShape:
