@@ -2,9 +2,9 @@
 
     python benchmarks/layout.py
 
-prints one line a layout: milliseconds of the copy, then the speeds of `pack` and `unpack` as shares of its speed
-(1.00: as fast). Copy, pack and unpack take turns in one process, so that a busy machine slows all three; the
-shares are of the fastest runs, and of the medians.
+prints one line a layout: milliseconds of the copy, then the speeds of `pack` and `unpack` as shares of its
+speed (1.00: as fast). Copy, pack and unpack take turns in one process, so that a busy machine slows all three;
+the shares are of the fastest runs, and medians of the shares of each turn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from time import perf_counter
 
 import numpy as np
 
-from shardy_py.layout import ArrayShape, Layout, element_type, pack, parse_shape, unpack
+from shardy_py.layout import Layout, element_type, pack, parse_array, unpack
 
 SHAPES = (
     "f32[4096,4096]{1,0:T(8,128)}",
@@ -40,8 +40,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def measure(text: str) -> None:
-    shape = parse_shape(text)
-    assert isinstance(shape, ArrayShape)
+    shape = parse_array(text)
     layout = shape.layout or Layout(())
     dtype = element_type(shape.element_type).dtype
     values = np.random.default_rng(0).integers(0, 8, prod(shape.dimensions), dtype=np.uint8)
@@ -59,7 +58,9 @@ def measure(text: str) -> None:
         ),
         strict=True,
     )
-    shares = [f"{pick(copies) / pick(times):5.2f}" for pick in (min, median) for times in (packs, unpacks)]
+    fastest = [min(copies) / min(times) for times in (packs, unpacks)]
+    typical = [median(a / b for a, b in zip(copies, times, strict=True)) for times in (packs, unpacks)]
+    shares = [f"{share:5.2f}" for share in (*fastest, *typical)]
     print(f"{text:40} {min(copies) * 1e3:8.1f} ms   {shares[0]} {shares[1]}   {shares[2]} {shares[3]}")
 
 

@@ -1,0 +1,208 @@
+"""What a picture of a layout shows: cells with their offsets, the tiles around them, what is padding.
+
+The array is shown in the order of memory: rows along the second-minor physical dimension, columns along the
+minor-most one, a panel for each index of the others; dimensions that the first tile joins are one. Not here:
+how it is shown (`draw.py` for terminals, `draw_svg.py`).
+
+>>> from shardy_py.layout.text import parse_array
+>>> panel = picture(parse_array("f32[3,5]{1,0:T(2,2)}")).panels[0]
+>>> [[cell.offset for cell in row] for row in panel.rows][0], panel.column_breaks
+([0, 1, 4, 5, 8, 9], (0, 2, 0, 2, 0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise, product
+from math import prod
+
+from shardy_py.layout.formats import padded_bytes
+from shardy_py.layout.placement import Placement
+from shardy_py.layout.tile_level import linear, unlinear
+from shardy_py.layout.values import ArrayShape
+
+NONE, PART, TILE = 0, 1, 2
+"""What lies between two neighbours: nothing, the border of a later tile, the border of a tile of the first."""
+
+_FULL_MEMORY = 64
+"""Buffers of at most so many places are also listed in the order of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of an array is shown: rows and columns of a panel, and panels."""
+
+    rows: int = 16
+    columns: int = 16
+    panels: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One place.
+
+    offset: in the buffer, in elements. element: its logical index; None: padding.
+    tile: the number of the tile of the first tiling, in the order of memory. part: which tile of the last one.
+    """
+
+    offset: int
+    element: tuple[int, ...] | None
+    tile: int
+    part: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The last two dimensions at one index of the others.
+
+    title: that index, as `[1,:,:]`; "" where there are no others.
+    rows: the cells shown. more_rows, more_columns: how many are not.
+    row_breaks, column_breaks: what lies between neighbours: `NONE`, `PART` or `TILE`.
+    """
+
+    title: str
+    rows: tuple[tuple[Cell, ...], ...]
+    more_rows: int
+    more_columns: int
+    row_breaks: tuple[int, ...]
+    column_breaks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A layout to be shown.
+
+    notes: lines to stand under the shape. more_panels: how many are not shown.
+    memory: of a small buffer, by tile: what lies at each offset, an index or None for padding.
+    """
+
+    shape: ArrayShape
+    notes: tuple[str, ...]
+    panels: tuple[Panel, ...]
+    more_panels: int
+    memory: tuple[tuple[tuple[int, ...] | None, ...], ...]
+
+
+def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
+    """The head of an array, as much as `limits` say, however large it is.
+
+    Raises ShardyError for a layout that fixes no place for the elements.
+    """
+    limits = limits or Limits()
+    view = _View(shape.placement)
+    majors = view.whole[:-2]
+    indices = product(*(range(min(size, limits.panels)) for size in majors))
+    shown = [index for index in islice(indices, limits.panels)] if prod(view.whole) else []
+    return Picture(
+        shape,
+        (_order_note(view), _size_note(shape, view)),
+        tuple(_panel(view, index, limits) for index in shown),
+        prod(majors) - len(shown) if prod(view.whole) else 0,
+        _memory(view.place),
+    )
+
+
+class _View:
+    """The joined array with its padding, in at least two dimensions."""
+
+    def __init__(self, place: Placement) -> None:
+        level = place.levels[0] if place.levels else None
+        joined = level.joined if level else place.physical_dimensions
+        cut = [count * tile for count, tile in zip(level.counts, level.tile, strict=True)] if level else []
+        self.place = place
+        self.missing = max(0, 2 - len(joined))
+        self.joined = (1,) * self.missing + joined
+        self.tile = level.tile if level else ()
+        self.whole = (*self.joined[: len(self.joined) - len(cut)], *cut)
+        groups = level.groups if level else tuple((size,) for size in joined)
+        self.groups = groups
+        physical = list(reversed(place.minor_to_major))
+        self.names: list[tuple[int, ...]] = []
+        for group in groups:
+            self.names.append(tuple(physical[: len(group)]))
+            physical = physical[len(group) :]
+
+    def cell(self, index: Sequence[int]) -> Cell:
+        place, own = self.place, list(index[self.missing :])
+        padding = any(e >= size for e, size in zip(index, self.joined, strict=True))
+        element = None if padding else self._element(own)
+        if not place.levels:
+            return Cell(linear(own, place.physical_dimensions), element, 0, ())
+        first = place.levels[0]
+        kept, cut = own[: first.kept], list(zip(own[first.kept :], first.tile, strict=True))
+        outer = [*kept, *(e // t for e, t in cut)]
+        at, part = [*outer, *(e % t for e, t in cut)], tuple(outer)
+        for level in place.levels[1:]:
+            at = level.tiled(at)
+            part = tuple(at[: len(at) - len(level.tile)])
+        tile = linear(outer, (*first.joined[: first.kept], *first.counts))
+        return Cell(linear(at, place.tiled_dimensions), element, tile, part)
+
+    def _element(self, index: Sequence[int]) -> tuple[int, ...]:
+        physical = [e for at, group in zip(index, self.groups, strict=True) for e in unlinear(at, group)]
+        found = dict(zip(reversed(self.place.minor_to_major), physical, strict=True))
+        return tuple(found[i] for i in range(len(found)))
+
+
+def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
+    height, width = view.whole[-2:]
+    rows = tuple(
+        tuple(view.cell((*major, i, j)) for j in range(min(width, limits.columns)))
+        for i in range(min(height, limits.rows))
+    )
+    column_breaks = tuple(_between(left, right) for left, right in pairwise(rows[0]))
+    row_breaks = tuple(_between(above[0], below[0]) for above, below in pairwise(rows))
+    if NONE not in row_breaks and NONE not in column_breaks and len(view.tile) > 0:
+        # a border around every cell tells nothing
+        column_breaks = tuple(kind if kind == TILE else NONE for kind in column_breaks)
+        row_breaks = tuple(kind if kind == TILE else NONE for kind in row_breaks)
+    title = f"[{','.join(map(str, major))},:,:]" if major else ""
+    if any(e >= size for e, size in zip(major, view.joined, strict=False)):
+        title += " padding"
+    return Panel(
+        title, rows, max(0, height - limits.rows), max(0, width - limits.columns), row_breaks, column_breaks
+    )
+
+
+def _between(one: Cell, other: Cell) -> int:
+    if one.tile != other.tile:
+        return TILE
+    return PART if one.part != other.part else NONE
+
+
+def _order_note(view: _View) -> str:
+    """Which dimensions the rows and columns are."""
+    names = ["*".join(map(str, group)) for group in view.names]
+    if not names or not names[-1]:
+        return "one element"
+    return "columns: dimension " + names[-1] + (f", rows: dimension {names[-2]}" if len(names) > 1 else "")
+
+
+def _size_note(shape: ArrayShape, view: _View) -> str:
+    """How many places there are, in how many tiles, and how much of them is padding."""
+    place, elements = view.place, prod(shape.dimensions)
+    text = _counted(elements, "element")
+    if place.levels:
+        count = prod(place.levels[0].dimensions) // max(prod(view.tile), 1)
+        text += f" in {_counted(count, 'tile')} of {'x'.join(map(str, view.tile))}"
+    padding = place.size - elements
+    text += f"; {_counted(place.size, 'place')}"
+    if padding:
+        text += f", {padding} of them padding ({padding / place.size:.1%})"
+    hidden = place.size - prod(view.whole)
+    if padding and hidden > 0:
+        text += f", {hidden} not shown (later tiles, tail)"
+    return f"{text}; {_counted(padded_bytes(shape), 'byte')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _memory(place: Placement) -> tuple[tuple[tuple[int, ...] | None, ...], ...]:
+    if not 0 < place.size <= _FULL_MEMORY:
+        return ()
+    found = [place.element(offset) for offset in range(place.size)]
+    step = prod(place.levels[0].tile) if len(place.levels) == 1 else place.size
+    return tuple(tuple(found[start : start + step]) for start in range(0, place.size, step))
