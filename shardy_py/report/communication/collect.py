@@ -55,8 +55,9 @@ _AXES_OF = {
 class Cause:
     """Why a collective is there.
 
-    op: the name of the op for whose sake. operand: which operand of it is brought to another sharding; -1: its
-        result is. reason: in words. location: of that op in the source, "" if unknown.
+    op: the name of the op for whose sake.
+    operand: which operand of it is brought to another sharding; -1: its result is.
+    reason: in words. location: of that op in the source, "" if unknown.
     """
 
     op: str

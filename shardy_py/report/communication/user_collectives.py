@@ -35,15 +35,14 @@ Groups = tuple[tuple[int, ...], ...]
 def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
     """The axes whose groups of devices are those of the op; one of name "?" where none fit."""
     if op.name == "stablehlo.collective_permute":
-        pairs: object = plain(op.properties["source_target_pairs"])
+        pairs: Any = plain(op.properties["source_target_pairs"])
         return _permuted_axes(_rows(pairs), tuple(meshes.values()))
-    groups: object = plain(op.properties["replica_groups"])
-    if not isinstance(groups, tuple) or not groups:
-        return ()
-    return _axes_of_groups(_rows(groups), tuple(meshes.values()))
+    groups: Any = plain(op.properties["replica_groups"])
+    rows = _rows(groups) if isinstance(groups, tuple) else ()
+    return _axes_of_groups(rows, tuple(meshes.values())) if rows else ()
 
 
-def _rows(table: object) -> Groups:
+def _rows(table: Any) -> Groups:
     return tuple(tuple(row) for row in cast("Groups", table or ()))
 
 
