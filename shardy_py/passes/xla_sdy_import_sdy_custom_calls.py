@@ -13,12 +13,13 @@ A constraint on a value that is the user's own part along every axis says nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
@@ -100,12 +101,14 @@ def _import_group(call: Operation, symbols: Symbols) -> None:
 
 
 def _import_barrier(call: Operation, symbols: Symbols) -> None:
-    given = frontend_entry(call.attributes, ALLOWED_DIRECTION, Attribute)
-    words = [word for word in PROPAGATION_DIRECTIONS if given is not None and word in str(given)]
-    if not words:
+    given = frontend_entry(call.attributes, ALLOWED_DIRECTION, StringAttr)
+    spelled = re.fullmatch(r"(\d+) : i32|(?:.*\W)?([A-Z]+)\W*", given.data) if given is not None else None
+    number, word = spelled.groups() if spelled else (None, None)
+    known = dict(enumerate(PROPAGATION_DIRECTIONS))
+    found = [index for index, name in known.items() if name == word or str(index) == number]
+    if not found:
         raise ShardyError("expected PropagationBarrier CustomCall Op with a propagation direction.")
-    direction = PROPAGATION_DIRECTIONS.index(words[0])
-    properties: dict[str, Attribute] = {"allowed_direction": IntegerAttr(direction, i32)}
+    properties: dict[str, Attribute] = {"allowed_direction": IntegerAttr(found[0], i32)}
     types = [call.results[0].type]
     replace_op(
         call, build_operation(PropagationBarrierOp, call.operands, types, properties, {}, call.location)

@@ -32,6 +32,7 @@ from shardy_py.graph.frontend_attributes import (
     FULL_TO_SHARD,
     MANUAL_AXES,
     ROUND_TRIP_MESHES,
+    SHARD_TO_FULL,
     SHARDING_TARGET,
     XLA_SHARDING,
     Entries,
@@ -180,7 +181,7 @@ class _Importer:
         else:
             shardings = (self._convert(op, leaves[0], None),)
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
-        if call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD):
+        if call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
             self._mark_manual(op, leaves[0])
 
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:

@@ -62,6 +62,8 @@ class XlaSdyRoundTripShardMapImportPass(ModulePass):
             call = calls[0]
             if call.results and not any(result.first_use for result in call.results):
                 erase(call)
+                if not any(callee_name(other) == callee_name(call) for other in calls_in(op)):
+                    symbols.erase(symbols.callee(call))
                 continue
             to_manual_computation(_parts(call), symbols)
         leftover = find_ops(op, CUSTOM_CALL)

@@ -72,12 +72,13 @@ def _parts(call: Operation) -> ManualCall | None:
     if len(entering) != len(before):
         fact = f"expected all operands of the call of @{callee_name(call)} to be made by @{FULL_TO_SHARD}"
         raise error_at(call, ShardyError(fact))
-    marks = [*entering, *(user for result in call.results for user in users(result))]
-    axes = next((a for op in marks if isinstance(a := op.attributes.get(MANUAL_AXES), ManualAxesAttr)), None)
-    if axes is None:
+    constraints = [_made_by(op.operands[0], SHARDING_TARGET) for op in entering]
+    inside = _marked_axes([*entering, *_constraints_behind(call)])
+    outside = _marked_axes([*leaving, *(op for op in constraints if op)])
+    axes = tuple(axis for axis in inside if axis not in outside)
+    if not axes:
         fact = f"expected manual axes on what surrounds the call of @{callee_name(call)}"
         raise error_at(call, ShardyError(fact))
-    constraints = [_made_by(op.operands[0], SHARDING_TARGET) for op in entering]
     between = [*leaving, *_constraints_behind(call), *entering, *(op for op in constraints if op)]
     return ManualCall(
         call,
@@ -89,9 +90,18 @@ def _parts(call: Operation) -> ManualCall | None:
         ),
         tuple(_in_sharding(op) for op in entering),
         tuple(_out_sharding(ops, call.results[i], entering + leaving) for i, ops in enumerate(after)),
-        axes.data,
+        axes,
         tuple(between),
     )
+
+
+def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
+    """The manual axes of the first of `ops` that is marked."""
+    for op in ops:
+        mark = op.attributes.get(MANUAL_AXES)
+        if isinstance(mark, ManualAxesAttr):
+            return mark.data
+    return ()
 
 
 def _in_sharding(entering: Operation) -> TensorSharding:

@@ -1,0 +1,23 @@
+// RUN: sdy-opt %s --split-input-file --verify-diagnostics --xla-sdy-import-shardings
+
+func.func @main(%arg0: tensor<8x8xf32>) {
+  // expected-error @+1 {{'stablehlo.negate' op one dimension has no order: `[8]` is read as it is, `[4,2]` takes `T(1,0)`}}
+  %0 = stablehlo.negate %arg0 {mhlo.sharding = "{devices=[2,4]<=[8]T(1,0)}"} : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) {
+  // expected-error @+1 {{'stablehlo.negate' op {devices=[8]<=[8]} tiles 1 dimensions; the tensor has 2}}
+  %0 = stablehlo.negate %arg0 {mhlo.sharding = "{devices=[8]<=[8]}"} : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) {
+  // expected-error @+1 {{'stablehlo.custom_call' op has 2 results and 3 shardings in {{replicated}, {replicated}, {devices=[8]<=[8]}}}}
+  %0:2 = stablehlo.custom_call @two(%arg0) {mhlo.sharding = "{{replicated}, {replicated}, {devices=[8]<=[8]}}"} : (tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}

@@ -1,0 +1,38 @@
+// RUN: sdy-opt %s --split-input-file --verify-diagnostics --xla-sdy-stablehlo-import-pipeline
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @+1 {{expected at least one operand of @xla.sdy.manual_computation_body to be produced by a xla.sdy.GlobalToLocalShape CustomCallOp}}
+  %0 = call @xla.sdy.manual_computation_body(%arg0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+func.func private @xla.sdy.manual_computation_body(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  return %arg0 : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-error @+1 {{expected one call of the body between @SPMDFullToShardShape and @SPMDShardToFullShape}}
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
+  %2 = stablehlo.negate %1 : tensor<4x2xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<4x2xf32>) -> tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{'stablehlo.custom_call' op expected CustomCallOp with a sharding attribute}}
+  %0 = stablehlo.custom_call @Sharding(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{'stablehlo.custom_call' op expected CustomCallOp with a sharding group id.}}
+  stablehlo.custom_call @xla.sdy.ShardingGroup(%arg0) {has_side_effect = true} : (tensor<8x8xf32>) -> ()
+  return %arg0 : tensor<8x8xf32>
+}
