@@ -11,8 +11,10 @@ from time import perf_counter
 
 from shardy_py import pipeline
 from shardy_py.errors import ShardyError
+from shardy_py.report.memory import memory_report, memory_text
 
 HEAD_LINES, HEAD_WIDTH = 12, 180
+MEMORY_ROWS = 5
 
 
 def main(source: str, target: str) -> None:
@@ -27,6 +29,7 @@ def main(source: str, target: str) -> None:
     print(f"{source}: every sharding decided in {seconds:.2f} s. The head of the sharded main:\n")
     print("\n".join(main_head(text)))
     print(f"\n{pipeline.report(module)}\n")
+    print(f"{memory_text(memory_report(module, 'tpu'), rows=MEMORY_ROWS)}\n")
     print(f"The full output: {target}")
 
 

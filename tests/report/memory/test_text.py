@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from shardy_py import pipeline
+from shardy_py.dialects import parse_module
+from shardy_py.report.memory import SCHEMA, memory_json, memory_report, memory_text
+
+TWO = """
+sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @other = <["y"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@other, [{"y"}]>}, %arg1: tensor<?xf32>)
+    -> (tensor<8xf32> {jax.result_info = "out"}) {
+  %0 = call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+  return %arg0 : tensor<8xf32>
+}
+func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.abs %arg0 : tensor<8xf32>
+  %1 = stablehlo.abs %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+
+
+def test_the_page_shows_what_is_printed(root: Path) -> None:
+    page = (root / "docs" / "memory.md").read_text()
+    (program,) = re.findall(r"```mlir\n(.*?)```", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)\n```", page, re.DOTALL)
+    module = pipeline.read(program, "program.mlir")
+    module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
+    assert memory_text(memory_report(module, "tpu")) == shown
+
+
+def test_several_meshes_functions_and_what_is_not_counted() -> None:
+    lines = memory_text(memory_report(parse_module(TWO), "linear")).split("\n")
+    assert lines[1:3] == ['mesh @mesh = <["x"=2]>, 2 devices', 'mesh @other = <["y"=2]>, 2 devices']
+    assert any(line.startswith("@f:%0 ") and " - " in line for line in lines)
+    assert any(line.startswith("%arg0 ") and ' <@other, [{"y"}]> ' in line for line in lines)
+    assert any(line.startswith("result 0 ") and line.endswith("  out") for line in lines)
+    assert lines[-2:] == ["Not counted:", "  %arg1 of @main, ?xf32: a dynamic dimension without a bound"]
+    place = "%0 = func.call of @main (-:6:8), within it %0 = stablehlo.abs of @f (-:10:8)"
+    assert f"The peak is at {place}" in lines
+
+
+def test_tables_are_cut() -> None:
+    text = memory_text(memory_report(parse_module(TWO), "linear"), rows=1)
+    assert text.count("\n... and ") == 2
+    assert "\n... and 3 more\n" in text
+    assert "\n... and 6 more\n" in text
+
+
+def test_an_empty_module() -> None:
+    text = memory_text(memory_report(parse_module("module {\n}\n"), "tpu"))
+    assert text == "Memory on each device, target tpu\n\nThe module has no function with a body."
+
+
+def test_a_program_that_does_nothing() -> None:
+    text = memory_text(memory_report(parse_module("func.func @main() {\n  return\n}"), "tpu"))
+    assert text.endswith("The peak is on entry.")
+
+
+def test_json_has_the_documented_keys(root: Path) -> None:
+    report = memory_report(parse_module(TWO), "linear")
+    found = json.loads(json.dumps(memory_json(report)))
+    page = (root / "docs" / "memory.md").read_text()
+    assert f'`"{SCHEMA}"`' in page
+    documented = set(re.findall(r"`(\w+)`", page[page.index("## JSON") :]))
+    (entry,) = found["entries"]
+    for keys in (found, entry, entry["peak"], entry["peak"]["place"][0], found["tensors"][0]):
+        assert keys.keys() <= documented
+    assert [found["tensors"][i]["name"] for i in entry["peak"]["alive"]] == ["%arg0", "%0", "%arg0", "%arg1"]
+    sizes = [tensor["padded_bytes"] for tensor in found["tensors"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes[i] for i in entry["peak"]["alive"]) == entry["peak"]["padded_bytes"]
+    assert [t["shape"] for t in found["tensors"] if t["not_counted"]] == [[None]]
+    assert found["meshes"]["other"] == {"axes": {"y": 2}, "devices": 2}
