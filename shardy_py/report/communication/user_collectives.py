@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import combinations
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Operation
