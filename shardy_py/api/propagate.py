@@ -8,6 +8,7 @@ Not here: the passes (`passes/pipelines.py`), what a result can be asked (`resul
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -17,6 +18,7 @@ from shardy_py.api.result import Result
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.passes import PassCall, pipelines
+from shardy_py.passes.recording import recording
 from shardy_py.propagation.propagate import STRATEGIES
 
 PROPAGATE = "sdy-user-priority-propagate"
@@ -73,7 +75,7 @@ def propagate(program: Program, options: Options = Options(), *, record: bool = 
     """
     copy = program.copy()
     context = Context()
-    with collected_warnings() as warnings:
+    with collected_warnings() as warnings, recording() if record else nullcontext() as kept:
         for call in options.passes():
             call.build().apply(context, copy.module)
     verify_module(copy.module)
@@ -83,5 +85,6 @@ def propagate(program: Program, options: Options = Options(), *, record: bool = 
         program=result,
         source=program,
         warnings=tuple(warnings),
+        record=kept,
         again=lambda changed: propagate(changed, options, record=record),
     )

@@ -11,12 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.movements import carried_over, recorded
+from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
+from shardy_py.pipeline import collectives
+from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
+from shardy_py.report.communication import Bill, communication_bill
+from shardy_py.report.explain import Explainer, Explanation, Reason, WhyNot
+from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices
 
 
@@ -26,12 +34,14 @@ class Result:
 
     program: with all shardings. source: as it was. warnings: what the passes had to say.
     again: propagates another program with the same options.
+    record: what the passes did to shardings; None if that was not asked for.
     """
 
     program: Program
     source: Program
     warnings: tuple[Diagnostic, ...]
     again: Callable[[Program], Result]
+    record: Record | None = None
 
     @property
     def values(self) -> Values:
@@ -84,6 +94,46 @@ class Result:
         return summary_text(
             summarize(collect_values(self.program.module), self.program.meshes), self.program.meshes
         )
+
+    def memory(self, target: Target = "linear") -> MemoryReport:
+        """What each device has to hold, padded as on the target: totals, the peak, every tensor."""
+        return memory_report(self.program.module, target)
+
+    @cached_property
+    def communicating(self) -> Program:
+        """The propagated program with all its communication in it, as collectives."""
+        return self._communication[0]
+
+    def communication(self, model: CostModel | str = DEFAULT) -> Bill:
+        """What the program sends: its collectives, with axes, bytes, the op and line that caused each.
+
+        model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
+        """
+        program, events = self._communication
+        chosen = cost_model(model) if isinstance(model, str) else model
+        return communication_bill(program.module, chosen, events)
+
+    @cached_property
+    def _communication(self) -> tuple[Program, tuple[object, ...]]:
+        copy = self.program.copy()
+        with recorded() as events:
+            collectives(copy.module)
+        earlier = () if self.record is None else carried_over(self.record.events, copy.origin)
+        return Program(copy.module), (*earlier, *events)
+
+    def explain(self, key: Key) -> Explanation:
+        """Why a value is sharded as it is: for each axis the chain from the user's annotation to it."""
+        return self._explainer.explain(self[key].entry)
+
+    def why_not(self, key: Key, dimension: int, axis: str) -> tuple[Reason, ...]:
+        """What kept an axis (`x`, `x:(1)2`) from a dimension of a value, the nearest reason first."""
+        return WhyNot(self._explainer, self.program.module).reasons(self[key].entry, dimension, axis)
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        if self.record is None:
+            raise ShardyError("propagation was not recorded: propagate(program, options, record=True)")
+        return Explainer(self.record, self.program.module, self.values.table)
 
     def what_if(self, edits: Edits) -> Comparison:
         """Propagate again with these annotations added, changed or (None) removed: what would differ."""

@@ -10,10 +10,10 @@ Without anyone who records, a note costs one look-up. Not here: what propagation
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -46,6 +46,14 @@ class Movement:
     new: TensorSharding | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Merger:
+    """A function that another one stands for from now on: its values with those that stand for them."""
+
+    values: tuple[SSAValue, ...]
+    kept_values: tuple[SSAValue, ...]
+
+
 _EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)
 
 
@@ -64,6 +72,15 @@ def note_moved(
     if events is not None:
         pairs = zip(targets, sources, strict=True)
         events.extend(Movement(target, source, pass_name, op) for target, source in pairs)
+
+
+def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) -> tuple[Movement, ...]:
+    """The movements to values that `origin` leads to a copy of, as if they had been to the copies."""
+    return tuple(
+        replace(event, target=origin[event.target])
+        for event in events
+        if isinstance(event, Movement) and isinstance(event.target, SSAValue) and event.target in origin
+    )
 
 
 def is_recording() -> bool:
