@@ -15,7 +15,7 @@ Not here: the arithmetic (`sharding/local.py`), tables (`local_tables.py`), byte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
 
@@ -149,15 +149,12 @@ class _Localizer:
             placed = self._place(entry.type, sharding, around)
         except ShardyError as error:
             raise ShardyError(f"{entry}: {error.diagnostics[0].message}") from error
-        outer = self._outer.get(id(entry.value)) if around.manual_axes else None
-        slices = placed.slices
-        if outer is not None and slices is not None:
-            slices = slices.within(outer)
-        is_global = not around.manual_axes or outer is not None
+        slices, axes = placed.slices, around.manual_axes
+        outer = self._outer.get(id(entry.value)) if axes else None
+        whole = _within(slices, outer) if slices is not None and outer is not None else None
+        is_global = not axes or whole is not None
         shape = placed.local_shape
-        return LocalValue(
-            entry, placed.type, sharding, placed.mesh, shape, slices, around.manual_axes, is_global
-        )
+        return LocalValue(entry, placed.type, sharding, placed.mesh, shape, whole or slices, axes, is_global)
 
     def _of_result(self, entry: ValueEntry) -> TensorSharding | None:
         function = entry.op
@@ -199,7 +196,7 @@ class _Localizer:
     def _add_manual(self, op: Operation) -> None:
         """Notes how the arguments of the body, and what it returns, are cut out of global tensors."""
         axes = manual_axes(op)
-        around = self._around_op(op)
+        around, mesh = self._around_block(op.parent), self._manual_mesh(op) or Mesh()
         last = terminator_of(op.regions[0])
         returned = last._operands if last is not None else ()
         sides = (
@@ -209,10 +206,10 @@ class _Localizer:
         for name, outside, inside in sides:
             shardings = cast(Any, op.properties[name]).data
             for sharding, outer, inner in zip(shardings, outside, inside, strict=True):
-                slices = self._manual_slices(sharding, outer, axes)
+                slices = self._manual_slices(sharding, mesh, outer, axes)
                 if slices is not None and around.manual_axes:
                     further = self._outer.get(id(outer))
-                    slices = slices.within(further) if further is not None else None
+                    slices = _within(slices, further) if further is not None else None
                 self._note(inner, slices)
 
     def _note(self, value: SSAValue, slices: DeviceSlices | None) -> None:
@@ -223,15 +220,19 @@ class _Localizer:
             self._outer[id(value)] = None
 
     def _manual_slices(
-        self, sharding: TensorSharding, value: SSAValue, axes: tuple[str, ...]
+        self, sharding: TensorSharding, mesh: Mesh, value: SSAValue, axes: tuple[str, ...]
     ) -> DeviceSlices | None:
         type_ = value._type
         if not isinstance(type_, TensorType):
             return None
         shape = _tensor_type(cast("TensorType[Any]", type_)).shape
-        if None in shape:
-            return None
-        return device_slices(without_free_axes(sharding, axes), self._mesh(sharding), shape)
+        return device_slices(without_free_axes(sharding, axes), mesh, shape) if None not in shape else None
+
+    def _manual_mesh(self, op: Operation) -> Mesh | None:
+        """The mesh of a manual computation: the one of its shardings that are not on the empty mesh."""
+        both = (cast(Any, op.properties[name]).data for name in ("in_shardings", "out_shardings"))
+        meshes = [self._mesh(sharding) for shardings in both for sharding in shardings]
+        return next((mesh for mesh in meshes if mesh.axes), None)
 
     # ------------------------------------------------------------------ surroundings
 
@@ -239,12 +240,9 @@ class _Localizer:
         owner = value.owner
         return self._around_block(owner if isinstance(owner, Block) else owner.parent)
 
-    def _around_op(self, op: Operation) -> _Surroundings:
-        return self._around_block(op.parent)
-
     def _around_results(self, function: Operation) -> _Surroundings:
-        bound = self._bound.get(function_name(function), ())
-        return _Surroundings(True, bound)
+        is_defined = function.regions[0].first_block is not None
+        return _Surroundings(is_defined, self._bound.get(function_name(function), ()))
 
     def _around_block(self, block: Block | None) -> _Surroundings:
         if block is None:
@@ -264,9 +262,7 @@ class _Localizer:
         if op.name == "func.func":
             return self._around_results(op)
         if op.name == MANUAL:
-            shardings = (*cast(Any, op.properties["in_shardings"]).data,)
-            shardings += (*cast(Any, op.properties["out_shardings"]).data,)
-            mesh = self._mesh(shardings[0]) if shardings else outer.mesh
+            mesh = self._manual_mesh(op) or outer.mesh
             return _Surroundings(True, outer.manual_axes + manual_axes(op), mesh)
         return outer
 
@@ -274,6 +270,13 @@ class _Localizer:
 def _tensor_type(type_: TensorType[Any]) -> record.TensorType:
     shape = tuple(None if size < 0 else size for size in type_.get_shape())
     return record.TensorType(shape, str(type_.element_type))
+
+
+def _within(inner: DeviceSlices, outer: DeviceSlices) -> DeviceSlices | None:
+    """`inner` as slices of the tensor of which `outer` gives each device a part; None: on another mesh."""
+    if inner.mesh == Mesh():
+        inner = replace(inner, mesh=outer.mesh)
+    return inner.within(outer) if inner.mesh == outer.mesh else None
 
 
 def _only_mesh(meshes: Meshes) -> Mesh:

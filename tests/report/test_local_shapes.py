@@ -181,6 +181,25 @@ func.func @main(%arg0: tensor<16xf32>) -> (tensor<16xf32>, tensor<8xf32>) {
     assert values["%arg1"].is_global
 
 
+def test_meshes_that_differ_inside_a_manual_computation() -> None:
+    values = values_of("""
+sdy.mesh @one = <[], device_ids=[3]>
+func.func @main(%arg0: tensor<16xf32>, %arg1: tensor<f32>) -> (tensor<16xf32>, tensor<f32>, tensor<16xf32>) {
+  %0:3 = sdy.manual_computation(%arg1, %arg0) in_shardings=[<mesh<[]>, []>, <@mesh, [{"m"}]>]
+      out_shardings=[<@mesh, [{"m"}]>, <@mesh, [], replicated={"m"}>, <@mesh, [{"m"}]>]
+      manual_axes={"m"} (%arg2: tensor<f32>, %arg3: tensor<8xf32>) {
+    %1 = stablehlo.negate %arg3 {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : tensor<8xf32>
+    %2 = stablehlo.abs %arg3 {sdy.sharding = #sdy.sharding_per_value<[<mesh<[]>, [{}]>]>} : tensor<8xf32>
+    sdy.return %1, %arg2, %2 : tensor<8xf32>, tensor<f32>, tensor<8xf32>
+  } : (tensor<f32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<f32>, tensor<16xf32>)
+  return %0#0, %0#1, %0#2 : tensor<16xf32>, tensor<f32>, tensor<16xf32>
+}
+""")
+    assert (values["%arg2"].is_global, values["%arg2"].copies) == (True, 8)
+    assert (values["%1"].is_global, held(values["%1"], 3), held(values["%1"], 4)) == (False, "[0:8]", "None")
+    assert (values["%2"].is_global, held(values["%2"], 3), held(values["%2"], 4)) == (True, "[0:8]", "[8:16]")
+
+
 def test_functions_called_from_manual_computations() -> None:
     values = values_of("""
 func.func @main(%arg0: tensor<16xf32>) -> tensor<16xf32> {
@@ -250,6 +269,17 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"f"}
         ("stablehlo.map", (8,)),  # the scalars of its region are no values of the program
         ("func.func", (8,)),
     ]
+
+
+def test_what_is_no_ranked_tensor_and_has_no_body() -> None:
+    values = values_of("""
+func.func private @declared(tensor<8xf32>) -> tensor<8xf32>
+func.func @main(%arg0: !stablehlo.token, %arg1: tensor<*xf32>, %arg2: tuple<tensor<f32>>) -> tensor<8xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""")
+    assert [*values] == ["%cst", "result 0"]
 
 
 def test_what_does_not_fit() -> None:

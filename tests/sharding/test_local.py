@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -251,3 +253,10 @@ def test_parts_within_parts() -> None:
     inner = device_slices(sharded((Y,)), MESH, outer.local_shape).within(outer)
     assert inner.part((5,)) == inner.at(5)
     assert (inner.part_at(5), inner.holders((5,)).tolist()) == ((5,), [5])
+
+
+def test_the_vocabulary_is_light() -> None:
+    loaded = "print('numpy' in sys.modules)"
+    code = f"import sys, shardy_py.sharding as s; {loaded}; s.device_slices; {loaded}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]

@@ -31,7 +31,7 @@ for number, case in enumerate(json.load(sys.stdin)):
     answer = {"shard_shape": sharding.shard_shape(shape), "map": {}}
     for device, index in found.items():
         answer["map"][device] = [list(part.indices(size))[:2] for part, size in zip(index, shape)]
-    if number % 10 == 0:
+    if number % 2 == 0:
         array = jax.device_put(np.arange(np.prod(shape), dtype=np.int32).reshape(shape), sharding)
         answer["data"] = {s.device.id: np.asarray(s.data).ravel().tolist() for s in array.addressable_shards}
     answers.append(answer)
@@ -75,7 +75,7 @@ def test_slices_are_those_of_jax() -> None:
     )
     assert run.returncode == 0, run.stderr
     answers = json.loads(run.stdout)
-    assert sum("data" in answer for answer in answers) == 20
+    assert sum("data" in answer for answer in answers) == 100
     for case, answer in zip(cases, answers, strict=True):
         mesh = Mesh(tuple(MeshAxis(*axis) for axis in case["axes"]), tuple(case["ids"]))
         dimensions = tuple(DimensionSharding(tuple(map(AxisRef, names))) for names in case["dimensions"])
