@@ -28,6 +28,7 @@ from shardy_py.indexing import (
     extent,
     simplify_expr,
 )
+from shardy_py.layout.linear_index import linear_index
 from shardy_py.layout.values import ArrayShape
 
 _MAX_ENUMERATED = 1 << 20
@@ -42,7 +43,7 @@ def offset_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
     Raises ShardyError if the sizes do not fit, or if an element of the result has not one source.
     """
     op = _op_map(source, target, through)
-    return target.placement.inverse_map().compose(op).compose(source.placement.direct_map()).simplified
+    return target.placement.digit_map().compose(_from_digits(source, target, op)).simplified
 
 
 def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> bool:
@@ -62,10 +63,7 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
     landed = op.compose(IndexMap(_variables(source), _extents(source))).simplified
     if landed.constraints or landed.dims != _extents(target):
         return False
-    if _is_identity(offset_map(source, target, through)):
-        return True
-    # offsets differ from element to element, so that equal ones say the same
-    if op.compose(source.placement.direct_map()) == target.placement.indexing_map():
+    if _is_identity(_from_digits(source, target, op), target):
         return True
     return prod(target.dimensions) <= _MAX_ENUMERATED and _agrees(source, target, op)
 
@@ -97,9 +95,19 @@ def _storage(shape: ArrayShape) -> tuple[object, ...]:
     return (shape.element_type, shape.placement.size, *kept)
 
 
-def _is_identity(index_map: IndexMap) -> bool:
-    difference = simplify_expr(index_map.results[0] - dim(0), index_map.bounds)
-    return not _reduced(difference, index_map.constraints).terms and not difference.constant
+def _from_digits(source: ArrayShape, target: ArrayShape, op: IndexMap) -> IndexMap:
+    """From the index in the tiled dimensions of `target`, the digits of an offset, to offsets of `source`.
+
+    The simplifier knows digits with bounds of their own better than quotients and remainders of one offset.
+    """
+    return target.placement.element_map().compose(op).compose(source.placement.direct_map()).simplified
+
+
+def _is_identity(from_digits: IndexMap, target: ArrayShape) -> bool:
+    digits = tuple(map(dim, range(len(from_digits.dims))))
+    offset = linear_index(digits, target.placement.tiled_dimensions)
+    difference = simplify_expr(from_digits.results[0] - offset, from_digits.bounds)
+    return not _reduced(difference, from_digits.constraints).terms and not difference.constant
 
 
 def _reduced(difference: Expr, constraints: Sequence[Constraint]) -> Expr:

@@ -25,6 +25,8 @@ from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
 from shardy_py.layout.linear_index import linear_index, tile_levels
 from shardy_py.layout.tile_level import Coordinate, IntArray, TileLevel, checked_index, unlinear
 
+_Undone = tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -104,18 +106,30 @@ class Placement:
 
     def inverse_map(self) -> IndexMap:
         """From the offset to the logical index, simplified; padding lies outside its domain."""
-        index, landing = self._undone(dim(0))
-        constraints = tuple((_expression(coordinate), extent(size)) for coordinate, size in landing)
-        results = tuple(map(_expression, index))
-        return IndexMap(results, (extent(self.size),), constraints=constraints).simplified
+        return self.digit_map().compose(self.element_map()).simplified
 
-    def _undone(
-        self, offset: Coordinate
-    ) -> tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]:
+    def digit_map(self) -> IndexMap:
+        """From the offset to the index in `tiled_dimensions`; the padded tail lies outside its domain."""
+        results = tuple(map(_expression, unlinear(dim(0), self.tiled_dimensions)))
+        whole = extent(prod(self.tiled_dimensions))
+        return IndexMap(results, (whole,))
+
+    def element_map(self) -> IndexMap:
+        """From the index in `tiled_dimensions` to the logical index; padding lies outside its domain."""
+        dims = tuple(map(extent, self.tiled_dimensions))
+        index, landing = self._untiled([dim(i) for i in range(len(dims))])
+        constraints = tuple((_expression(coordinate), extent(size)) for coordinate, size in landing)
+        return IndexMap(tuple(map(_expression, index)), dims, constraints=constraints)
+
+    def _undone(self, offset: Coordinate) -> _Undone[Coordinate]:
         """The logical index of what lies at `offset`, and coordinates below whose sizes it must lie."""
-        index = unlinear(offset, self.tiled_dimensions)
-        whole: list[tuple[Coordinate | int, int]] = [(offset, prod(self.tiled_dimensions))]
-        landing = [*whole, *zip(index, self.tiled_dimensions, strict=True)]
+        tiled = unlinear(offset, self.tiled_dimensions)
+        index, landing = self._untiled(tiled)
+        return index, [(offset, prod(self.tiled_dimensions)), *landing]
+
+    def _untiled(self, index: Sequence[Coordinate | int]) -> _Undone[Coordinate]:
+        landing: list[tuple[Coordinate | int, int]] = []
+        index = list(index)
         for level in reversed(self.levels):
             index, joined = level.untiled(index)
             landing += joined
