@@ -110,8 +110,9 @@ class Collector:
         types = cast(Any, function.properties["function_type"]).outputs.data
         given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(types)
         results: list[int] = []
-        for i, (value, type_, sharding) in enumerate(zip(body.returned, types, given, strict=True)):
-            sharding = sharding or self.tensors.found[value].sharding
+        for i, (type_, sharding) in enumerate(zip(types, given, strict=True)):
+            if sharding is None and i < len(body.returned):
+                sharding = self.tensors.found[body.returned[i]].sharding
             results.append(self.tensors.add(FunctionResult(function, i), type_, sharding))
         index = self.finish(body, self.settled(body, results, lambda result: result))
         return Entry(function, index, _donated(function), tuple(results))
@@ -167,7 +168,7 @@ class Collector:
         """
         taken = set(body.arguments)
         arrays: list[int] = []
-        for index, (value, result) in enumerate(zip(body.returned, results, strict=True)):
+        for index, (value, result) in enumerate(zip(body.returned, results, strict=False)):
             is_passed_on = passes_on and value == body.arguments[index]
             is_free = value >= body.first and value not in taken
             fits = is_passed_on or (is_free and self.tensors.have_same_size(value, result))

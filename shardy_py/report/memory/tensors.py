@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.sharding_reader import ShardingReader
@@ -101,9 +101,8 @@ class Tensors:
         try:
             return tensor_size(tensor, sharding, self._meshes, self._target)
         except ShardyError as error:
-            place = value.function if isinstance(value, FunctionResult) else value
-            location = position_of(cast(Any, place).location)
-            raise ShardyError(Diagnostic(error.diagnostics[0].message, location)) from error
+            place = position_of(_location(value))
+            raise ShardyError(Diagnostic(error.diagnostics[0].message, place)) from error
 
 
 def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
@@ -117,6 +116,12 @@ def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
         for size, bound in zip(shape, bounds, strict=True)
     )
     return record.TensorType(sizes, str(type_.element_type))
+
+
+def _location(value: SSAValue | FunctionResult) -> Attribute:
+    if isinstance(value, FunctionResult):
+        return cast(Any, value.function).location
+    return cast(Any, value.op if isinstance(value, OpResult) else value).location
 
 
 def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:

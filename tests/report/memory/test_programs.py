@@ -302,6 +302,17 @@ def test_tuples_are_the_sum_of_their_elements() -> None:
     assert alive(text) == (32 + 24 + 16, {"%arg0", "%0", "%2"})
 
 
+def test_a_terminator_may_return_more_than_the_function() -> None:
+    """As in `"stablehlo.return"(%0)`, which no verifier holds against the type of a function."""
+    text = """
+    func.func @main(%arg0: tensor<8xf32>) {
+      %0 = stablehlo.abs %arg0 : tensor<8xf32>
+      "stablehlo.return"(%0) : (tensor<8xf32>) -> ()
+    }"""
+    assert entry(text).results.count == 0
+    assert alive(text)[0] == 64
+
+
 def test_without_main_all_functions_that_nobody_calls() -> None:
     text = CALLS.replace("@main", "@g") + "func.func @h() {\n  return\n}\n"
     assert [found.function for found in report(text).entries] == ["g", "h"]
@@ -318,6 +329,11 @@ def test_without_main_all_functions_that_nobody_calls() -> None:
         (
             'func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {\n  return\n}',
             r"p.mlir:2:17: error: the module has no mesh @m, which a sharding names",
+        ),
+        (
+            "func.func @main(%a: tensor<4xf32>) {\n"
+            '  %0 = sdy.reshard %a <@mesh, [{"z"}]> : tensor<4xf32>\n  return\n}',
+            r'p.mlir:3:8: error: dimension 0: the mesh has no axis "z"; expected "x", "y"',
         ),
     ],
 )
