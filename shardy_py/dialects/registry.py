@@ -38,9 +38,11 @@ def register_dialect(dialect: Dialect) -> None:
     it says; of others, `shardy_py.ops.register` states what they read.
     """
     from shardy_py.dialects.sdy.interfaces import attach
+    from shardy_py.dialects.verification.rules import register_checks
 
     _xdsl_context().load_dialect(dialect)
     syntax_table().look_again()
+    register_checks(op_class.name for op_class in dialect.operations)
     for op_class in dialect.operations:
         for trait in op_class.traits:
             attach(op_class.name, trait)

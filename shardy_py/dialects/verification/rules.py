@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from xdsl.ir import Operation
 
 from shardy_py.dialects.verification.driver import PlacedCheck, Rules
 from shardy_py.dialects.verification.faults import Faults
@@ -17,16 +20,27 @@ from shardy_py.dialects.verification.functions import (
 )
 from shardy_py.dialects.verification.scope import Scope
 
+_REGISTERED: list[str] = []
+"""The ops of dialects that the user registered."""
+
+
+def register_checks(names: Iterable[str]) -> None:
+    """Has ops of these names verified as their classes and interfaces say."""
+    _REGISTERED.extend(names)
+    rules.cache_clear()
+    normal_form_rules.cache_clear()
+
 
 @cache
 def rules() -> Rules:
     """The verifiers; dialects are imported when they are first asked for."""
     from shardy_py.dialects.sdy import verify as sdy
     from shardy_py.dialects.stablehlo import verify as stablehlo
+    from shardy_py.dialects.verification.registered import check_registered
 
     return Rules(
-        checks={**sdy.CHECKS, **stablehlo.CHECKS},
-        results={**sdy.RESULTS, **stablehlo.RESULTS},
+        checks={**dict.fromkeys(_REGISTERED, _no_check), **sdy.CHECKS, **stablehlo.CHECKS},
+        results={**dict.fromkeys(_REGISTERED, check_registered), **sdy.RESULTS, **stablehlo.RESULTS},
         structure={
             "builtin.module": check_module,
             "func.func": check_func,
@@ -48,6 +62,11 @@ def normal_form_rules() -> Rules:
     usual = rules()
     checks = {name: _both(usual.uses[name], check) for name, check in sdy.NORMAL_FORM.items()}
     return replace(usual, uses={**usual.uses, **checks})
+
+
+def _no_check(op: Operation) -> Faults:
+    """Nothing before the regions: with it, the driver also looks at the results of ops without regions."""
+    return iter(())
 
 
 def _both(first: PlacedCheck, second: PlacedCheck) -> PlacedCheck:

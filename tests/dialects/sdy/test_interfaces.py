@@ -21,6 +21,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects import parse_module, print_module, register_dialect
 from shardy_py.dialects.sdy import (
@@ -33,6 +34,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Shardings, Source, index_of
 from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.verification import verify_module
+from shardy_py.errors import ShardyError
 from shardy_py.graph.structure import first_change, structure
 from shardy_py.graph.walk import find_ops
 from shardy_py.ops import TABLE, OpRecord
@@ -132,6 +134,10 @@ class FlipOp(IRDLOperation):
     value = var_operand_def()
     res = var_result_def()
     traits = traits_def(FlipRule())
+
+    def verify_(self) -> None:
+        if len(self.value) != 1:
+            raise VerifyException("flips one value")
 
 
 OTHER = Dialect("other", [EndOp, LocalOp, StageOp, FlipOp])
@@ -248,6 +254,40 @@ def test_an_op_brings_its_rule() -> None:
     # 4 does not divide 6, but must divide what the op gives; 2 does.
     even = run(text, "sdy-update-non-divisible-input-output-shardings")
     assert 'sdy.sharding_per_value<[<@mesh, [{?}, {"b":(1)2, ?}]>]>' in even
+
+
+TWICE = FLIP.replace("(%arg0)", "(%arg0, %arg0)").replace(
+    ": (tensor<6x4xf32>)", ": (tensor<6x4xf32>, tensor<6x4xf32>)"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            STAGE.replace('"other.end"(%1) : (tensor<16xf32>) -> ()', '"other.end"() : () -> ()'),
+            "'other.stage' op lacks an operand, a result, a block argument or a terminator",
+        ),
+        (
+            STAGE.replace(
+                "^bb0(%arg1: tensor<16xf32>)", "^bb0(%arg1: tensor<16xf32>, %arg2: tensor<16xf32>)"
+            ),
+            "'other.stage' op lacks an operand, a result, a block argument or a terminator",
+        ),
+        (
+            STAGE.replace("-> tensor<16xf32> {\n  %0", "-> tensor<8xf32> {\n  %0")
+            .replace("}) : (tensor<16xf32>) -> tensor<16xf32>", "}) : (tensor<16xf32>) -> tensor<8xf32>")
+            .replace("return %0 : tensor<16xf32>", "return %0 : tensor<8xf32>"),
+            "'other.stage' op has a data-flow edge between values that cannot be sharded alike: "
+            "'tensor<16xf32>' and 'tensor<8xf32>'",
+        ),
+        (TWICE, "'other.flip' op flips one value"),
+    ],
+)
+def test_faults_of_their_use_are_named(text: str, message: str) -> None:
+    with pytest.raises(ShardyError) as caught:
+        verify_module(parse_module(text))
+    assert message in str(caught.value)
 
 
 def test_the_whole_pipeline_knows_them() -> None:

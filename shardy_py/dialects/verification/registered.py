@@ -1,0 +1,67 @@
+"""What must hold for an op of a dialect that the user registered, beside its IRDL definition.
+
+- what its class says: `verify_` and the checks of its traits, as xDSL runs them
+- its data-flow edges: they lead from operands there are, and join values of one rank (of one shape where no
+  axes are manual)
+
+Not here: the interfaces (`dialects/sdy/interfaces.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ShapedType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW, ShardableDataFlowOpInterface, manual_axes
+from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.text.attribute_writer import attribute_text
+
+_UNFIT = "lacks an operand, a result, a block argument or a terminator that its data flow leads through"
+
+
+def check_registered(op: Any) -> Faults:
+    """An op of a registered dialect whose regions are sound."""
+    try:
+        for trait in op.traits:
+            trait.verify(op)
+        op.verify_()
+    except VerifyException as error:
+        yield Fault(str(error))
+        return
+    if op.name in DATA_FLOW:
+        yield from _data_flow_faults(op, DATA_FLOW[op.name])
+
+
+def _data_flow_faults(op: Operation, flow: ShardableDataFlowOpInterface) -> Faults:
+    try:
+        edges = [(owner, _joined(op, flow, owner)) for owner in _owners(op, flow)]
+    except (AssertionError, IndexError):
+        yield Fault(_UNFIT)
+        return
+    see = _rank if manual_axes(op) else _shape
+    for owner, joined in edges:
+        for value in joined:
+            if see(value.type) != see(owner.type):
+                types = f"'{attribute_text(value.type)}' and '{attribute_text(owner.type)}'"
+                yield Fault(f"has a data-flow edge between values that cannot be sharded alike: {types}")
+                return
+
+
+def _owners(op: Operation, flow: ShardableDataFlowOpInterface) -> tuple[SSAValue, ...]:
+    return (*flow.block_argument_edge_owners(op), *flow.op_result_edge_owners(op))
+
+
+def _joined(op: Operation, flow: ShardableDataFlowOpInterface, owner: SSAValue) -> tuple[SSAValue, ...]:
+    sources = (user.operands[index] for user, index in flow.edge_sources(op, owner))
+    return (*sources, *flow.non_edge_owner_targets(op, owner))
+
+
+def _shape(type_: Attribute) -> tuple[int, ...] | None:
+    return type_.get_shape() if isinstance(type_, ShapedType) else None
+
+
+def _rank(type_: Attribute) -> int | None:
+    return type_.get_num_dims() if isinstance(type_, ShapedType) else None
