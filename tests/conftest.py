@@ -80,9 +80,9 @@ class Reference:
         context.enable_multithreading(False)
         return context
 
-    def run(self, text: str, passes: str = "", *, generic: bool = False) -> str:
-        """The text after the passes of `builtin.module(passes)`."""
-        with self.context():
+    def run(self, text: str, passes: str = "", *, generic: bool = False, context: Any = None) -> str:
+        """The text after the passes of `builtin.module(passes)`, in a fresh context if none is given."""
+        with context or self.context():
             module = self.ir.Module.parse(text)
             if passes:
                 self.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
+from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.graph.constancy import Kind, is_preserving, kind_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
@@ -31,8 +32,11 @@ BROADCAST = "stablehlo.broadcast_in_dim"
 
 
 def convert_constants(module: ModuleOp) -> None:
-    """Replace every `stablehlo.constant` by an `sdy.constant`."""
-    for op in find_ops(module, "stablehlo.constant"):
+    """Replace every `stablehlo.constant` by an `sdy.constant`; constant operands that may stand last do."""
+    for op in find_ops(module, "stablehlo.constant", *COMMUTATIVE):
+        if op.name in COMMUTATIVE:
+            put_constants_last(op)
+            continue
         types = [op.results[0]._type]
         replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
 

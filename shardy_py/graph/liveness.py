@@ -19,8 +19,8 @@ from shardy_py.graph.walk import blocks_of, walk_pre_order
 _WITH_EFFECTS = frozenset(
     {
         *("all_gather", "all_reduce", "all_to_all", "async_done", "async_start", "collective_broadcast"),
-        *("collective_permute", "collective_reduce", "composite", "cross-replica-sum", "infeed", "outfeed"),
-        *("recv", "reduce_scatter", "rng", "send"),
+        *("collective_permute", "collective_reduce", "composite", "infeed", "outfeed", "recv"),
+        *("reduce_scatter", "rng", "send"),
     }
 )
 """StableHLO ops that have effects, or do not say that they have none."""

@@ -35,7 +35,7 @@ class Slots:
     shardings, ranks: by slot.
     of: the slot by the identity of a value.
     siblings: by slot, the slots of the other results of its op, when it has several.
-    aliases: values that share the slot of an owner that has no edge.
+    aliases: values that share the slot of an owner that has no edge, or of an operand.
     function_results: by the identity of a function, the slots of its results.
     """
 
@@ -87,6 +87,7 @@ class Slots:
         else:
             for argument, operand in zip(op.regions[0].blocks[0].args, op._operands, strict=True):
                 self.of[id(argument)] = self.get(operand)
+                self.aliases.append(argument)
             for index, result in enumerate(op.results):
                 self._new(result, Holder(Place.RESULT, op, index))
 

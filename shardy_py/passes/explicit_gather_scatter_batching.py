@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.index_components import counts_rows, shape_of, without_component
 from shardy_py.graph.rewiring import replace_op, replace_operand
-from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
+from shardy_py.passes.rewrites import Rewrite, apply_rewrites
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""What is compared with the C++ Shardy, mode by mode, and how one program fares."""
+"""What is compared with the C++ Shardy, mode by mode, and how one program fares.
+
+Not here: why C++ crashes (`explained.py`), the programs (`programs.py`).
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
-from tests.differential.programs import Width, wide_program
+from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause
+from tests.differential.meshes import Width
+from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
 from tests.passes.programs import ProgramWriter
-from tests.passes.sharded_programs import ShardedProgram
 
 NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
 """It changes nothing, but refuses what jaxlib's Shardy takes."""
@@ -50,8 +54,9 @@ def _wide(**options: float | bool) -> Callable[[random.Random], str]:
     return lambda rng: wide_program(rng, width)
 
 
-def _sharded(unreduced: float) -> Callable[[random.Random], str]:
-    return lambda rng: ShardedProgram(rng.randrange(1 << 30), unreduced).text()
+_SHARDED = {"annotated": 0.85, "closed": 0.9, "replicated": 0.02, "groups": False}
+"""What is left to insert-explicit-reshards: most ops with shardings, most of them closed. Replicated axes are
+rare, for the full version takes them again for others, and what it makes is refused. Groups are gone then."""
 
 
 def _calls(rng: random.Random) -> str:
@@ -60,6 +65,13 @@ def _calls(rng: random.Random) -> str:
 
 _PIPELINE = "sdy-propagation-pipeline"
 _RESHARDS = "sdy-insert-explicit-reshards"
+_FULL = (_RESHARDS, "enable-full-version=true")
+_IN_FUNCTIONS = (
+    _RESHARDS,
+    "sdy-populate-op-sharding-rules",
+    "sdy-explicit-gather-scatter-batching",
+    "sdy-reshard-to-collectives",
+)
 MODES: tuple[Mode, ...] = (
     Mode("rules", _wide(), (("sdy-populate-op-sharding-rules", ""),)),
     Mode(
@@ -82,42 +94,86 @@ MODES: tuple[Mode, ...] = (
     Mode("pipeline, calls", _calls, ((_PIPELINE, ""),)),
     Mode("pipeline, unreduced", _wide(unreduced=0.1), ((_PIPELINE, ""),)),
     Mode("pipeline, dedup", _wide(), ((_PIPELINE, "dedup-functions-fully=true"),)),
-    Mode("reshards", _sharded(0.0), ((_RESHARDS, "enable-full-version=false"),)),
-    Mode("reshards, full", _sharded(0.0), ((_RESHARDS, "enable-full-version=true"),)),
-    Mode("reshards, full, unreduced", _sharded(0.1), ((_RESHARDS, "enable-full-version=true"),)),
+    Mode("gather batching", _wide(), (("sdy-explicit-gather-scatter-batching", ""),)),
+    Mode("collectives", _wide(), (_FULL, ("sdy-reshard-to-collectives", "")), ((_PIPELINE, ""),)),
+    Mode("reshards", _wide(**_SHARDED), ((_RESHARDS, "enable-full-version=false"),)),
+    Mode("reshards, full", _wide(**_SHARDED), (_FULL,)),
+    Mode("reshards, full, unreduced", _wide(**_SHARDED, unreduced=0.04), (_FULL,)),
 )
 
 SAME, REFUSED, DIFFERENT = "same", "both refuse", "different"
-CRASH, ONLY_REFERENCE = "C++ crashes", "C++ refuses"
-OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, DIFFERENT)
-"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here."""
+CRASH, ONLY_REFERENCE, OLDER = "C++ crashes", "C++ refuses", "C++ is older"
+OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, OLDER, DIFFERENT)
+"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here;
+`OLDER`: what differs is a rule that has changed since jaxlib's Shardy was made."""
 
 
-def compare(mode: Mode, text: str, reference: ReferenceProcess) -> tuple[str, str]:
-    """How a program fares in a mode, and, if it comes out different, what both sides say."""
+@dataclass(frozen=True)
+class Outcome:
+    """How a program fares in a mode.
+
+    cause: of a crash or a rule's age. program: what both sides were given. detail: what they say, if they
+    differ.
+    """
+
+    kind: str
+    cause: str = ""
+    program: str = ""
+    detail: str = ""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether nothing is left to look at."""
+        return self.kind in (SAME, REFUSED, OLDER) or (self.kind == CRASH and self.cause != UNKNOWN)
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.cause})" if self.cause else self.kind
+
+
+def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: bool = True) -> Outcome:
+    """How a program fares; without the cause, which takes more runs, if not `explains`."""
     if mode.shared:
-        status, text = reference.run(text, spelled(mode.shared))
-        if status:
-            return (CRASH if status == CRASHED else ONLY_REFERENCE), text
+        status, shared = reference.run(text, spelled(mode.shared))
+        if status == CRASHED:
+            return Outcome(
+                CRASH, _crash_cause(mode.shared, text, reference) if explains else "", text, shared
+            )
+        if status == FAILED:
+            return Outcome(REFUSED, "", text, shared)
+        text = shared
     status, theirs = reference.run(text, spelled(mode.steps))
     try:
         ours, message = run_ours(text, mode.steps), ""
     except ShardyError as error:
         ours, message = None, str(error)
     except Exception as error:
-        return DIFFERENT, f"{text}\nours: {error!r}"
+        return Outcome(DIFFERENT, "", text, f"ours: {error!r}")
     if status == CRASHED:
-        return CRASH, text
+        return Outcome(CRASH, _crash_cause(mode.steps, text, reference) if explains else "", text, theirs)
     if status == FAILED:
-        return (REFUSED, "") if ours is None else (ONLY_REFERENCE, f"{text}\ntheirs: {theirs}")
+        if ours is not None:
+            return Outcome(ONLY_REFERENCE, "", text, f"theirs: {theirs}")
+        first = message.splitlines()[0].partition("error: ")[2]
+        return Outcome(
+            REFUSED if first in theirs else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}"
+        )
     if ours == theirs:
-        return SAME, ""
-    return DIFFERENT, f"{text}\nours: {message or ours}\ntheirs: {theirs}"
+        return Outcome(SAME)
+    for rule in OLDER_RULES if ours is not None else ():
+        with rule.applied():
+            if run_ours(text, mode.steps) == theirs:
+                return Outcome(OLDER, rule.name, text)
+    return Outcome(DIFFERENT, "", text, f"ours: {message or ours}\ntheirs: {theirs}")
+
+
+def _crash_cause(steps: tuple[Step, ...], text: str, reference: ReferenceProcess) -> str:
+    return crash_cause(text, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
 
 
 def run_ours(text: str, steps: tuple[Step, ...]) -> str:
-    """Our output, verified."""
+    """Our output; the module is verified before and after."""
     module = parse_module(text)
+    verify_module(module)
     for name, options in steps:
         for call in build_step(name, options).calls:
             if call.row.name not in NEWER_THAN_JAXLIB:
@@ -134,5 +190,4 @@ def spelled(steps: tuple[Step, ...]) -> str:
 def _spelled_step(step: Step) -> str:
     name, options = step
     text = f"{name}{{{options}}}" if options else name
-    in_function = name in ("sdy-populate-op-sharding-rules", _RESHARDS)
-    return f"func.func({text})" if in_function else text
+    return f"func.func({text})" if name in _IN_FUNCTIONS else text

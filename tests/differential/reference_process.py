@@ -1,8 +1,13 @@
-"""The C++ Shardy in a process of its own, for it may end it: `ReferenceProcess().run(text, passes)`."""
+"""The C++ Shardy in a process of its own, for it may end it: `ReferenceProcess().run(text, passes)`.
+
+The process forks a worker that answers; when that dies, the next takes over at the cost of a fork.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +18,7 @@ FAILED, CRASHED = "failed", "crashed"
 
 
 class ReferenceProcess:
-    """Asks one process after the other; a new one when the last has died."""
+    """Asks a process that is started when first needed."""
 
     def __init__(self) -> None:
         """No process yet."""
@@ -26,13 +31,12 @@ class ReferenceProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._process is not None:
-            self._process.kill()
             self._process.communicate()
 
     def run(self, text: str, passes: str) -> tuple[str, str]:
-        """The program after the passes, as ("", text); or (FAILED, message), or (CRASHED, "")."""
+        """The program after the passes, as ("", text); or (FAILED, message), or (CRASHED, the signal)."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
             process = self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.differential.reference_process"],
                 stdin=subprocess.PIPE,
@@ -43,28 +47,28 @@ class ReferenceProcess:
             )
         assert process.stdin is not None
         assert process.stdout is not None
-        try:
-            process.stdin.write(json.dumps([text, passes]) + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if not answer:
-            process.communicate()
-            return CRASHED, ""
-        status, output = json.loads(answer)
+        process.stdin.write(json.dumps([text, passes]) + "\n")
+        process.stdin.flush()
+        status, output = json.loads(process.stdout.readline())
         return status, output
 
 
 def serve() -> None:
-    """Answers one line of input after the other."""
+    """Lets one worker after the other answer, and answers for those that die."""
     from tests.conftest import Reference
 
     reference = Reference()
+    while worker := os.fork():
+        status = os.waitpid(worker, 0)[1]
+        if not os.WIFSIGNALED(status):
+            return
+        name = signal.Signals(os.WTERMSIG(status)).name
+        print(json.dumps((CRASHED, name)), flush=True)
+    context = reference.context()
     for line in sys.stdin:
         text, passes = json.loads(line)
         try:
-            answer = ("", reference.run(text, passes))
+            answer = ("", reference.run(text, passes, context=context))
         except reference.ir.MLIRError as error:
             answer = (FAILED, str(error))
         print(json.dumps(answer), flush=True)

@@ -5,8 +5,9 @@ Not passes. `REWRITES` is the list; a rewrite with a label runs alone when the p
 
 from shardy_py.passes.rewrites.collectives import COLLECTIVE_REWRITES
 from shardy_py.passes.rewrites.control_flow import CONTROL_FLOW_REWRITES
-from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
+from shardy_py.passes.rewrites.driver import apply_rewrites
 from shardy_py.passes.rewrites.manual import MANUAL_REWRITES
+from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.passes.rewrites.reshards import RESHARD_REWRITES
 
 REWRITES: tuple[Rewrite, ...] = (

@@ -27,7 +27,7 @@ from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.top_level import meshes_of, module_of
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.partition.scatter_fusion import scatter_fusion
-from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, OpResult
 from shardy_py.graph.rewiring import erase, place_before, replace_uses, take_out
 from shardy_py.graph.walk import terminator_of
 from shardy_py.passes.rewrites.constants import CONSTANTS
-from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.passes.rewrites.record import Rewrite
 
 
 def _chosen_branch(op: Operation) -> bool:

@@ -6,7 +6,7 @@ A program to which nothing applies costs one walk. Not here: the rewrites themse
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,29 +16,17 @@ from shardy_py.graph.liveness import may_be_erased
 from shardy_py.graph.rewiring import erase
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.passes.rewrites.constants import CONSTANTS, raise_constants
+from shardy_py.passes.rewrites.folds import FOLDS
+from shardy_py.passes.rewrites.record import Rewrite
 
 MAX_ROUNDS = 10
 """MLIR's driver gives up after as many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """One rewrite.
-
-    op_name: the ops it looks at.
-    apply: changes the program around an op if it can; whether it has.
-    label: the name under which it can be asked for; empty: only with all others.
-    """
-
-    op_name: str
-    apply: Callable[[Operation], bool]
-    label: str = ""
-
-
 def apply_rewrites(module: ModuleOp, rewrites: Iterable[Rewrite]) -> None:
-    """Apply `rewrites` to all ops of `module` until nothing changes."""
+    """Fold and apply `rewrites` to all ops of `module` until nothing changes."""
     table: dict[str, tuple[Rewrite, ...]] = {}
-    for rewrite in rewrites:
+    for rewrite in (*FOLDS, *rewrites):
         table[rewrite.op_name] = (*table.get(rewrite.op_name, ()), rewrite)
     for _ in range(MAX_ROUNDS):
         if not _round(module, table):

@@ -13,7 +13,7 @@ from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.rewiring import erase, place_before, replace_uses, take_out
 from shardy_py.graph.top_level import meshes_of, module_of
 from shardy_py.graph.walk import terminator_of
-from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
 

@@ -20,7 +20,7 @@ from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_op, replace_uses
 from shardy_py.graph.top_level import meshes_of, module_of
 from shardy_py.partition.strides import is_same_layout
-from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.construct import build_operation

@@ -1,0 +1,51 @@
+"""Folds: ops whose result is known become constants, constant operands stand last.
+
+before  %0 = "chlo.constant_like"(%a) <{value = 1.0 : f32}> : (tensor<8xf32>) -> tensor<8xf32>
+after   %0 = chlo.constant dense<1.0> : tensor<8xf32>
+
+MLIR's driver folds whatever patterns it is given, so these have no label and always apply.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from shardy_py.dialects.chlo import op_class
+from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.passes.rewrites.record import Rewrite
+from shardy_py.text.construct import build_operation
+from shardy_py.text.dense import element_size, make_dense, store_integer
+from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.type_tests import is_complex, is_integral
+
+CONSTANT_LIKE = "chlo.constant_like"
+
+
+def _fold_constant_like(op: Operation) -> bool:
+    """The constant stands where the op stood; it rises with all others in the next round."""
+    tensor = tensor_type(op._operands[0]._type)
+    type_ = op.results[0]._type
+    element = cast(Any, type_).element_type
+    if tensor is None or None in tensor.shape or is_complex(element):
+        return False
+    number: Any = op.properties["value"]
+    value = make_dense(type_, _bytes(number.value.data, element))
+    replace_op(op, build_operation(op_class("constant"), (), (type_,), {"value": value}, {}, op.location))
+    return True
+
+
+def _bytes(number: float, element: Any) -> bytes:
+    if is_integral(element):
+        return store_integer(int(number), element)
+    return FORMATS[element.name].encode(number).to_bytes(element_size(element), "little")
+
+
+FOLDS: tuple[Rewrite, ...] = (
+    Rewrite(CONSTANT_LIKE, _fold_constant_like),
+    *(Rewrite(name, put_constants_last) for name in sorted(COMMUTATIVE)),
+)

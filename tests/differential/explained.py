@@ -1,0 +1,114 @@
+"""Why C++ crashes on a program, and where jaxlib's Shardy is older than the source that ours follows.
+
+A cause is proved, not guessed: a crash has a cause if the program without it does not crash; a difference is
+one of age if our code with the older rule gives what jaxlib gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.graph.liveness import dying_ops
+from shardy_py.graph.walk import walk_pre_order
+from shardy_py.sharding import TensorSharding
+
+SEVERAL, UNKNOWN = "several of these", "unknown"
+_MESH = re.compile(r'"(\w+)"=(\d+)')
+_DIMENSION = re.compile(r"\{([^{}=]*)\}p\d+")
+_PRIORITY = re.compile(r"priority=[1-9]")
+_PER_VALUE = re.compile(r"#sdy\.sharding_per_value<\[(?:[^\n]*?>, )+[^\n]*?>\]>")
+_UNREDUCED = re.compile(r", unreduced=\{[^}]*\}")
+
+
+@dataclass(frozen=True)
+class CrashCause:
+    """What C++ does not survive; `without` takes it out of a program."""
+
+    name: str
+    without: Callable[[str], str]
+
+
+def _without_priorities_of_the_dead(text: str) -> str:
+    module = parse_module(text)
+    dead = dying_ops([op for op in walk_pre_order(module) if op.results])
+    for op in [op for op in dead.values() if _PRIORITY.search(str(op.attributes | op.properties))]:
+        if "sharding" in op.properties:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.detach()
+            op.erase()
+        else:
+            op.attributes.pop("sdy.sharding", None)
+    return print_module(module)
+
+
+def _without_second_mesh(text: str) -> str:
+    return text.replace("<@turned, ", "<@mesh, ")
+
+
+def _with_agreeing_results(text: str) -> str:
+    return _PER_VALUE.sub(lambda match: _UNREDUCED.sub("", match[0]), text)
+
+
+def _without_priorities_of_nothing(text: str) -> str:
+    sizes = {name: int(size) for name, size in _MESH.findall(text)}
+
+    def replaced(match: re.Match[str]) -> str:
+        axes = [name for name in re.findall(r'"(\w+)"', match[1]) if sizes.get(name, 0) > 1]
+        return match[0] if axes else "{" + match[1] + "}"
+
+    return _DIMENSION.sub(replaced, text)
+
+
+CRASH_CAUSES: tuple[CrashCause, ...] = (
+    CrashCause("dead op with a priority", _without_priorities_of_the_dead),
+    CrashCause("unreduced axes over different meshes", _without_second_mesh),
+    CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
+    CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
+)
+
+
+def crash_cause(text: str, crashes: Callable[[str], bool]) -> str:
+    """The cause whose absence saves C++; `SEVERAL` if it takes the absence of all, else `UNKNOWN`."""
+    for cause in CRASH_CAUSES:
+        saved = cause.without(text)
+        if saved != text and not crashes(saved):
+            return cause.name
+    for cause in CRASH_CAUSES:
+        text = cause.without(text)
+    return UNKNOWN if crashes(text) else SEVERAL
+
+
+@dataclass(frozen=True)
+class OlderRule:
+    """A rule that was another one when jaxlib's Shardy was made.
+
+    target: what stands for the rule in our code. older: what jaxlib does instead.
+    """
+
+    name: str
+    target: str
+    older: Callable[..., object]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Our code with the older rule."""
+        with patch(self.target, self.older):
+            yield
+
+
+def _is_fully_replicated(sharding: TensorSharding | None) -> bool:
+    return sharding is None or sharding.is_fully_replicated
+
+
+OLDER_RULES: tuple[OlderRule, ...] = (
+    OlderRule(
+        "a result of a call that is unreduced and replicated counts as replicated",
+        "shardy_py.passes.insert_func_call_reshards._says_nothing",
+        _is_fully_replicated,
+    ),
+)
