@@ -45,9 +45,9 @@ def copy_returned_shardings(function: Operation) -> None:
         return
     for index, value in enumerate(terminator.operands):
         sharding = sharding_of(value)
+        result = Holder(Place.FUNCTION_RESULT, function, index)
         if sharding is None:
             remove_result_sharding(function, index)
         else:
-            result = Holder(Place.FUNCTION_RESULT, function, index)
             write_all([(result, sharding)])
-            note_moved((result,), (value,), PropagateToFuncResultsPass.name)
+        note_moved((result,), (value,), PropagateToFuncResultsPass.name)

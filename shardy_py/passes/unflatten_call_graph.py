@@ -13,20 +13,21 @@ function is called most often serves every call.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.call_graph import FUNCTION, ORIGINAL_NAME, calls_in, original_name
 from shardy_py.graph.calls import function_name
+from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, set_callee
 from shardy_py.graph.value_shardings import argument_shardings, result_shardings
-from shardy_py.graph.walk import find_ops
+from shardy_py.graph.walk import find_ops, walk_pre_order
 
 MANUAL_AXES = "sdy.func_manual_axes"
 """The attribute that says along which axes a function is local."""
@@ -47,11 +48,37 @@ class UnflattenCallGraphPass(ModulePass):
         symbols = Symbols(op)
         callees = [(call, symbols.callee(call)) for call in calls_in(op)]
         choose = most_called if self.dedup_functions_fully else first_called
-        for (call, _), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
+        mergers: dict[int, tuple[Operation, Operation]] = {}
+        for (call, old), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
             set_callee(call, function_name(function))
+            if old is not function:
+                mergers[id(old)] = (old, function)
+        if is_recording():
+            note_mergers(mergers.values())
         for function in find_ops(op, FUNCTION):
             function.attributes.pop(ORIGINAL_NAME, None)
             function.attributes.pop(MANUAL_AXES, None)
+
+
+def note_mergers(mergers: Iterable[tuple[Operation, Operation]]) -> None:
+    """Note what stands for the values of functions that are called no more."""
+    values: dict[int, tuple[SSAValue, ...]] = {}
+    for pair in mergers:
+        for function in pair:
+            if id(function) not in values:
+                values[id(function)] = tuple(values_in(function))
+        old, new = (values[id(function)] for function in pair)
+        if len(old) == len(new):
+            note(Merger(old, new))
+
+
+def values_in(function: Operation) -> Iterator[SSAValue]:
+    """The arguments of a function, and all that the ops inside make."""
+    for op in walk_pre_order(function):
+        yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
 
 
 def first_called(functions: list[Operation], symbols: Symbols) -> list[Operation]:

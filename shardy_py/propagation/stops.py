@@ -28,7 +28,9 @@ class StopKind(Enum):
     only the other way. CONFLICT: a tensor has other axes along the factor. REPLICATED, UNREDUCED: a tensor
     keeps the axis for that. CLOSED: the dimension of a tensor is. OVERFLOW: axes that fit no factor stand
     there. NON_DIVISIBLE: the axis does not divide what is left of the factor. USED: another dimension of a
-    tensor has it. STRIDE: a factor before it in the dimension is not fully sharded. UNKNOWN: none of these.
+    tensor has it. STRIDE: a factor before it in the dimension is not fully sharded. ELSEWHERE: where tensors
+    have it, it is along another factor. NOT_TAKEN: the step would hand it over, but was not taken any more.
+    UNKNOWN: none of these.
     """
 
     MESH = "mesh"
@@ -41,6 +43,8 @@ class StopKind(Enum):
     NON_DIVISIBLE = "non-divisible"
     USED = "used"
     STRIDE = "stride"
+    ELSEWHERE = "elsewhere"
+    NOT_TAKEN = "not taken"
     UNKNOWN = "unknown"
 
 
@@ -75,6 +79,10 @@ def stop(
         return Stop(StopKind.MESH, -1, axis)
     projection, direction = passage.before, step.options.directions[factor]
     sources = [i for i, axes in _along(projection, factor) if i != target and _has(axes, axis)]
+    if not sources:
+        return Stop(StopKind.ELSEWHERE, -1, axis)
+    if any(position == target for position, _ in step.take(shardings, meshes)):
+        return Stop(StopKind.NOT_TAKEN, target, axis)
     givers = [i for i in sources if _gives(i, projection.operand_count, direction)]
     if not givers:
         return Stop(StopKind.DIRECTION, -1, axis)

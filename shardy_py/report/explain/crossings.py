@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from xdsl.ir import Operation
 
+from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.flat import StepKind
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions
@@ -52,6 +53,15 @@ class Stopping:
         """What in the value's own sharding keeps the axis out."""
         sharding = self._propagation.journal.sharding(slot)
         if sharding is None:
+            return
+        if dimension >= sharding.rank:
+            place = self._place(slot)
+            annotation = self.origin(slot)
+            where = place if annotation is None else annotation.place
+            message = f"{place} is on a single device: its sharding has no dimensions"
+            yield Reason(
+                "maximal", message, f"give {where} a sharding on a mesh of many devices", blame=place
+            )
             return
         for at, given in enumerate(sharding.dimensions):
             if at != dimension and any(axis.overlaps(other) for other in given.axes):
@@ -236,9 +246,8 @@ class Stopping:
             without = {id(op) for op, _ in self._propagation.program.without_rule}
             names = {op.name for op, _ in self._propagation.program.without_rule}
             for op in ops:
-                if id(op) in without or (
-                    id(op) not in known and op.name in names and op.name not in _NO_STEP
-                ):
+                is_without = id(op) in without or (id(op) not in known and op.name in names)
+                if is_without and op.operands and op.results and op.name not in (*_NO_STEP, *DATA_FLOW):
                     yield op
 
 
@@ -321,6 +330,19 @@ def _stride(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     return "stride", message + "cut it with a stride", f"add a sharding_constraint on {place}"
 
 
+def _elsewhere(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = f"there {found.axis} is along another factor of the dimension, which does not lead here"
+    return "no factor", message, f"add a sharding_constraint with {found.axis}"
+
+
+def _not_taken(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
+    message = (
+        f"{place} would have taken {found.axis}, but propagation does not come back to that op when the axis "
+        "comes so late (C++ Shardy neither)"
+    )
+    return "not taken", message, f"add a sharding_constraint with {found.axis} on {place}"
+
+
 def _mesh(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     return "mesh", "the tensors of the op are on different meshes", "annotate them all on one mesh"
 
@@ -344,4 +366,6 @@ _WORDS = {
     StopKind.NON_DIVISIBLE: _non_divisible,
     StopKind.STRIDE: _stride,
     StopKind.MESH: _mesh,
+    StopKind.ELSEWHERE: _elsewhere,
+    StopKind.NOT_TAKEN: _not_taken,
 }

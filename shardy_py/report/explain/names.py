@@ -7,13 +7,15 @@ location. Not here: names of the values of a module as such (`graph/value_table.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from shardy_py.graph.calls import function_name
 from shardy_py.graph.holders import Holder
-from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.movements import Merger, Movement, Spot
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.graph.walk import owning_op
 from shardy_py.propagation.record import EDGES, Record
@@ -50,6 +52,15 @@ class Names:
         }
 
     @cached_property
+    def _kept(self) -> dict[int, SSAValue]:
+        """By values of functions that are gone, those of the functions that stand for them."""
+        found: dict[int, SSAValue] = {}
+        for event in self._record.events:
+            if isinstance(event, Merger):
+                found.update(zip(map(id, event.values), event.kept_values, strict=True))
+        return found
+
+    @cached_property
     def _results(self) -> dict[Key, ValueEntry]:
         return {(id(e.op), e.index): e for e in self.table.entries if e.value is None}
 
@@ -57,7 +68,7 @@ class Names:
         """The value of the final program that `spot` is now; None if it is gone."""
         if isinstance(spot, Holder):
             return self._results.get(key_of(spot))
-        value: Spot | None = spot
+        value: Spot | None = self._kept.get(id(spot), spot)
         while isinstance(value, SSAValue):
             found = self.table.by_value.get(id(value))
             if found is not None:
@@ -75,12 +86,16 @@ class Names:
         if entry is not None:
             return Place(str(entry), entry.op.name, location_text(entry.location), entry.label)
         op = spot.op if isinstance(spot, Holder) else owning_op(spot)
+        if isinstance(spot, BlockArgument):
+            return Place("", "argument", location_text(spot.location))
         return Place("", "", "") if op is None else Place("", op.name, location_text(op.location))
 
     def op(self, op: Operation) -> Place:
         """What an op is called: by its first result."""
         if op.name in EDGES:
             owner = owning_op(op._operands[0])
+            if owner is not None and owner.name == "func.func":
+                return Place("", f"call of @{function_name(owner)}", location_text(op.location))
             op = op if owner is None else owner
         if op.results:
             place = self.place(op.results[0])
@@ -91,13 +106,18 @@ class Names:
     def annotation(self, root: Root) -> Annotation:
         """What the user wrote there."""
         sharding = root.sharding
-        priority = sharding.dimensions[root.dimension].priority if sharding is not None else None
+        dimensions = () if sharding is None else sharding.dimensions
+        priority = dimensions[root.dimension].priority if root.dimension < len(dimensions) else None
         text = "" if sharding is None else str(sharding)
         if root.op is not None:
             return Annotation(
                 _KINDS.get(root.op.name, "sharding"), self.op(root.op), text, root.dimension, priority
             )
-        return Annotation(self._kind(root.spot), self.place(root.spot), text, root.dimension, priority)
+        place = self.place(root.spot)
+        op = None if isinstance(root.spot, Holder) else owning_op(root.spot)
+        # What the user called a constraint may be a reshard by now.
+        place = place if op is None else replace(place, op=op.name)
+        return Annotation(self._kind(root.spot), place, text, root.dimension, priority)
 
     def _kind(self, spot: Spot) -> str:
         if isinstance(spot, Holder):

@@ -51,6 +51,8 @@ KINDS: dict[str, str] = {
     "blocked": "the rule of an op blocks propagation along the factor",
     "direction": "axes move along the factor the other way only",
     "no factor": "the rule of an op relates the dimension to no other",
+    "not taken": "propagation did not come back to an op that would hand the axis over",
+    "maximal": "the value is on a single device",
     "no rule": "an op on the way has no sharding rule",
     "mesh": "tensors on the way are on different meshes",
     "stride": "the axis would cut the dimension with a stride",
