@@ -6,7 +6,7 @@ result = propagate(Program.load("model.mlir").annotate({"%arg0": P("data", None)
 print(result["result 0"].sharding)
 """
 
-from shardy_py.api.comparison import Change, Comparison
+from shardy_py.api.comparison import Comparison
 from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options, propagate
@@ -14,6 +14,7 @@ from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import ShardyError
+from shardy_py.report.difference import Change
 from shardy_py.sharding import Mesh
 
 __all__ = [

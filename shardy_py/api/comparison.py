@@ -1,61 +1,66 @@
-"""What differs between two propagations of one program.
+"""What differs between two propagations of one program: shardings, communication, memory.
 
-Not here: two programs that only their texts relate (`report/`).
+Not here: two programs that only their texts relate (`sdy-diff`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
+from shardy_py.graph.value_table import ValueEntry
+from shardy_py.report.difference import Change, Difference, Figures, changed, difference_text
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One value whose sharding differs; None: it has none."""
-
-    value: Value
-    before: Sharding | None
-    after: Sharding | None
-
-    def __str__(self) -> str:
-        where = f" ({self.value.location})" if self.value.location else ""
-        return f"{self.value}{where}: {_told(self.before)} -> {_told(self.after)}"
-
-
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two results; `changes` are of values of the program that both were made from, in program order."""
+    """Two results of one source program; `changes` are in its order."""
 
     before: Result
     after: Result
     changes: tuple[Change, ...]
 
+    @cached_property
+    def figures(self) -> tuple[Figures, Figures]:
+        """What the program costs before and after: collectives, bytes moved, seconds, peak memory."""
+        results = (self.before, self.after)
+        old, new = (Figures.of(result.communication(), result.memory()) for result in results)
+        return old, new
+
+    @property
+    def moved_bytes(self) -> int:
+        """How many bytes more each device takes in; below 0: fewer."""
+        return self.figures[1].bytes - self.figures[0].bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """How much higher the peak of memory is on each device; below 0: lower."""
+        return self.figures[1].peak_bytes - self.figures[0].peak_bytes
+
     def __str__(self) -> str:
-        if not self.changes:
-            return "no sharding changes"
-        return "\n".join([f"{len(self.changes)} shardings change:", *(f"  {c}" for c in self.changes)])
+        return difference_text(Difference(self.changes), *self.figures)
 
 
 def compare(before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]) -> Comparison:
     """What differs between two results; `origin` leads from the first one's source to the second one's."""
-    changes: list[Change] = []
+    return Comparison(before, after, changed(_pairs(before, after, origin)))
+
+
+def _pairs(
+    before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]
+) -> Iterator[tuple[ValueEntry, ValueEntry]]:
     for value in before.source.values:
-        old = before.followed(value)
-        new = after.followed(_edited(value, after, origin))
-        if old is None or new is None:
-            continue
-        if (was := old.sharding) != (will_be := new.sharding):
-            changes.append(Change(value, was, will_be))
-    return Comparison(before, after, tuple(changes))
+        old, new = before.followed(value), after.followed(_edited(value, after, origin))
+        if old is not None and new is not None:
+            yield old.entry, new.entry
 
 
 def _edited(value: Value, after: Result, origin: Mapping[SSAValue, SSAValue]) -> Value:
@@ -63,9 +68,5 @@ def _edited(value: Value, after: Result, origin: Mapping[SSAValue, SSAValue]) ->
     entry = value.entry
     if entry.value is None:
         return value
-    found = after.source.values.table.by_value[id(origin[entry.value])]
-    return Value(found, after.source.meshes)
-
-
-def _told(sharding: Sharding | None) -> str:
-    return "none" if sharding is None else str(sharding)
+    found = after.source.values.table.by_value.get(id(origin[entry.value]))
+    return value if found is None else Value(found, after.source.meshes)

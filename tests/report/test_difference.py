@@ -1,0 +1,85 @@
+"""Differences between programs: values matched, changed, added, removed; figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shardy_py.api import P, Program, propagate
+from shardy_py.report.difference import Figures, difference, difference_json, difference_text
+from tests.api.programs import MATMUL
+
+SAME = Figures((("all_gather", 1),), 10, 1e-6, 100)
+MORE = Figures((("all_gather", 3), ("all_to_all", 1)), 20, 2e-6, 100)
+
+
+def values_of(text: str) -> Program:
+    return Program.parse(text, "m.mlir")
+
+
+def test_nothing_differs() -> None:
+    found = difference(values_of(MATMUL).values.table, values_of(MATMUL).values.table)
+    assert not found
+    assert difference_text(found, SAME, SAME) == "no differences"
+
+
+def test_changed_shardings() -> None:
+    base = values_of(MATMUL)
+    before = propagate(base.annotate({"x": P("data")})).values.table
+    after = propagate(base.annotate({"x": P("model")})).values.table
+    text = difference_text(difference(before, after), SAME, MORE)
+    assert text.startswith("4 changed:\n")
+    assert '%0: <@mesh, [{"data"}, {}]> -> <@mesh, [{"model"}, {}]>  [model.py:7:3 jit(f)/dot]' in text
+    assert "all_gather       1        3" in text
+    assert "all_to_all       0        1" in text
+    assert "bytes moved   10 B     20 B" in text
+    assert "peak" not in text
+
+
+def test_added_and_removed_values_do_not_shift_the_others() -> None:
+    longer = MATMUL.replace(
+        "%1 = stablehlo.tanh %0",
+        "%2 = stablehlo.exponential %0 : tensor<32x64xf32>\n  %1 = stablehlo.tanh %2",
+    )
+    found = difference(values_of(MATMUL).values.table, values_of(longer).values.table)
+    assert [entry.op.name for entry in found.added] == ["stablehlo.exponential"]
+    assert (found.removed, found.changes) == ((), ())
+    back = difference(values_of(longer).values.table, values_of(MATMUL).values.table)
+    assert [entry.op.name for entry in back.removed] == ["stablehlo.exponential"]
+
+
+def test_another_function() -> None:
+    other = MATMUL.replace("@main", "@f")
+    found = difference(values_of(MATMUL).values.table, values_of(other).values.table)
+    assert (len(found.removed), len(found.added)) == (5, 5)
+
+
+def test_json() -> None:
+    base = values_of(MATMUL)
+    found = difference(base.values.table, base.annotate({"x": P("data")}).values.table)
+    (change,) = json.loads(json.dumps(difference_json(found, SAME, MORE)))["changed"]
+    assert change == {
+        "value": "%arg0",
+        "now": "%arg0",
+        "before": None,
+        "after": '<@mesh, [{"data"}, {}]>',
+        "location": "x",
+    }
+
+
+def test_long_lists_are_cut() -> None:
+    base = values_of(MATMUL)
+    found = difference(base.values.table, propagate(base.annotate({"x": P("data")})).values.table)
+    assert "... and 3 more" in difference_text(found, SAME, SAME, most=1)
+
+
+def test_what_if_tells_the_cost() -> None:
+    result = propagate(values_of(MATMUL).annotate({"x": P(None, "data"), "params['w']": P("data")}))
+    comparison = result.what_if({"x": P(), "params['w']": P()})
+    assert comparison.moved_bytes < 0
+    assert "all_reduce" in str(comparison)
+    assert comparison.peak_bytes == pytest.approx(
+        comparison.after.memory().entries[0].peak.bytes.padded_bytes
+        - comparison.before.memory().entries[0].peak.bytes.padded_bytes
+    )
