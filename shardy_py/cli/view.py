@@ -22,6 +22,8 @@ from shardy_py.errors import ShardyError
 if TYPE_CHECKING:
     from shardy_py.sharding import Mesh, TensorSharding
 
+_PLAIN_BOXES = {ord("│"): "|", ord("─"): "-", **dict.fromkeys(map(ord, "┌┬┐├┼┤└┴┘"), "+")}
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
@@ -75,6 +77,7 @@ def _show(
     shape: tuple[int | None, ...],
     options: argparse.Namespace,
     files: Files,
+    heading: str = "",
 ) -> int:
     from shardy_py.report import view
 
@@ -82,12 +85,10 @@ def _show(
         files.write(options.svg, view.to_svg(sharding, mesh, shape))
         if options.svg == "-":
             return SUCCESS
-    parts = [view.describe(sharding, mesh, shape), view.draw(sharding, mesh, shape)]
+    parts = [heading + view.describe(sharding, mesh, shape), view.draw(sharding, mesh, shape)]
     if options.device is not None:
         parts.append(view.describe_device(sharding, mesh, shape, options.device))
-    sys.stdout.write("\n\n".join(parts) + "\n")
-    sys.stdout.flush()
-    return SUCCESS
+    return _write("\n\n".join(parts))
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
@@ -110,15 +111,27 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
                 f"'{options.value}' is of type {entry.type}; expected a ranked tensor of the program"
             )
     if options.json:
-        sys.stdout.write(json.dumps(local_shapes_data(values), indent=2) + "\n")
-    elif options.value is None:
+        return _write(json.dumps(local_shapes_data(values), indent=2))
+    if options.value is None:
         if options.svg is not None:
             raise UsageError("--svg shows one sharding: name a --value")
-        sys.stdout.write(local_shapes_text(values, options.device) + "\n")
-    else:
-        value = values[0]
-        sharding = value.sharding or TensorSharding.fully_open(value.mesh, value.type.rank)
-        return _show(sharding, value.mesh, value.type.shape, options, files)
+        return _write(local_shapes_text(values, options.device))
+    value = values[0]
+    sharding = value.sharding or TensorSharding.fully_open(value.mesh, value.type.rank)
+    axes = ", ".join(f'"{axis}"' for axis in value.manual_axes)
+    heading = f"{value.name} is local along {axes}; what follows is of the tensor there\n" if axes else ""
+    return _show(sharding, value.mesh, value.type.shape, options, files, heading)
+
+
+def _write(text: str) -> int:
+    """Prints text; lines of boxes as `|-+` where the terminal has no others."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.translate(_PLAIN_BOXES)
+        text = plain.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
     return SUCCESS
 

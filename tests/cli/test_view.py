@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,44 @@ def test_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['[{"x"}]', *X, "--shape", "8", "--svg", "-"]) == 0
     assert capsys.readouterr().out == file.read_text()
     assert file.read_text().startswith("<svg ")
+
+
+def test_terminal_without_boxes() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "shardy_py.cli.view",
+        '[{"\u00e9"}]',
+        "--mesh",
+        '["\u00e9"=2]',
+        "--shape",
+        "8",
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    run = subprocess.run(command, capture_output=True, env=environment, check=True)
+    assert b"+-----+-----+" in run.stdout
+    assert b'by "\\xe9"' in run.stdout
+
+
+def test_value_of_a_manual_computation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "m.mlir"
+    file.write_text("""
+sdy.mesh @mesh = <["m"=2, "f"=2]>
+func.func @main(%arg0: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"m", "f"}]>] out_shardings=[<@mesh, [{"m"}]>]
+      manual_axes={"m"} (%arg1: tensor<8xf32>) {
+    sdy.return %arg1 : tensor<8xf32>
+  } : (tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+""")
+    assert main(["--program", str(file), "--value", "%arg1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        '%arg1 is local along "m"; what follows is of the tensor there\nsharding <@mesh, [{"f"}]>\n'
+    )
+    assert main(["--program", str(file), "--device", "3"]) == 0
+    assert "[12:16]" in capsys.readouterr().out
 
 
 def test_huge_mesh(capsys: pytest.CaptureFixture[str]) -> None:
