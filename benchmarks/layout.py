@@ -3,8 +3,8 @@
     python benchmarks/layout.py
 
 prints one line a layout: milliseconds of the copy, then the speeds of `pack` and `unpack` as shares of its
-speed (1.00: as fast). Copy, pack and unpack take turns in one process, so that a busy machine slows all three;
-the shares are of the fastest runs, and medians of the shares of each turn.
+speed (1.00: as fast). Copy, pack and unpack take turns in one process, so that a busy machine slows all
+three; the shares are of the fastest runs, and medians of the shares of each turn.
 """
 
 from __future__ import annotations

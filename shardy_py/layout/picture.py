@@ -23,7 +23,7 @@ from shardy_py.layout.tile_level import linear, unlinear
 from shardy_py.layout.values import ArrayShape
 
 NONE, PART, TILE = 0, 1, 2
-"""What lies between two neighbours: nothing, the border of a later tile, the border of a tile of the first."""
+"""What lies between two neighbours: nothing, a border of later tiles, a border of the first ones."""
 
 _FULL_MEMORY = 64
 """Buffers of at most so many places are also listed in the order of memory."""
@@ -43,7 +43,7 @@ class Cell:
     """One place.
 
     offset: in the buffer, in elements. element: its logical index; None: padding.
-    tile: the number of the tile of the first tiling, in the order of memory. part: which tile of the last one.
+    tile: the number of the first tiling's tile, major to minor. part: which tile of the last tiling.
     """
 
     offset: int
@@ -93,7 +93,7 @@ def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
     view = _View(shape.placement)
     majors = view.whole[:-2]
     indices = product(*(range(min(size, limits.panels)) for size in majors))
-    shown = [index for index in islice(indices, limits.panels)] if prod(view.whole) else []
+    shown = list(islice(indices, limits.panels)) if prod(view.whole) else []
     return Picture(
         shape,
         (_order_note(view), _size_note(shape, view)),
