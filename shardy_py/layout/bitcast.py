@@ -65,6 +65,9 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
         return False
     if _is_identity(_from_digits(source, target, op), target):
         return True
+    # no two elements share an offset, so that equal maps to offsets say the same
+    if op.compose(source.placement.direct_map()) == target.placement.indexing_map():
+        return True
     return prod(target.dimensions) <= _MAX_ENUMERATED and _agrees(source, target, op)
 
 
