@@ -1,0 +1,88 @@
+"""JAX programs lowered for GSPMD and as HLO, read as sdy: the same programs as JAX lowers to sdy itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
+from shardy_py.passes import pipelines
+from shardy_py.pipeline import decide_shardings, run_passes
+from tests.passes.dumped_programs import SEPARATOR
+
+PROGRAMS = range(3)
+AXES = ("x=4", "y=2")
+
+
+@cache
+def dumped(form: str) -> tuple[str, ...]:
+    """The programs in a form; skips where there is no JAX."""
+    pytest.importorskip("jax", reason="needs jax")
+    script = Path(__file__).with_name("dumped_programs.py")
+    run = subprocess.run([sys.executable, script, form], capture_output=True, text=True, check=True)
+    return tuple(run.stdout.split(SEPARATOR))
+
+
+def converted(text: str, calls: pipelines.Calls) -> str:
+    """The program after the passes, verified."""
+    module = parse_module(text)
+    verify_module(module)
+    return print_module(run_passes(module, calls))
+
+
+def comparable(text: str) -> list[str]:
+    """The functions in no order, without the names JAX gives results and what StableHLO says of meshes."""
+    text = re.sub(r" \{stablehlo\.mesh = \{.*\}\}$", "", text, flags=re.MULTILINE)
+    text = re.sub(r'jax\.result_info = "[^"]*"(, )?', "", text)
+    text = re.sub(r" ?\{\}(?=[,)])", "", text)
+    text = re.sub(r"-> \((tensor<\w+>)\) \{$", r"-> \1 {", text, flags=re.MULTILINE)
+    return sorted(map(str.strip, text.removesuffix("}\n").split("\n  func.func ")))
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_gspmd_read_is_what_jax_lowers_to_sdy(index: int) -> None:
+    ours = converted(dumped("gspmd")[index], pipelines.stablehlo_import_passes(mesh_axes=AXES))
+    theirs = converted(dumped("sdy")[index], ())
+    assert comparable(ours) == comparable(theirs)
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_sdy_written_is_what_jax_lowers_for_gspmd(index: int) -> None:
+    ours = converted(dumped("sdy")[index], pipelines.stablehlo_export_passes())
+    theirs = converted(dumped("gspmd")[index], ()).replace('backend_config = "", ', "")
+    assert comparable(ours) == comparable(theirs)
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_there_and_back(index: int) -> None:
+    calls = pipelines.stablehlo_export_passes() + pipelines.stablehlo_import_passes(mesh_axes=AXES)
+    program = dumped("sdy")[index]
+    assert comparable(converted(program, calls)) == comparable(converted(program, ()))
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_hlo_read_is_decided_as_the_program_itself(index: int) -> None:
+    """HLO has other ops, so what is compared is what was decided at the border of the main function."""
+    read = converted(dumped("hlo")[index], pipelines.stablehlo_import_passes())
+    assert "xla.sdy" not in read
+    assert "mhlo.sharding" not in read
+    ours, theirs = (decide_shardings(text) for text in (read, dumped("sdy")[index]))
+    assert _border(ours) == _border(theirs)
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_an_unnamed_mesh_decides_the_same(index: int) -> None:
+    unnamed = converted(dumped("gspmd")[index], pipelines.stablehlo_import_passes())
+    decided = decide_shardings(unnamed).replace("_axis_0", "x").replace("_axis_1", "y")
+    assert comparable(decided) == comparable(decide_shardings(dumped("sdy")[index]))
+
+
+def _border(text: str) -> list[str]:
+    (main,) = re.findall(r"func\.func (?:public )?@main(.*)", text)
+    return re.findall(r"#sdy\.sharding<.*?>(?=[,}])", main)
