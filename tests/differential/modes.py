@@ -19,6 +19,7 @@ from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
+from tests.differential.shrink import shrink
 from tests.passes.programs import ProgramWriter
 
 NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
@@ -164,6 +165,16 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
             if run_ours(text, mode.steps) == theirs:
                 return Outcome(OLDER, rule.name, text)
     return Outcome(DIFFERENT, "", text, f"ours: {message or ours}\ntheirs: {theirs}")
+
+
+def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProcess) -> Outcome:
+    """The outcome of a smaller program that fares alike."""
+
+    def fails(smaller: str) -> bool:
+        found = compare(mode, smaller, reference)
+        return (found.kind, found.cause) == (outcome.kind, outcome.cause)
+
+    return compare(mode, shrink(text, fails), reference)
 
 
 def _crash_cause(steps: tuple[Step, ...], text: str, reference: ReferenceProcess) -> str:

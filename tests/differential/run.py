@@ -9,9 +9,8 @@ import random
 import sys
 from collections import Counter
 
-from tests.differential.modes import MODES, OUTCOMES, Mode, Outcome, compare
+from tests.differential.modes import MODES, OUTCOMES, Mode, compare, made_small
 from tests.differential.reference_process import ReferenceProcess
-from tests.differential.shrink import shrink
 
 SHRUNK = 5
 """How many unexplained programs of a mode are made small."""
@@ -32,16 +31,6 @@ def run(mode: Mode, count: int, reference: ReferenceProcess) -> tuple[Counter[st
             heading = f"=== {small}: {mode.name}, seed {seed}"
             print(f"{heading}\n{small.program}\n{small.detail}", file=sys.stderr, flush=True)
     return kinds, causes, unexplained
-
-
-def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProcess) -> Outcome:
-    """The outcome of a smaller program that fares alike."""
-
-    def fails(smaller: str) -> bool:
-        found = compare(mode, smaller, reference)
-        return (found.kind, found.cause) == (outcome.kind, outcome.cause)
-
-    return compare(mode, shrink(text, fails), reference)
 
 
 def main() -> int:

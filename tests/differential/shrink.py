@@ -34,7 +34,7 @@ SIMPLER = (
 ATTRIBUTE = re.compile(r" ?\{?sdy\.sharding = #sdy\.sharding(_per_value<\[[^\n]*?>\]>|<[^>]*>)\}?")
 
 
-def shrink(text: str, fails: Fails, attempts: int = 3000) -> str:
+def shrink(text: str, fails: Fails, attempts: int = 1000) -> str:
     """The smallest program found that still `fails`; `text` itself must. Bounded by a count of trials."""
     before = ""
     tried: set[str] = set()
