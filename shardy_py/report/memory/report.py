@@ -16,17 +16,21 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects.registry import syntax_table
 from shardy_py.graph.calls import function_name
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.graph.walk import owning_op
+from shardy_py.ops import record
 from shardy_py.report.collect import module_meshes
 from shardy_py.report.memory.collect import Collected, Entry, collect_program
 from shardy_py.report.memory.liveness import Liveness
 from shardy_py.report.memory.sizes import Bytes, Target
-from shardy_py.report.memory.tensors import FunctionResult, Tensor, bounded_tensor
+from shardy_py.report.memory.tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.text.naming import ValueNames
 
 CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
 
@@ -149,35 +153,42 @@ class MemoryReport:
     def row(self, number: int) -> TensorRow:
         """One tensor."""
         tensor = self.collected.tensors[number]
-        entry = self._named(tensor)
-        is_tensor = isinstance(tensor.type, TensorType)
-        type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
+        value = tensor.value
+        if isinstance(value, FunctionResult):
+            op, name, location = value.function, f"result {value.position}", _result_info(value)
+        else:
+            op = cast(Operation, owning_op(value))
+            name = self._names[id(value)]
+            location = location_text(location_of(value))
+        type_ = self._type(tensor.type)
         return TensorRow(
-            f"copy to {entry.name}" if tensor.is_copy else entry.name,
-            entry.function,
-            entry.op.name,
-            type_.element if type_ else str(tensor.type),
-            type_.shape if type_ else (),
+            f"copy to {name}" if tensor.is_copy else name,
+            _function_around(op),
+            op.name,
+            type_.element,
+            type_.shape,
             tensor.size.local_shape,
             tensor.sharding,
             tensor.size.bytes,
-            entry.label or location_text(entry.location),
+            location,
             tensor.size.problem,
         )
 
     @cached_property
-    def _table(self) -> ValueTable:
-        return ValueTable(self.module)
+    def _names(self) -> dict[int, str]:
+        return ValueNames(self.module, syntax_table()).of
+
+    def _type(self, type_: Attribute) -> record.TensorType:
+        known = self._types.get(id(type_))
+        if known is None:
+            is_tensor = isinstance(type_, TensorType)
+            made = bounded_tensor(cast(Any, type_)) if is_tensor else record.TensorType((), str(type_))
+            known = self._types[id(type_)] = (made, type_)
+        return known[0]
 
     @cached_property
-    def _results(self) -> dict[tuple[int, int], ValueEntry]:
-        return {(id(e.op), e.index): e for e in self._table.entries if e.value is None}
-
-    def _named(self, tensor: Tensor) -> ValueEntry:
-        value = tensor.value
-        if isinstance(value, FunctionResult):
-            return self._results[id(value.function), value.position]
-        return self._table.by_value[id(value)]
+    def _types(self) -> dict[int, tuple[record.TensorType, Attribute]]:
+        return {}
 
     def _entry(self, entry: Entry, liveness: Liveness) -> EntryMemory:
         peak = liveness.peak(entry.computation, entry.donated)
@@ -225,7 +236,7 @@ class MemoryReport:
 
     def _place(self, computation: int, step: int) -> Place:
         op = self.collected.ops[computation][step]
-        name = self._table.names.of.get(id(op.results[0]), "") if op.results else ""
+        name = self._names[id(op.results[0])] if op.results else ""
         return Place(_function_around(op), op.name, name, location_text(cast(Any, op).location))
 
 
@@ -245,3 +256,10 @@ def _function_around(op: Operation) -> str:
     while around is not None and around.name != "func.func":
         around = around.parent_op()
     return function_name(around) if around is not None else ""
+
+
+def _result_info(result: FunctionResult) -> str:
+    """What JAX calls a result of a function; else where the function stands."""
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", result.function.properties.get("res_attrs"))
+    info = attributes.data[result.position].data.get(RESULT_INFO) if attributes is not None else None
+    return info.data if isinstance(info, StringAttr) else location_text(location_of(result))

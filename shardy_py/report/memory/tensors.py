@@ -101,7 +101,7 @@ class Tensors:
         try:
             return tensor_size(tensor, sharding, self._meshes, self._target)
         except ShardyError as error:
-            place = position_of(_location(value))
+            place = position_of(location_of(value))
             raise ShardyError(Diagnostic(error.diagnostics[0].message, place)) from error
 
 
@@ -118,7 +118,8 @@ def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
     return record.TensorType(sizes, str(type_.element_type))
 
 
-def _location(value: SSAValue | FunctionResult) -> Attribute:
+def location_of(value: SSAValue | FunctionResult) -> Attribute:
+    """Where the source says a value is made: that of its op, or its own; of the function for a result."""
     if isinstance(value, FunctionResult):
         return cast(Any, value.function).location
     return cast(Any, value.op if isinstance(value, OpResult) else value).location
