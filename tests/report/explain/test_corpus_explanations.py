@@ -1,0 +1,73 @@
+"""Every axis of every value of real programs begins at an annotation; without that it goes, or is held elsewhere.
+
+The number of pairs that are checked by taking the annotation away: `EXPLAINED_PAIRS=200` for all of the sample.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from shardy_py.dialects import parse_module
+from tests.conftest import NO_CORPUS, corpus_names, corpus_text
+from tests.propagation.random_programs import random_program
+from tests.report.explain.removing import annotations, explained, first_root, outcome, pairs_of, written
+
+PAIRS = int(os.environ.get("EXPLAINED_PAIRS", "20"))
+GOOD = {"gone", "held", "part of the program"}
+
+
+def check_all(text: str) -> int:
+    """Every first chain begins at what the text says, along a dimension that has the axis there."""
+    given = annotations(parse_module(text))
+    explainer = explained(parse_module(text))
+    count = 0
+    for pair in pairs_of(explainer):
+        root = first_root(explainer, pair)
+        assert root is not None, (str(pair.entry), pair)
+        annotation = written(root)
+        assert annotation in given, (str(pair.entry), pair, annotation)
+        assert (root.dimension, root.axis.name) in given[annotation], (str(pair.entry), pair, annotation)
+        count += 1
+    return count
+
+
+def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
+    assert check_all(corpus(corpus_program)) > 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_program(seed: int) -> None:
+    check_all(random_program(seed))
+
+
+@pytest.mark.skipif(not corpus_names(), reason=NO_CORPUS)
+def test_without_the_annotation() -> None:
+    choice = random.Random(6)
+    names = [name for name in corpus_names() if not name.startswith("transformer_train_")]
+    outcomes: Counter[str] = Counter()
+    for name in names:
+        text = corpus_text(name)
+        explainer = explained(parse_module(text))
+        pairs = [*pairs_of(explainer)]
+        share = max(1, round(PAIRS / len(names)))
+        for pair in choice.sample(pairs, min(share, len(pairs))):
+            found = outcome(text, explainer, pair)
+            assert found in GOOD, (name, str(pair.entry), pair.dimension, str(pair.axis), found)
+            outcomes[found] += 1
+    print(dict(outcomes))
+    assert outcomes["gone"] > 0
+
+
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_without_the_annotation_of_a_random_program(seed: int) -> None:
+    text = random_program(seed)
+    explainer = explained(parse_module(text))
+    pairs = [*pairs_of(explainer)]
+    for pair in random.Random(seed).sample(pairs, min(3, len(pairs))):
+        found = outcome(text, explainer, pair)
+        assert found in GOOD, (str(pair.entry), pair.dimension, str(pair.axis), found)
