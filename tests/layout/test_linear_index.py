@@ -71,6 +71,12 @@ def test_joined_dimensions() -> None:
     assert np.array_equal(place.offset((a, b, c, d, e)), expected)
 
 
+def test_joined_by_a_tile() -> None:
+    tile = (COMBINE, COMBINE, 2, COMBINE, 3)
+    e, d = (1, 6, 7, 10, 9), (2, 7, 8, 11, 10)
+    assert linear_index_with_tile(e, d, tile) == linear_index_with_tile((111, 109), (112, 110), (2, 3))
+
+
 @st.composite
 def tiled_indices(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     bounds = draw(st.lists(st.integers(1, 40), max_size=5))

@@ -96,6 +96,13 @@ def test_printed_as_xla_does(text: str, expected: str) -> None:
     assert str(parse_shape(text)) == expected
 
 
+def test_text_read_before_does_not_hide_what_follows() -> None:
+    text = "(f32[3], f32[3] {0:T(2)}, f32[3]/**/{0}, f32[3])"
+    assert str(parse_shape("f32[3]")) == "f32[3]"
+    assert str(parse_shape(text)) == "(f32[3], f32[3]{0:T(2)}, f32[3]{0}, f32[3])"
+    assert str(parse_shape(text)) == "(f32[3], f32[3]{0:T(2)}, f32[3]{0}, f32[3])"
+
+
 def test_values() -> None:
     assert parse_shape("f32[3,<=5,?]{1,2,0:T(*,2)(4)L(8)E(16)S(2)SC(1:3)}") == ArrayShape(
         "f32",
