@@ -178,11 +178,8 @@ class Collector:
 
     def finish(self, body: Body, returns: tuple[int, ...]) -> int:
         """Adds a computation; what it returns and has not made yet is made at the end."""
-        copies = (
-            tuple(value for value in returns if value not in body.returned)
-            if returns != body.returned
-            else ()
-        )
+        made = set(body.returned)
+        copies = tuple(value for value in returns if value not in made)
         if copies:
             last = body.steps[-1]
             body.steps[-1] = last._replace(makes=(*last.makes, *copies))

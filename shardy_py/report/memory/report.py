@@ -30,6 +30,7 @@ from shardy_py.report.memory.liveness import Liveness
 from shardy_py.report.memory.sizes import Bytes, Target
 from shardy_py.report.memory.tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
 
 CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
@@ -115,7 +116,8 @@ class MemoryReport:
         """The functions that the program starts with: @main, else all that nobody calls."""
         sizes = [tensor.size.bytes.padded_bytes for tensor in self.collected.tensors]
         liveness = Liveness(self.collected.computations, sizes)
-        return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
+        with deep_stack():
+            return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:

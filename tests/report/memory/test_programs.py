@@ -319,6 +319,20 @@ def test_without_main_all_functions_that_nobody_calls() -> None:
     assert report("").entries == ()
 
 
+def test_long_chains_of_calls() -> None:
+    chain = ["func.func @main() {\n  call @f0() : () -> ()\n  return\n}"]
+    depth = 1000
+    for number in range(depth):
+        body = (
+            f"call @f{number + 1}() : () -> ()"
+            if number + 1 < depth
+            else "%0 = stablehlo.constant dense<1> : tensor<i32>"
+        )
+        chain.append(f"func.func private @f{number}() {{\n  {body}\n  return\n}}")
+    found = entry("\n".join(chain))
+    assert (len(found.place), found.peak.bytes.padded_bytes) == (depth + 1, 4)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
