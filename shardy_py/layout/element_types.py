@@ -91,18 +91,23 @@ _BY_SPELLING = {
     **{f"i{bits}": ELEMENT_TABLE[f"s{bits}"] for bits in (2, 4, 8, 16, 32, 64)},
     "index": ELEMENT_TABLE["s64"],
 }
-_QUANTIZED = re.compile(r"!quant\.uniform<(\w+)")
+_QUANTIZED = re.compile(r"!quant\.\w+<(\w+)")
+_INTEGER = re.compile(r"([su]?)i([1-9]\d{0,2})")
 
 
 @cache
 def element_type(spelling: str) -> ElementType:
     """The element type that XLA or MLIR spells so, in upper or lower case.
 
-    `i8` and `index` are s8 and s64; a quantized type is that in which it is stored. Raises ShardyError for
-    any other text.
+    `i8` and `index` are s8 and s64; integers of other widths (`i3`) are the next wider ones; a quantized type
+    is that in which it is stored. Raises ShardyError for any other text.
     """
     quantized = _QUANTIZED.match(spelling)
-    found = _BY_SPELLING.get((quantized[1] if quantized else spelling).lower())
+    plain = (quantized[1] if quantized else spelling).lower()
+    found = _BY_SPELLING.get(plain)
+    if found is None and (integer := _INTEGER.fullmatch(plain)):
+        width = 1 << (int(integer[2]) - 1).bit_length()
+        found = ELEMENT_TABLE.get(f"{'u' if integer[1] == 'u' else 's'}{width}")
     if found is None:
         raise ShardyError(f"unknown element type '{spelling}'; expected one of {', '.join(ELEMENT_TABLE)}")
     return found

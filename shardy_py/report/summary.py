@@ -11,21 +11,19 @@ Not here: where the values come from (`collect.py`), how the counts are shown (`
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from shardy_py.layout import element_type
 from shardy_py.ops.record import TensorType
 from shardy_py.sharding import AxisRef, TensorSharding, local
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 Role = Literal["arguments", "results", "intermediates"]
 ROLES: tuple[Role, ...] = ("arguments", "results", "intermediates")
-
-_ELEMENT = re.compile(r"[a-z]+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def size_bytes(shape: tuple[int | None, ...], element: str) -> int:
     """
     if None in shape:
         return 0
-    return -(-prod(size for size in shape if size is not None) * _element_bits(element) // 8)
+    return -(-prod(size for size in shape if size is not None) * element_type(element).bits // 8)
 
 
 def _bytes(values: list[ReportedValue], meshes: Meshes) -> Bytes:
@@ -115,13 +113,3 @@ def _bytes(values: list[ReportedValue], meshes: Meshes) -> Bytes:
         global_bytes=sum(size_bytes(v.type.shape, v.type.element) for v in values),
         local_bytes=sum(size_bytes(local_shape(v, meshes), v.type.element) for v in values),
     )
-
-
-def _element_bits(element: str) -> int:
-    """The bits of an element type as MLIR spells it."""
-    if element.startswith("complex<"):
-        return 2 * _element_bits(element[len("complex<") : -1])
-    if element == "i1":
-        return 8
-    match = _ELEMENT.match(element)
-    return int(match[1]) if match else 64  # index

@@ -43,6 +43,10 @@ def test_sizes_are_those_of_numpy(row: Any) -> None:
         ("bf16", "bf16"),
         ("F32", "f32"),
         ("PRED", "pred"),
+        ("i3", "s4"),
+        ("ui17", "u32"),
+        ("i33", "s64"),
+        ("!quant.any<i8<-8:7>:f32>", "s8"),
         ("!quant.uniform<i8:f32, 1.0>", "s8"),
         ("!quant.uniform<u8<1:255>:f32:0, {1.0}>", "u8"),
     ],
@@ -51,7 +55,7 @@ def test_spellings(spelling: str, name: str) -> None:
     assert element_type(spelling).name == name
 
 
-@pytest.mark.parametrize("spelling", ["", "f33", "complex<i8>", "token", "i3", "tensor<f32>"])
+@pytest.mark.parametrize("spelling", ["", "f33", "complex<i8>", "token", "i65", "i0", "tensor<f32>"])
 def test_other_text_is_refused(spelling: str) -> None:
     with pytest.raises(ShardyError, match=rf"unknown element type '{spelling}'; expected one of pred, s1"):
         element_type(spelling)
