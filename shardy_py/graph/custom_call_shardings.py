@@ -27,7 +27,7 @@ _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")
 def constraint_sharding(call: Operation) -> TensorSharding | None:
     """The sharding of the result of a custom call, open where its backend config leaves a dimension free.
 
-    A free dimension may take axes that GSPMD calls replicated, so no axis is kept from it. None: it has none.
+    None: it has none.
     """
     given = call.attributes.get(SHARDING)
     if not isinstance(given, TensorShardingPerValueAttr) or not given.data:
@@ -42,7 +42,7 @@ def constraint_sharding(call: Operation) -> TensorSharding | None:
         replace(dimension, is_closed=False) if index in opened else dimension
         for index, dimension in enumerate(sharding.dimensions)
     )
-    return replace(sharding, dimensions=dimensions, replicated_axes=())
+    return replace(sharding, dimensions=dimensions)
 
 
 def sharding_call(

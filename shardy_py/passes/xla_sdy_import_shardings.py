@@ -2,7 +2,8 @@
 
 The mesh is one on which all shardings of the module can be said, its axes `_axis_0`, `_axis_1`, ..., unless
 `mesh-axes` names them. A sharding on one device gets a mesh of that device. Custom calls on the user's own
-parts of a tensor are marked with the manual axes, for the passes behind.
+parts of a tensor are marked with the manual axes, for the passes behind. Members of `shard_as` groups join a
+sharding group; `shard_like` says nothing that sdy could say.
 
     before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
     after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
@@ -21,11 +22,17 @@ from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ManualAxesAttr, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import (
+    ManualAxesAttr,
+    MeshOp,
+    ShardingGroupOp,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import (
     FRONTEND_ATTRIBUTES,
@@ -41,16 +48,17 @@ from shardy_py.graph.frontend_attributes import (
     rewrite_entries,
 )
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import place_at_start
+from shardy_py.graph.rewiring import erase, place_after, place_at_start, replace_uses
 from shardy_py.graph.symbols import MAIN, Symbols, symbol_name
 from shardy_py.graph.top_level import functions_of, module_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.graph.walk import walk_pre_order
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
-from shardy_py.sharding.hlo_sharding import HloSharding
+from shardy_py.sharding.hlo_sharding import HloSharding, HloShardingType
 from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, manual_axes_of
 from shardy_py.sharding.hlo_sharding_mesh import mesh_of_hlo_shardings
 from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
+from shardy_py.text.construct import build_operation
 
 _MESH_NAME = "mesh"
 
@@ -84,7 +92,7 @@ class XlaSdyImportShardingsPass(ModulePass):
         opened = {"arg_attrs": self.allow_propagation_to_args, "res_attrs": self.allow_propagation_to_results}
         for function in functions_of(op):
             importer.import_function(function, opened if symbol_name(function) == MAIN else {})
-        for inner in walk_pre_order(op):
+        for inner in list(walk_pre_order(op)):
             if XLA_SHARDING in inner.attributes:
                 importer.import_op(inner)
 
@@ -181,7 +189,13 @@ class _Importer:
         else:
             shardings = (self._convert(op, leaves[0], None),)
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
-        if call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
+        for leaf, result in zip(leaves, op.results, strict=False):
+            if leaf.shard_group is not None and leaf.shard_group.is_shard_as:
+                place_after(_group_of(result, leaf.shard_group.id, op.location), op)
+        if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
+            replace_uses(op.results[0], op.operands[0])
+            erase(op)
+        elif call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
             self._mark_manual(op, leaves[0])
 
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
@@ -210,6 +224,11 @@ class _Importer:
         op.location = module_of(self._module).location
         place_at_start(op, self._module.body.block)
         return self._symbols.insert(op)
+
+
+def _group_of(value: SSAValue, number: int, location: Attribute) -> Operation:
+    properties: dict[str, Attribute] = {"group_id": IntegerAttr(number, i64)}
+    return build_operation(ShardingGroupOp, [value], (), properties, {}, location)
 
 
 def _devices(sharding: HloSharding) -> list[int]:

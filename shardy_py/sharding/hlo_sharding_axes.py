@@ -78,6 +78,7 @@ def from_hlo_sharding(
         device as its mesh.
     is_open: whether propagation may shard the dimensions further; those of `{unknown}` are open anyway.
 
+    What tiles replicate is not kept from sharding the tensor: the axes are just not named.
     Manual axes shard nothing here: see `manual_axes_of`. Raises a `ShardyError` where the tiles are no order
     of axes of the mesh, or of another rank or number of devices.
     """
@@ -98,12 +99,10 @@ def from_hlo_sharding(
             is_open |= kind is HloShardingType.UNKNOWN
     if len(dimensions) != rank:
         raise ShardyError(f"{sharding} tiles {len(dimensions)} dimensions; the tensor has {rank}")
-    replicated = () if sharding.replicate_on_last_tile_dim else behind.get(REPLICATED, ())
     return TensorSharding(
         mesh if reference is None else reference,
         tuple(DimensionSharding(axes, not is_open) for axes in dimensions),
-        sort_and_merge(replicated, mesh),
-        sort_and_merge(behind.get(UNREDUCED, ()), mesh),
+        unreduced_axes=sort_and_merge(behind.get(UNREDUCED, ()), mesh),
     )
 
 

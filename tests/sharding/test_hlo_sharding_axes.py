@@ -111,7 +111,7 @@ def test_manual_axes() -> None:
         ("{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}", '<@mesh, [{}, {"y"}]>'),
         (
             "{devices=[1,1,4,2]<=[8] last_tile_dims={unreduced, replicated}}",
-            '<@mesh, [{}, {}], replicated={"y"}, unreduced={"x"}>',
+            '<@mesh, [{}, {}], unreduced={"x"}>',
         ),
         ("{devices=[2,4]0,1,2,3,4,5,6,7}", '<@mesh, [{"x":(1)2}, {"x":(2)2, "y"}]>'),
         ("{mesh['a'=8], [{'a':(1)4, ?}, {}]}", '<@mesh, [{"x", ?}, {}]>'),
