@@ -14,6 +14,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.errors import Position
 from shardy_py.graph.movements import Movement
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.sharding_reader import ShardingReader
@@ -26,6 +27,7 @@ from shardy_py.report.communication.user_collectives import USER_KINDS, user_axe
 from shardy_py.report.memory.sizes import tensor_size
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import resolve
+from shardy_py.text.source import position_of
 
 KINDS = {
     "sdy.all_gather": "all_gather",
@@ -57,13 +59,15 @@ class Cause:
 
     op: the name of the op for whose sake.
     operand: which operand of it is brought to another sharding; -1: its result is.
-    reason: in words. location: of that op in the source, "" if unknown.
+    reason: in words.
+    location: of that op in the source, "" if unknown. position: the file position in it, None if unknown.
     """
 
     op: str
     operand: int
     reason: str
     location: str
+    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +171,12 @@ class _Collector:
     ) -> tuple[AxisSize, ...]:
         if op.name in USER_KINDS:
             return user_axes(op, self.meshes)
-        sharding = target or source
-        mesh = None if sharding is None else resolve(sharding.mesh, self.meshes)
+        meshes = [resolve(s.mesh, self.meshes) for s in (target, source) if s is not None]
+        mesh = next((mesh for mesh in meshes if not mesh.is_maximal), None)
         if mesh is None:
             return ()
+        if any(other.is_maximal for other in meshes):  # to or from the one device all others take part
+            return tuple((axis.name, axis.size) for axis in mesh.axes)
         if op.name == "sdy.all_to_all":
             params: Any = plain(op.properties["params"])
             return _sized((axis for param in params for axis in param[0]), mesh)
@@ -181,7 +187,7 @@ class _Collector:
 
     def _cause(self, op: Operation) -> Cause:
         if op.name in USER_KINDS:
-            return Cause(op.name, -1, "written in the program", location_text(_location(op)))
+            return _cause_at(op, op.name, -1, "written in the program")
         event = self._movement(op.results[0])
         cause_op = event.op if event is not None and event.op is not None else None
         if event is not None and cause_op is not None:
@@ -191,9 +197,9 @@ class _Collector:
                 reason = f"{cause_op.name} sums over a sharded dimension"
             else:
                 reason = f"the result of {cause_op.name} is used in another sharding"
-            place = location_text(_location(cause_op)) or location_text(_location(op))
-            return Cause(cause_op.name, event.index, reason, place)
-        return Cause(op.name, -1, _reason_alone(op), location_text(_location(op)))
+            place = cause_op if location_text(_location(cause_op)) else op
+            return _cause_at(place, cause_op.name, event.index, reason)
+        return _cause_at(op, op.name, -1, _reason_alone(op))
 
     def _movement(self, value: SSAValue) -> Movement | None:
         """The first note that names an op, following `value` back through what it replaced."""
@@ -203,6 +209,11 @@ class _Collector:
             seen.add(id(event.source))
             event = self.moved.get(id(event.source))
         return event
+
+
+def _cause_at(place: Operation, op_name: str, operand: int, reason: str) -> Cause:
+    location = _location(place)
+    return Cause(op_name, operand, reason, location_text(location), position_of(location))
 
 
 def _reason_alone(op: Operation) -> str:

@@ -1,0 +1,57 @@
+"""Findings as SARIF, which code hosts show beside the lines.
+
+After "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard, 2020. Not here:
+text and JSON of our own (`text.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shardy_py import __version__
+from shardy_py.check.finding import Finding
+from shardy_py.check.rules import RULES
+
+VERSION = "2.1.0"
+SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def findings_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """A SARIF log of one run."""
+    numbers = {row.code: number for number, row in enumerate(RULES)}
+    driver: dict[str, Any] = {
+        "name": "sdy-check",
+        "version": __version__,
+        "rules": [
+            {
+                "id": row.code,
+                "name": row.name,
+                "shortDescription": {"text": row.summary},
+                "defaultConfiguration": {"level": row.level},
+            }
+            for row in RULES
+        ],
+    }
+    results = [_result(finding, numbers[finding.code]) for finding in findings]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+
+
+def _result(finding: Finding, number: int) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    place = finding.position
+    if place is not None:
+        region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
+        location["physicalLocation"] = {"artifactLocation": {"uri": place.file}, "region": region}
+    if finding.function:
+        name = f"{finding.function}:{finding.subject}"
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": number,
+        "level": finding.level,
+        "message": {"text": f"{finding.subject}: {finding.message}. {finding.remedy}"},
+        "locations": [location] if location else [],
+        "partialFingerprints": {"sdyCheck/v1": finding.fingerprint},
+    }

@@ -1,0 +1,206 @@
+"""Each rule finds what it is for, and nothing where there is nothing; baselines, SARIF, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shardy_py.api import Program, ShardyError, propagate
+from shardy_py.check import (
+    RULES,
+    Choice,
+    Finding,
+    Limits,
+    baseline_text,
+    check,
+    findings_sarif,
+    findings_text,
+    without_baseline,
+)
+from shardy_py.cli.check import main
+from shardy_py.partition.cost import cost_model
+
+SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
+
+CLEAN = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.tanh %arg0 : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+"""
+
+BAD = {
+    "SDY001": """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg1: tensor<16x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.tanh %arg1 : tensor<16x4xf32> loc("model.py":3:7)
+  return %arg0 : tensor<8x4xf32>
+}
+""",
+    "SDY002": """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x4xf32>) -> tensor<10x4xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<10x4xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<10x4xf32>
+  %2 = stablehlo.tanh %1 : tensor<10x4xf32>
+  return %2 : tensor<10x4xf32>
+}
+""",
+    "SDY003": """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> tensor<8x8xf32> {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<8x8xf32> loc("model.py":9:1)
+  return %0 : tensor<8x8xf32>
+}
+""",
+    "SDY004": CLEAN.replace('["x"=2]', '["x"=2, "idle"=4]'),
+    "SDY005": CLEAN.replace(
+        "stablehlo.tanh %arg0 :",
+        "stablehlo.custom_call @mystery(%arg0) : (tensor<8x4xf32>) ->",
+    ),
+    "SDY006": CLEAN.replace('<@mesh, [{"x"}, {}]>})\n', '<@mesh, [{"x"}, {?}]>})\n'),
+    "SDY007": """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.add across dimensions = [1]
+      : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""",
+}
+SLOW = Limits(1, 1, cost_model("tpu-v5p,x=tpu-dcn"))
+
+
+def found_in(text: str, code: str, limits: Limits = SMALL) -> tuple[Finding, ...]:
+    return check(propagate(Program.parse(text, "m.mlir")), Choice(selected=(code,)), limits)
+
+
+@pytest.mark.parametrize("row", RULES, ids=[row.code for row in RULES])
+def test_every_rule(row: object) -> None:
+    code: str = row.code  # pyright: ignore
+    limits = SLOW if code == "SDY007" else SMALL
+    found = found_in(BAD[code], code, limits)
+    assert found
+    assert {finding.code for finding in found} == {code}
+    assert all(finding.remedy for finding in found)
+    assert found_in(CLEAN, code, limits) == ()
+
+
+def test_a_replicated_tensor_is_explained() -> None:
+    first, *_ = found_in(BAD["SDY001"], "SDY001")
+    assert first.message == "256 B are replicated on every device"
+    found = {f.subject: f for f in found_in(BAD["SDY001"], "SDY001")}
+    assert str(found["%0"].position) == "model.py:3:7"
+    assert 'no tensor that shares dimension 0 of %arg1 has "x"' in found["%arg1"].remedy
+
+
+def test_who_asks_for_replication_gets_it() -> None:
+    asked = BAD["SDY001"].replace(
+        "%arg1: tensor<16x4xf32>", "%arg1: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}"
+    )
+    assert "%arg1" not in {f.subject for f in found_in(asked, "SDY001")}
+
+
+def test_padding_is_told() -> None:
+    found = found_in(BAD["SDY002"], "SDY002")
+    assert found[0].message.endswith('is cut into 4 parts by "x": 2 of 12 are padding')
+    assert "make it a multiple of 4, as 12" in found[0].remedy
+
+
+def test_places_come_from_the_source() -> None:
+    (finding,) = found_in(BAD["SDY003"], "SDY003")
+    assert str(finding.position) == "model.py:9:1"
+    assert "operand 1 of stablehlo.add is needed in another sharding" in finding.message
+
+
+def test_written_reshards_are_no_finding() -> None:
+    text = BAD["SDY003"].replace(
+        "%0 = stablehlo.add %arg0, %arg1",
+        '%9 = sdy.sharding_constraint %arg1 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>\n'
+        "%0 = stablehlo.add %arg0, %9",
+    )
+    assert found_in(text, "SDY003") == ()
+
+
+def test_a_rule_on_a_custom_call() -> None:
+    rule = "sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>"
+    assert found_in(BAD["SDY005"].replace("(%arg0) :", f"(%arg0) {{{rule}}} :"), "SDY005") == ()
+
+
+def test_baseline() -> None:
+    found = found_in(BAD["SDY004"], "SDY004")
+    text = baseline_text(found)
+    assert without_baseline(found, text) == ()
+    assert without_baseline((*found, *found), text) == found
+    for bad in ("[]", "{", '{"version": 9, "findings": []}', '{"version": 1, "findings": [1]}'):
+        with pytest.raises(ShardyError, match="baseline"):
+            without_baseline(found, bad)
+
+
+def test_choices() -> None:
+    result = propagate(Program.parse(BAD["SDY004"], "m.mlir"))
+    assert check(result, Choice(ignored=("SDY004", "SDY006")), SMALL) == ()
+    assert check(result, Choice(("SDY004",), levels={"SDY004": "error"}))[0].level == "error"
+    with pytest.raises(ShardyError, match="there is no rule 'SDY999'"):
+        Choice(selected=("SDY999",))
+    with pytest.raises(ShardyError, match="expected a level among"):
+        Choice(levels={"SDY001": "loud"})  # pyright: ignore
+
+
+def test_text() -> None:
+    found = found_in(BAD["SDY003"], "SDY003")
+    assert findings_text(found).startswith("model.py:9:1: warning: @main, stablehlo.add: an ")
+    assert findings_text(found).endswith("1 warning")
+    assert findings_text(()) == "no findings"
+
+
+def test_sarif() -> None:
+    log = findings_sarif(found_in(BAD["SDY003"], "SDY003"))
+    (run,) = log["runs"]
+    (result,) = run["results"]
+    assert log["version"] == "2.1.0"
+    assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "SDY003"
+    region = result["locations"][0]["physicalLocation"]
+    assert region == {"artifactLocation": {"uri": "model.py"}, "region": {"startLine": 9, "startColumn": 1}}
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "m.mlir"
+    program.write_text(BAD["SDY004"])
+    known, sarif = tmp_path / "known.json", tmp_path / "log.sarif"
+    assert main([str(program)]) == 1
+    assert 'axis "idle" of @mesh shards nothing' in capsys.readouterr().out
+    assert (
+        main([str(program), "--write-baseline", str(known), "--sarif", str(sarif), "--fail-on", "never"]) == 0
+    )
+    assert json.loads(sarif.read_text())["runs"][0]["results"]
+    capsys.readouterr()
+    assert main([str(program), "--baseline", str(known), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+    assert main([str(program), "--level", "SDY004=note"]) == 0
+    assert main(["--rules"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "sdy-check: expected a program, or --rules"),
+        (["/nowhere"], "cannot open input file '/nowhere'"),
+        (["/nowhere", "--select", "SDY999"], "there is no rule 'SDY999'"),
+        (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got: 'SDY001'"),
+        (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
+        (["/nowhere", "--model", "abacus"], "there is no cost model 'abacus'"),
+        (["/nowhere", "--fail-on", "x"], "invalid choice: 'x'"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
