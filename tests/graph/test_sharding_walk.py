@@ -94,7 +94,7 @@ def test_reader_sees_changed_arguments() -> None:
     main = functions_of(module)[0]
     argument = main.body.blocks[0].args[0]
     reader.of(argument)
-    transform_function(main, lambda sharding, _: turned(sharding))
+    transform_function(main, lambda sharding, _: turned(sharding), "sdy-turn")
     assert text(reader.of(argument)) == '<@mesh, [{}, {"x"}]>'
 
 
@@ -117,9 +117,9 @@ def test_boundaries_know_their_types() -> None:
 
     (call,) = find_ops(module, "func.call")
     (manual,) = find_ops(module, "sdy.manual_computation")
-    transform_results(call, change)
+    transform_results(call, change, "sdy-turn")
     assert str(call.attributes["sdy.sharding"].data[0]) == '<@mesh, [{}, {"x"}]>'  # type: ignore[attr-defined]
-    transform_owners(manual, change)
+    transform_owners(manual, change, "sdy-turn")
     # Inside the computation, the argument is local and has free axes only.
     assert seen[2] == '<@mesh, [{}, {"y"}]> tensor<4x8xf32>'
     assert str(manual.properties["in_shardings"].data[0]) == '<@mesh, [{"x", "y"}, {}]>'  # type: ignore[attr-defined]
