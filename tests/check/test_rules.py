@@ -37,9 +37,9 @@ BAD = {
     "SDY001": """
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
-                %arg1: tensor<16x4xf32>) -> tensor<8x4xf32> {
+                %arg1: tensor<16x4xf32>) -> (tensor<8x4xf32>, tensor<16x4xf32>) {
   %0 = stablehlo.tanh %arg1 : tensor<16x4xf32> loc("model.py":3:7)
-  return %arg0 : tensor<8x4xf32>
+  return %arg0, %0 : tensor<8x4xf32>, tensor<16x4xf32>
 }
 """,
     "SDY002": """
