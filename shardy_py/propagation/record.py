@@ -11,13 +11,16 @@ Kept while passes run, read afterwards: `arrivals.py` (which axis came from wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.build import FUNCTION_EDGE, Program
 from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
 from shardy_py.graph.flat import ManualBoundary
+from shardy_py.graph.walk import owning_op
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.journal import Journal
 
@@ -29,12 +32,15 @@ EDGES = frozenset({EDGE_NAME, FUNCTION_EDGE})
 class Propagation:
     """One propagation: the program as it was, and what happened.
 
-    kept: values of the program that are no slot's value, kept so that their identities stay theirs.
+    edge_values: by identity, the targets of data-flow edges, which are no slot's value, with the op that
+        defines them: they may be gone afterwards.
     """
 
     program: Program
     journal: Journal
-    kept: Sequence[object] = ()
+    edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(
+        default_factory=dict[int, "tuple[SSAValue, Operation | None]"]
+    )
 
     @cached_property
     def arrivals(self) -> Arrivals:
@@ -71,11 +77,12 @@ class Record:
         return tuple(event for event in self.events if isinstance(event, Propagation))
 
 
-def values_beside_slots(program: Program) -> list[object]:
-    """The values that share the slot of another one: the targets of data-flow edges."""
-    kept: list[object] = []
+def edge_values(program: Program) -> dict[int, tuple[SSAValue, Operation | None]]:
+    """The values that share the slot of a data-flow edge, with the ops that define them."""
+    found: dict[int, tuple[SSAValue, Operation | None]] = {}
     for holder in program.holders:
         if holder is not None and holder.op.name in EDGES:
             owner = holder.op.operands[0]
-            kept.extend(edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,))
-    return kept
+            for value in edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,):
+                found[id(value)] = (value, owning_op(value))
+    return found

@@ -114,15 +114,15 @@ class Names:
                 _KINDS.get(root.op.name, "sharding"), self.op(root.op), text, root.dimension, priority
             )
         place = self.place(root.spot)
-        op = None if isinstance(root.spot, Holder) else owning_op(root.spot)
+        op = None if isinstance(root.spot, Holder) else owning_op(root.spot) or root.owner
         # What the user called a constraint may be a reshard by now.
         place = place if op is None else replace(place, op=op.name)
-        return Annotation(self._kind(root.spot), place, text, root.dimension, priority)
+        return Annotation(self._kind(root.spot, root.owner), place, text, root.dimension, priority)
 
-    def _kind(self, spot: Spot) -> str:
+    def _kind(self, spot: Spot, owner: Operation | None) -> str:
         if isinstance(spot, Holder):
             return "result sharding"
-        op = owning_op(spot)
+        op = owning_op(spot) or owner
         if op is None:
             return "sharding"
         if isinstance(spot.owner, Operation):

@@ -85,6 +85,7 @@ class Root:
     """What the user wrote: the sharding at a spot, or on an op that dictated it.
 
     sharding: as it stood when it was first seen; None if it was never seen.
+    owner: what defines the value at the spot, if that may be gone by now.
     """
 
     spot: Spot
@@ -92,6 +93,7 @@ class Root:
     axis: AxisRef
     op: Operation | None = None
     sharding: TensorSharding | None = None
+    owner: Operation | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,7 +260,8 @@ class Tracer:
         boundary = propagation.boundaries.get(state.slot)
         if boundary is not None and state.axis.name in boundary.manual_axes:
             spot = spots_of(propagation, state.slot)[-1]
-            yield Root(spot, state.dimension, state.axis, None, boundary.outer)
+            owner = propagation.edge_values[id(spot)][1]
+            yield Root(spot, state.dimension, state.axis, None, boundary.outer, owner)
             return
         first = propagation.journal.first_sharding(state.slot)
         given = _overlapping(first, state.dimension, state.axis)
@@ -286,7 +289,8 @@ class Tracer:
             if self.latest(spot, state.event) is not None:
                 yield Cause(AtSpot(spot, state.event, state.dimension, state.axis))
                 return
-        yield Root(spots[-1], state.dimension, state.axis, None, first)
+        owner = propagation.edge_values.get(id(spots[-1]), (None, None))[1]
+        yield Root(spots[-1], state.dimension, state.axis, None, first, owner)
 
 
 def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:

@@ -74,7 +74,7 @@ def written(root: Root) -> Written:
         return Written(root.op.name, str(position_of(root.op.location)))
     if isinstance(spot, Holder):
         return Written("result", str(position_of(spot.op.location)), spot.position)
-    op = owning_op(spot)
+    op = owning_op(spot) or root.owner
     if isinstance(spot.owner, Operation):
         return Written(spot.owner.name, str(position_of(spot.owner.location)), cast(Any, spot).index)
     if op is not None and op.name == "sdy.manual_computation":
