@@ -197,7 +197,8 @@ def test_large_arrays_go_in_slabs() -> None:
 
 def test_what_is_given_stays_as_it_is_and_is_not_shared() -> None:
     array = np.arange(6.0)
-    for tiles in ((), (Tile((4,)),), (Tile((2,)), Tile((3, 1)))):
+    idle = (Tile((2,)), Tile((COMBINE, 2)))
+    for tiles in ((), (Tile((4,)),), (Tile((2,)), Tile((3, 1))), idle):
         layout = Layout((0,), tiles)
         buffer = pack(array, layout)
         assert not np.may_share_memory(buffer, array)
