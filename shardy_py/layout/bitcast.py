@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import (
     Constraint,
@@ -24,14 +22,11 @@ from shardy_py.indexing import (
     IndexMap,
     Interval,
     dim,
-    evaluate_points,
     extent,
     simplify_expr,
 )
 from shardy_py.layout.linear_index import linear_index
 from shardy_py.layout.values import ArrayShape
-
-_MAX_ENUMERATED = 1 << 20
 
 
 def offset_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> IndexMap:
@@ -50,8 +45,7 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
     """Whether the buffer of `source` is that of `target` as it stands, through the op with this map.
 
     So it is if types, memory spaces and sizes of the buffers agree and `offset_map` is the identity. That is
-    shown symbolically; where the simplifier does not show it, arrays of up to 2^20 elements are compared
-    element by element, and for larger ones the answer is no.
+    shown symbolically, whatever the sizes; what the simplifier cannot show to be one is none.
 
     through, errors: as for `offset_map`.
     """
@@ -66,9 +60,7 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
     if _is_identity(_from_digits(source, target, op), target):
         return True
     # no two elements share an offset, so that equal maps to offsets say the same
-    if op.compose(source.placement.direct_map()) == target.placement.indexing_map():
-        return True
-    return prod(target.dimensions) <= _MAX_ENUMERATED and _agrees(source, target, op)
+    return op.compose(source.placement.direct_map()) == target.placement.indexing_map()
 
 
 def _op_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None) -> IndexMap:
@@ -123,13 +115,6 @@ def _reduced(difference: Expr, constraints: Sequence[Constraint]) -> Expr:
             if not rest:
                 difference = difference - expression * times
     return difference
-
-
-def _agrees(source: ArrayShape, target: ArrayShape, op: IndexMap) -> bool:
-    """Whether all elements have the same offset in both buffers."""
-    points = np.indices(target.dimensions, dtype=np.int64)
-    sources = np.moveaxis(evaluate_points(op, np.moveaxis(points, 0, -1))[0], -1, 0)
-    return np.array_equal(target.placement.offset(tuple(points)), source.placement.offset(tuple(sources)))
 
 
 def _variables(shape: ArrayShape) -> tuple[Expr, ...]:
