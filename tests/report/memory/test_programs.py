@@ -100,6 +100,18 @@ def test_a_result_of_another_sharding_is_an_array_of_its_own() -> None:
     assert alive(text) == (16 + 16 + 8, {"%arg0", "%0", "result 0"})
 
 
+def test_other_names_take_nothing() -> None:
+    """A barrier without a sharding has that of its operand; no sharding and a replicated one are the same."""
+    text = """
+    func.func @main(
+        %arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<8xf32>) {
+      %0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<8xf32>, tensor<8xf32>
+      %1 = sdy.reshard %0#1 <@mesh, [{}]> : tensor<8xf32>
+      return
+    }"""
+    assert alive(text) == (16 + 32, {"%arg0", "%arg1"})
+
+
 def test_reshards_and_constraints_that_move_nothing_take_nothing() -> None:
     text = """
     func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
@@ -158,6 +170,45 @@ def test_a_loop_that_swaps_needs_copies() -> None:
     }"""
     assert alive(text)[0] == 32 * 6
     assert {"copy to %0#0", "copy to %0#1"} < alive(text)[1]
+
+
+def test_what_a_loop_carries_is_alive_in_its_condition() -> None:
+    """Also what the condition does not read, and what only the body takes from outside."""
+    text = """
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.abs %arg0 : tensor<8xf32>
+      %1 = stablehlo.slice %arg0 [0:4] : (tensor<8xf32>) -> tensor<4xf32>
+      %2 = stablehlo.while(%a = %0) : tensor<8xf32>
+      cond {
+        %3 = stablehlo.constant dense<true> : tensor<16xi1>
+        %4 = stablehlo.slice %3 [0:1] : (tensor<16xi1>) -> tensor<1xi1>
+        %5 = stablehlo.reshape %4 : (tensor<1xi1>) -> tensor<i1>
+        stablehlo.return %5 : tensor<i1>
+      } do {
+        %3 = stablehlo.concatenate %1, %1, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+        stablehlo.return %3 : tensor<8xf32>
+      }
+      return %2 : tensor<8xf32>
+    }"""
+    assert alive(text) == (32 + 16 + 32 + 16 + 1, {"%arg0", "%1", "%2", "%c", "%3"})
+
+
+def test_what_a_branch_takes_from_outside_lives_to_its_end() -> None:
+    """The second branch returns what is not its own: a copy."""
+    text = """
+    func.func @main(%arg0: tensor<i32>) -> tensor<8xf32> {
+      %0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+      %1 = "stablehlo.case"(%arg0) ({
+        %2 = stablehlo.slice %0 [0:1] : (tensor<8xf32>) -> tensor<1xf32>
+        %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<1xf32>) -> tensor<8xf32>
+        stablehlo.return %3 : tensor<8xf32>
+      }, {
+        stablehlo.return %0 : tensor<8xf32>
+      }) : (tensor<i32>) -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }"""
+    assert alive(text) == (4 + 32 + 4 + 32, {"%arg0", "%cst", "%1", "%2"})
+    assert "copy to %0" in {row.name for row in report(text).largest()}
 
 
 def test_the_largest_branch_counts() -> None:
@@ -276,6 +327,24 @@ def test_constants_and_reducers() -> None:
     assert alive(text) == (40, {"%arg0", "%cst", "%0"})
     constants = entry(text).constants
     assert (constants.count, constants.bytes.padded_bytes) == (1, 4)
+
+
+def test_constants_of_callees_count_once() -> None:
+    text = """
+    func.func @main() {
+      call @f() : () -> ()
+      call @f() : () -> ()
+      return
+    }
+    func.func private @f() {
+      %0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+      return
+    }
+    func.func private @g() {
+      %0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+      return
+    }"""
+    assert entry(text).constants.bytes.padded_bytes == 32
 
 
 def test_dynamic_sizes_count_as_their_bounds_or_not_at_all() -> None:
