@@ -12,13 +12,21 @@ command over the same passes is `cli/`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import cast
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
+from shardy_py.graph.cloning import clone
+from shardy_py.graph.movements import carried_over, recorded
+from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
 from shardy_py.report import collect_values, module_meshes, summarize, summary_text
+from shardy_py.report.communication import Bill, communication_bill
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -57,6 +65,20 @@ def report(module: ModuleOp) -> str:
     """How many values are sharded over what, and what that leaves each device to hold."""
     meshes = module_meshes(module)
     return summary_text(summarize(collect_values(module), meshes), meshes)
+
+
+def communication(
+    module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()
+) -> tuple[ModuleOp, Bill]:
+    """A copy of a finished program with its communication as collectives, and the bill for it.
+
+    record: what the passes noted that made the program, so that the bill names what caused a reshard.
+    """
+    origin: dict[SSAValue, SSAValue] = {}
+    copy = cast(ModuleOp, clone(module, origin))
+    with recorded() as events:
+        collectives(copy)
+    return copy, communication_bill(copy, model, (*carried_over(record, origin), *events))
 
 
 def decide_shardings(text: str, file: str = "-") -> str:

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from xdsl.dialects.builtin import ModuleOp
+
 from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.movements import carried_over, recorded
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
-from shardy_py.pipeline import collectives
+from shardy_py.pipeline import communication
 from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
-from shardy_py.report.communication import Bill, communication_bill
+from shardy_py.report.communication import Bill
 from shardy_py.report.explain import Explainer, Explanation, Reason, WhyNot
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices
@@ -99,27 +100,26 @@ class Result:
         """What each device has to hold, padded as on the target: totals, the peak, every tensor."""
         return memory_report(self.program.module, target)
 
-    @cached_property
-    def communicating(self) -> Program:
-        """The propagated program with all its communication in it, as collectives."""
-        return self._communication[0]
-
     def communication(self, model: CostModel | str = DEFAULT) -> Bill:
         """What the program sends: its collectives, with axes, bytes, the op and line that caused each.
 
         model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
         """
-        program, events = self._communication
         chosen = cost_model(model) if isinstance(model, str) else model
-        return communication_bill(program.module, chosen, events)
+        if chosen is DEFAULT:
+            return self._communication[1]
+        events = () if self.record is None else self.record.events
+        return communication(self.program.module, chosen, events)[1]
 
     @cached_property
-    def _communication(self) -> tuple[Program, tuple[object, ...]]:
-        copy = self.program.copy()
-        with recorded() as events:
-            collectives(copy.module)
-        earlier = () if self.record is None else carried_over(self.record.events, copy.origin)
-        return Program(copy.module), (*earlier, *events)
+    def communicating(self) -> Program:
+        """The propagated program with all its communication in it, as collectives."""
+        return Program(self._communication[0])
+
+    @cached_property
+    def _communication(self) -> tuple[ModuleOp, Bill]:
+        events = () if self.record is None else self.record.events
+        return communication(self.program.module, DEFAULT, events)
 
     def explain(self, key: Key) -> Explanation:
         """Why a value is sharded as it is: for each axis the chain from the user's annotation to it."""

@@ -61,10 +61,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _program(source: Source, options: argparse.Namespace) -> tuple[ValueTable, Figures]:
     """The values of a program, propagated if asked for, and what it costs."""
     from shardy_py import pipeline
-    from shardy_py.graph.cloning import clone
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.partition.cost import cost_model
-    from shardy_py.report.communication import communication_bill
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
 
@@ -72,9 +70,7 @@ def _program(source: Source, options: argparse.Namespace) -> tuple[ValueTable, F
     module = pipeline.read(source.text, source.file)
     if options.propagate:
         module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
-    communicating = clone(module, {})
-    pipeline.collectives(communicating)  # pyright: ignore[reportArgumentType]
-    bill = communication_bill(communicating, model)  # pyright: ignore[reportArgumentType]
+    bill = pipeline.communication(module, model)[1]
     return ValueTable(module), Figures.of(bill, memory_report(module, options.target))
 
 

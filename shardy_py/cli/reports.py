@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.passes.recording import Record
+    from shardy_py.report.communication import Bill
     from shardy_py.report.explain import Explanation
     from shardy_py.report.memory import Target
 
@@ -127,6 +128,26 @@ def _explanations(evidence: Evidence, value: str) -> Sequence[Explanation]:
     return explain_named(evidence.record, evidence.after, value)
 
 
+def _communication_text(evidence: Evidence, model: str) -> str:
+    from shardy_py.report.communication import bill_text
+
+    return bill_text(_bill(evidence, model))
+
+
+def _communication_json(evidence: Evidence, model: str) -> Any:
+    from shardy_py.report.communication import bill_json
+
+    return bill_json(_bill(evidence, model))
+
+
+def _bill(evidence: Evidence, model: str) -> Bill:
+    from shardy_py.partition.cost import cost_model
+    from shardy_py.pipeline import communication
+
+    record = () if evidence.record is None else evidence.record.events
+    return communication(evidence.after, cost_model(model), record)[1]
+
+
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "memory-report",
@@ -136,6 +157,17 @@ REPORTS: tuple[ReportRow, ...] = (
         _memory_json,
         placeholder="tpu|linear",
         default="tpu",
+    ),
+    ReportRow(
+        "communication-report",
+        "communication",
+        "Report what the program sends between devices: collectives, bytes, time, the line that caused each; "
+        "MODEL: tpu-v5p (the default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        _communication_text,
+        _communication_json,
+        placeholder="MODEL",
+        default="tpu-v5p",
+        needs_record=True,
     ),
     ReportRow(
         "explain",
