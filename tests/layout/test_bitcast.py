@@ -207,3 +207,11 @@ def test_mistakes() -> None:
         assert message in str(error.value)
     with pytest.raises(ShardyError, match=r"both arrays have the same sizes, got \(4,\) and \(2, 2\)"):
         is_bitcast(array, parse_array("f32[2,2]"))
+
+
+def test_only_what_is_zero_is_taken_out() -> None:
+    from shardy_py.layout.bitcast import _reduced
+
+    difference = dim(0) * 6 + dim(1) * 2
+    assert str(_reduced(difference, ((dim(0) * 3 + dim(1), extent(1)),))) == "0"
+    assert _reduced(difference, ((dim(0) * 3 + dim(1), extent(2)),)) is difference
