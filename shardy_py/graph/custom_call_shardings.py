@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import ShardyError
+from shardy_py.graph.frontend_attributes import SHARDING_TARGET
 from shardy_py.graph.holders import SHARDING
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
@@ -49,11 +50,20 @@ def sharding_call(
     target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding, location: Attribute
 ) -> Operation:
     """A custom call of `target` that demands `sharding` of its result, which stands nowhere yet."""
-    properties: dict[str, Attribute] = {"call_target_name": StringAttr(target)}
+    made = plain_sharding_call(value, type_, sharding, location)
+    made.properties["call_target_name"] = StringAttr(target)
     opened = [index for index, dimension in enumerate(sharding.dimensions) if not dimension.is_closed]
     if opened:
         config = f"unspecified_dims=[{','.join(map(str, opened))}]"
-        properties[_BACKEND_CONFIG] = StringAttr(config)
+        made.properties[_BACKEND_CONFIG] = StringAttr(config)
+    return made
+
+
+def plain_sharding_call(
+    value: SSAValue, type_: Attribute, sharding: TensorSharding, location: Attribute
+) -> Operation:
+    """A @Sharding whose attribute of sdy says which dimensions are open, which stands nowhere yet."""
+    properties: dict[str, Attribute] = {"call_target_name": StringAttr(SHARDING_TARGET)}
     attributes: dict[str, Attribute] = {SHARDING: TensorShardingPerValueAttr((sharding,))}
     return build_operation(op_class("custom_call"), (value,), (type_,), properties, attributes, location)
 

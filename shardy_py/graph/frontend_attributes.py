@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source, position_of
 
@@ -93,6 +94,15 @@ def without_frontend(attributes: Mapping[str, Attribute], names: Iterable[str]) 
         else:
             del result[FRONTEND_ATTRIBUTES]
     return result
+
+
+def with_frontend(attributes: Mapping[str, Attribute], entries: Mapping[str, Attribute]) -> Entries:
+    """`attributes` with frontend attributes added, each spelled as a string, in the order of their names."""
+    given = attributes.get(FRONTEND_ATTRIBUTES)
+    all_entries: Entries = dict(given.data) if isinstance(given, DictionaryAttr) else {}
+    for name, value in entries.items():
+        all_entries[name] = value if isinstance(value, StringAttr) else StringAttr(attribute_text(value))
+    return {**attributes, FRONTEND_ATTRIBUTES: DictionaryAttr(dict(sorted(all_entries.items())))}
 
 
 def spelled_attribute(text: str) -> Attribute:

@@ -13,7 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, TupleType
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, TupleType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, ReturnOp, TensorShardingPerValueAttr
@@ -91,6 +93,24 @@ def take_body(call: Operation, symbols: Symbols) -> Region:
         build_operation(ReturnOp, old._operands, (), {}, {}, old.location, block)
         erase(old)
     return region
+
+
+def outline(computation: Operation, name: str) -> tuple[Operation, list[Attribute]]:
+    """A private function with the body of a manual computation, which loses it, and the types it returns."""
+    region = computation.detach_region(0)
+    computation.add_region(Region())
+    block = region.blocks[0]
+    last = block.last_op
+    assert last is not None
+    types = [value.type for value in last._operands]
+    build_operation(FuncReturnOp, last._operands, (), {}, {}, last.location, block)
+    erase(last)
+    properties: dict[str, Attribute] = {
+        "sym_name": StringAttr(name),
+        "function_type": FunctionType.from_lists([argument.type for argument in block.args], types),
+        "sym_visibility": StringAttr("private"),
+    }
+    return build_operation(FuncOp, (), (), properties, {}, computation.location, regions=[region]), types
 
 
 def leaf_results(op: Operation) -> tuple[tuple[SSAValue, ...], ...]:

@@ -211,7 +211,19 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "sdy-remove-propagation-debug-info", "Removes the notes of propagation on where shardings came from."
     ),
-    # Writing: from sdy to what GSPMD takes, or other dialects.
+    # Writing: from sdy to what XLA and GSPMD take, or other dialects.
+    PassRow(
+        "xla-sdy-round-trip-export-ops",
+        "Replaces ops of sdy by custom calls that HLO carries along.",
+    ),
+    PassRow(
+        "xla-sdy-round-trip-shard-map-export",
+        "Turns manual computations into calls of functions, as Shardy keeps them in HLO.",
+    ),
+    PassRow(
+        "xla-sdy-round-trip-export-shardy-attrs",
+        "Keeps meshes, shardings and rules in frontend attributes.",
+    ),
     PassRow(
         "convert-sdy-to-shard",
         "Turns meshes and shardings into grids and annotations of MLIR's dialect shard.",

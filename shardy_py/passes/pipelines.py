@@ -153,6 +153,17 @@ def collective_passes() -> Calls:
     )
 
 
+def round_trip_export_passes() -> Calls:
+    """From sdy to a program for XLA's HLO that keeps all of it in frontend attributes."""
+    return _calls(
+        "sdy-lift-inlined-meshes",
+        "xla-sdy-round-trip-export-ops",
+        "xla-sdy-round-trip-shard-map-export",
+        "xla-sdy-round-trip-export-shardy-attrs",
+        "xla-sdy-stablehlo-export-shardings",
+    )
+
+
 def propagation_passes(
     *,
     dedup_functions_fully: bool = False,
@@ -264,6 +275,11 @@ PIPELINES: tuple[PipelineRow, ...] = (
         "xla-sdy-round-trip-import-pipeline",
         "Reads XLA's HLO with Shardy's attributes in frontend attributes as sdy.",
         round_trip_import_passes,
+    ),
+    PipelineRow(
+        "xla-sdy-round-trip-export-pipeline",
+        "Writes a program of sdy for HLO, with all of sdy in frontend attributes.",
+        round_trip_export_passes,
     ),
     PipelineRow(
         "xla-sdy-stablehlo-export-pipeline",

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp
@@ -29,6 +29,7 @@ from shardy_py.graph.custom_call_shardings import sharding_call
 from shardy_py.graph.frontend_attributes import FULL_TO_SHARD, MANUAL_AXES, SHARD_TO_FULL, SHARDING_TARGET
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.rewiring import erase, place_before, replace_uses
+from shardy_py.graph.shard_map import outline
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.walk import find_ops, innermost_first, walk_pre_order
 from shardy_py.sharding import TensorSharding
@@ -72,7 +73,6 @@ def _export(computation: ManualComputationOp, axes: tuple[str, ...], symbols: Sy
     mark = ManualAxesAttr(axes)
     own = computation.manual_axes.data
     body = computation.body.blocks[0]
-    result_types = [value.type for value in body.last_op.operands] if body.last_op else []
 
     def call_before(target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding) -> Operation:
         made = sharding_call(target, value, type_, sharding, location)
@@ -88,7 +88,11 @@ def _export(computation: ManualComputationOp, axes: tuple[str, ...], symbols: Sy
         entered = call_before(FULL_TO_SHARD, demanded.results[0], argument.type, inner)
         entered.attributes[MANUAL_AXES] = mark
         local.append(entered.results[0])
-    name = symbols.insert(_outline(computation, result_types, mark))
+    function, result_types = outline(computation, _BODY)
+    for op in walk_pre_order(function):
+        if SHARDING in op.attributes and MANUAL_AXES not in op.attributes:
+            op.attributes[MANUAL_AXES] = mark
+    name = symbols.insert(function)
     call = build_operation(CallOp, local, result_types, {"callee": SymbolRefAttr(name)}, {}, location)
     place_before(call, computation)
     shardings = computation.out_shardings.data
@@ -99,24 +103,3 @@ def _export(computation: ManualComputationOp, axes: tuple[str, ...], symbols: Sy
         left = call_before(SHARD_TO_FULL, demanded.results[0], old.type, sharding)
         replace_uses(old, left.results[0])
     erase(computation)
-
-
-def _outline(computation: ManualComputationOp, types: list[Attribute], mark: ManualAxesAttr) -> Operation:
-    """A function with the body of `computation`, which loses it; its ops are marked."""
-    region = computation.detach_region(0)
-    computation.add_region(Region())
-    block = region.blocks[0]
-    last = block.last_op
-    assert last is not None
-    build_operation(ReturnOp, last.operands, (), {}, {}, last.location, block)
-    erase(last)
-    properties: dict[str, Attribute] = {
-        "sym_name": StringAttr(_BODY),
-        "function_type": FunctionType.from_lists([argument.type for argument in block.args], types),
-        "sym_visibility": StringAttr("private"),
-    }
-    function = build_operation(FuncOp, (), (), properties, {}, computation.location, regions=[region])
-    for op in walk_pre_order(function):
-        if SHARDING in op.attributes and MANUAL_AXES not in op.attributes:
-            op.attributes[MANUAL_AXES] = mark
-    return function

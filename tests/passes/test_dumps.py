@@ -67,6 +67,14 @@ def test_there_and_back(index: int) -> None:
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
+def test_there_and_back_through_frontend_attributes(index: int) -> None:
+    calls = pipelines.round_trip_export_passes() + pipelines.stablehlo_import_passes()
+    program = dumped("sdy")[index]
+    assert "sdy.mesh @" not in converted(program, pipelines.round_trip_export_passes())
+    assert comparable(converted(program, calls)) == comparable(converted(program, ()))
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
 def test_hlo_read_is_decided_as_the_program_itself(index: int) -> None:
     """HLO has other ops, so what is compared is what was decided at the border of the main function."""
     read = converted(dumped("hlo")[index], pipelines.stablehlo_import_passes())

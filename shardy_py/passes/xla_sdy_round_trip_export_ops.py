@@ -1,0 +1,94 @@
+"""`xla-sdy-round-trip-export-ops`: replaces ops of sdy by custom calls that XLA's HLO carries along.
+
+    sdy.sharding_constraint, sdy.reshard   @Sharding
+    sdy.sharding_group                     @xla.sdy.ShardingGroup
+    sdy.propagation_barrier                @xla.sdy.PropagationBarrier
+    sdy.constant                           stablehlo.constant
+
+    before  sdy.sharding_group %0 group_id=3 : tensor<8xf32>
+    after   custom_call @xla.sdy.ShardingGroup(%0)
+                {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding_group_id = "3 : i64"}}
+
+The way back: `xla-sdy-import-sdy-custom-calls`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import (
+    ConstantOp,
+    PropagationBarrierOp,
+    ReshardOp,
+    ShardingConstraintOp,
+    ShardingGroupOp,
+)
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.graph.custom_call_shardings import plain_sharding_call
+from shardy_py.graph.frontend_attributes import (
+    ALLOWED_DIRECTION,
+    GROUP_ID,
+    PROPAGATION_BARRIER,
+    SHARDING_GROUP,
+    Entries,
+    with_frontend,
+)
+from shardy_py.graph.rewiring import erase, place_before, replace_op
+from shardy_py.graph.walk import find_ops
+from shardy_py.text.construct import build_operation
+
+
+@dataclass(frozen=True)
+class XlaSdyRoundTripExportOpsPass(ModulePass):
+    """Replaces ops of sdy by custom calls that keep what they say."""
+
+    name = "xla-sdy-round-trip-export-ops"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = (
+            ShardingConstraintOp.name,
+            ReshardOp.name,
+            ShardingGroupOp.name,
+            PropagationBarrierOp.name,
+            ConstantOp.name,
+        )
+        for inner in find_ops(op, *names):
+            new = _exported(inner)
+            if inner.results:
+                replace_op(inner, new)
+            else:
+                place_before(new, inner)
+                erase(inner)
+
+
+def _exported(op: Operation) -> Operation:
+    match op:
+        case ShardingConstraintOp() | ReshardOp():
+            made = plain_sharding_call(op.input, op.results[0].type, op.sharding.data, op.location)
+            made.attributes = {**op.attributes, **made.attributes}
+            return made
+        case ShardingGroupOp():
+            return _custom_call(op, SHARDING_GROUP, {GROUP_ID: op.group_id})
+        case PropagationBarrierOp():
+            return _custom_call(op, PROPAGATION_BARRIER, {ALLOWED_DIRECTION: op.allowed_direction})
+        case _:
+            types = [result.type for result in op.results]
+            properties, attributes = dict(op.properties), dict(op.attributes)
+            return build_operation(op_class("constant"), (), types, properties, attributes, op.location)
+
+
+def _custom_call(op: Operation, target: str, entries: Entries) -> Operation:
+    properties: dict[str, Attribute] = {
+        "call_target_name": StringAttr(target),
+        "has_side_effect": IntegerAttr(1, i1),
+    }
+    types = [result.type for result in op.results]
+    attributes = with_frontend(op.attributes, entries)
+    return build_operation(op_class("custom_call"), op.operands, types, properties, attributes, op.location)
