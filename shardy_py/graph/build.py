@@ -218,7 +218,8 @@ class _Builder:
         rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
         info = op_info(record, rule)
         if info is None:
-            self._without_rule.append((op, record))
+            if op.name not in DATA_FLOW:  # for these, their edges do what a rule does
+                self._without_rule.append((op, record))
             alike = _Alike(-1, -1)
         else:
             kinds = [

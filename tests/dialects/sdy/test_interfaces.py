@@ -34,7 +34,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Shardings, Source, index_of
 from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.graph.structure import first_change, structure
 from shardy_py.graph.walk import find_ops
 from shardy_py.ops import TABLE, OpRecord
@@ -293,7 +293,9 @@ def test_faults_of_their_use_are_named(text: str, message: str) -> None:
 def test_the_whole_pipeline_knows_them() -> None:
     for text in (LOCAL, STAGE, FLIP):
         module = parse_module(text)
-        for call in pipelines.propagation_passes():
-            call.build().apply(Context(), module)
-            verify_module(module)
+        with collected_warnings() as warnings:
+            for call in pipelines.propagation_passes():
+                call.build().apply(Context(), module)
+                verify_module(module)
+        assert warnings == []
         assert "data_flow_edge" not in print_module(module)
