@@ -23,6 +23,7 @@ from shardy_py.graph.constancy import Kind, is_preserving, kind_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
 from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.graph.use_order import renew_uses
 from shardy_py.graph.walk import find_ops, innermost_first
 from shardy_py.text.construct import build_operation
 
@@ -33,6 +34,7 @@ BROADCAST = "stablehlo.broadcast_in_dim"
 
 def convert_constants(module: ModuleOp) -> None:
     """Replace every `stablehlo.constant` by an `sdy.constant`; constant operands that may stand last do."""
+    renew_uses(module)
     for op in find_ops(module, "stablehlo.constant", *COMMUTATIVE):
         if op.name in COMMUTATIVE:
             put_constants_last(op)

@@ -101,14 +101,18 @@ class OlderRule:
             yield
 
 
-def _is_fully_replicated(sharding: TensorSharding | None) -> bool:
-    return sharding is None or sharding.is_fully_replicated
+def _are_alike_but_for_unreduced_axes(first: TensorSharding, second: TensorSharding | None) -> bool:
+    if first.is_fully_replicated or second is None:
+        return first.is_fully_replicated and (second is None or second.is_fully_replicated)
+    return first.mesh == second.mesh and [d.axes for d in first.dimensions] == [
+        d.axes for d in second.dimensions
+    ]
 
 
 OLDER_RULES: tuple[OlderRule, ...] = (
     OlderRule(
-        "a result of a call that is unreduced and replicated counts as replicated",
-        "shardy_py.passes.insert_func_call_reshards._says_nothing",
-        _is_fully_replicated,
+        "results of a call that differ from the function's in unreduced axes alone are not resharded",
+        "shardy_py.passes.insert_func_call_reshards.are_equivalent",
+        _are_alike_but_for_unreduced_axes,
     ),
 )

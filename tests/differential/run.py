@@ -12,6 +12,8 @@ from collections import Counter
 from tests.differential.modes import MODES, OUTCOMES, Mode, compare, made_small
 from tests.differential.reference_process import ReferenceProcess
 
+PROGRESS = 250
+"""After how many programs standard error tells how it stands."""
 SHRUNK = 5
 """How many unexplained programs of a mode are made small."""
 
@@ -20,6 +22,12 @@ def run(mode: Mode, count: int, reference: ReferenceProcess) -> tuple[Counter[st
     """How often which outcome was met, and which cause; how many are unexplained. Seeds are 0, 1, ..."""
     kinds, causes, unexplained = Counter[str](), Counter[str](), 0
     for seed in range(count):
+        if seed and not seed % PROGRESS:
+            print(
+                f"--- {mode.name}: {seed} programs, {dict(kinds)}, {dict(causes)}",
+                file=sys.stderr,
+                flush=True,
+            )
         text = mode.program(random.Random(seed))
         outcome = compare(mode, text, reference)
         kinds[outcome.kind] += 1
