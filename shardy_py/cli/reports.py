@@ -11,7 +11,7 @@ these need is imported when they run, so that the command line is read without i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shardy_py.passes.recording import Record
     from shardy_py.report.communication import Bill
-    from shardy_py.report.explain import Explanation
+    from shardy_py.report.explain import Explanation, Reason
     from shardy_py.report.memory import Target
 
 
@@ -148,6 +148,27 @@ def _bill(evidence: Evidence, model: str) -> Bill:
     return communication(evidence.after, cost_model(model), record)[1]
 
 
+def _why_not_text(evidence: Evidence, question: str) -> str:
+    from shardy_py.report.explain import reasons_text
+
+    _, dimension, axis = question.split(",", 2) if question.count(",") > 1 else ("", "", "")
+    title = f"why is dimension {dimension} of {{}} not sharded by {axis}?"
+    answers = _reasons(evidence, question).items()
+    return "\n".join(reasons_text(title.format(name), reasons) for name, reasons in answers).rstrip("\n")
+
+
+def _why_not_json(evidence: Evidence, question: str) -> Any:
+    answers = _reasons(evidence, question).items()
+    return {name: [reason.to_json() for reason in reasons] for name, reasons in answers}
+
+
+def _reasons(evidence: Evidence, question: str) -> Mapping[str, Sequence[Reason]]:
+    from shardy_py.report.explain import why_not_named
+
+    assert evidence.record is not None
+    return why_not_named(evidence.record, evidence.after, question)
+
+
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "memory-report",
@@ -177,6 +198,17 @@ REPORTS: tuple[ReportRow, ...] = (
         _explanation_text,
         _explanation_json,
         placeholder="VALUE",
+        default=None,
+        needs_record=True,
+        is_repeatable=True,
+    ),
+    ReportRow(
+        "why-not",
+        "why_not",
+        "Tell what kept an axis from a dimension of a value: '%3,0,x'",
+        _why_not_text,
+        _why_not_json,
+        placeholder="VALUE,DIMENSION,AXIS",
         default=None,
         needs_record=True,
         is_repeatable=True,

@@ -19,7 +19,7 @@ from shardy_py.report.explain.explanation import (
 )
 from shardy_py.report.explain.reasons import Reason, reasons_text
 from shardy_py.report.explain.text import explanation_text
-from shardy_py.report.explain.why_not import WhyNot, why_not
+from shardy_py.report.explain.why_not import WhyNot, why_not, why_not_named
 
 __all__ = [
     "Annotation",
@@ -36,4 +36,5 @@ __all__ = [
     "explanation_text",
     "reasons_text",
     "why_not",
+    "why_not_named",
 ]

@@ -47,6 +47,7 @@ class Stopping:
         self._names = explainer.names
         self._propagation = propagation
         self._giver: tuple[int, int] | None = None
+        self.target: Place | None = None
         self._event = next(i for i, p in explainer.tracer.propagations if p is propagation)
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
@@ -100,16 +101,15 @@ class Stopping:
         for reached_slot in reached:
             for op in self._ops_without_rule(reached_slot, known):
                 place = self._names.op(op)
-                value = self._place(reached_slot)
                 yield Reason(
                     "no rule",
-                    f"{place} has no sharding rule, so no axis passes between it and {value}",
+                    f"{place} has no sharding rule, so no axis passes through it",
                     f"give {op.name} an sdy.sharding_rule, or add a sharding_constraint behind it",
                     *(place, "", "", place),
                 )
                 return
         place = self._place(slot)
-        ops = {c.step for c in crossings if c.distance == 1}
+        ops = {c.step for c in crossings if c.distance == 1 and c.step > FUNCTION_RESULT}
         if not ops:
             steps = [s for s in self._propagation.steps_at.get(slot, []) if self._rule(s) is not None]
             for step in steps[:1]:
@@ -152,7 +152,9 @@ class Stopping:
     def _refused(self, found: Stop, slot: int, crossing: Crossing | None) -> Reason:
         """Of a tensor that did not take the axis."""
         place = self._place(slot)
-        self._giver = None if crossing is None else (crossing.source_slot, crossing.source_dimension)
+        if crossing is not None:
+            self._giver = (crossing.source_slot, crossing.source_dimension)
+            self.target = self._place(crossing.slot)
         write = _WORDS.get(found.kind, _unknown)
         kind, message, remedy = write(self, found, slot, place)
         if crossing is None:
@@ -287,7 +289,7 @@ def _conflict(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words
         message += f" with priority {annotation.priority or 0}, which is more urgent"
     where = place if annotation is None else annotation.place
     remedy = (
-        f"change the sharding of {where}, or add a sharding_constraint with {found.axis} on {place}"
+        f"change the sharding of {where}, or add a sharding_constraint with {found.axis} on {stopping.target}"
         if kind == "conflict"
         else f"give the annotation with {found.axis} a more urgent priority than that of {where}"
     )

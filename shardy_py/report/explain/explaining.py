@@ -9,6 +9,8 @@ Not here: following axes (`tracing.py`), names (`names.py`), why a value is not 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
@@ -19,9 +21,10 @@ from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.record import Propagation, Record
+from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link
 from shardy_py.report.explain.names import Names
-from shardy_py.report.explain.tracing import Cause, InSlot, Path, State, Tracer, spots_of
+from shardy_py.report.explain.tracing import AtSpot, Cause, InSlot, Path, State, Tracer, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
 
@@ -36,8 +39,9 @@ class Explainer:
         """`table` is that of `module`, if there is one already. The module must not change any more."""
         self.tracer = Tracer(record)
         self.names = Names(record, module, table)
+        self._agreements: dict[int, Agreements] = {}
 
-    def explain(self, subject: Subject, *, most_chains: int = 8) -> Explanation:
+    def explain(self, subject: Subject, *, most_chains: int = 16) -> Explanation:
         """Why `subject` is sharded as it is; at most so many chains an axis."""
         spot = spot_of(subject)
         sharding = final_sharding(spot)
@@ -45,19 +49,43 @@ class Explainer:
         for dimension, given in enumerate(sharding.dimensions if sharding is not None else ()):
             for axis in given.axes:
                 chains = self.chains(spot, dimension, axis, most_chains)
-                axes.append(AxisExplanation(dimension, str(axis), chains))
+                axes.append(AxisExplanation(dimension, axis_text(axis), chains))
         entry = self.names.entry(spot)
         type_ = "" if entry is None else str(entry.type)
         text = "" if sharding is None else str(sharding)
         return Explanation(self.names.place(spot), type_, text, tuple(axes))
 
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
-        """The chains of one axis, shortest first."""
-        return tuple(self._chain(path) for path in islice(self.tracer.paths(spot, dimension, axis), most))
+        """The chains of one axis: those that it took, shortest first, then those that agree with them."""
+        taken = [*islice(self.tracer.paths(spot, dimension, axis), most)]
+        chains = [self._chain(path, happened=True) for path in taken]
+        seen = {path.root.key for path in taken}
+        known = frozenset(seen)
+        for path in self._agreeing(spot, dimension, axis, known) if len(chains) < most else ():
+            if path.root.key not in seen:
+                seen.add(path.root.key)
+                chains.append(self._chain(path, happened=False))
+                if len(chains) == most:
+                    break
+        return tuple(chains)
 
-    def _chain(self, path: Path) -> Chain:
-        links = (self._link(state, cause) for state, cause in path.causes)
-        return Chain(self.names.annotation(path.root), tuple(link for link in links if link is not None))
+    def _agreeing(
+        self, spot: Spot, dimension: int, axis: AxisRef, known: frozenset[tuple[object, ...]]
+    ) -> Iterator[Path]:
+        found = slot_at_end(self.tracer, AtSpot(spot, len(self.tracer.events), dimension, axis))
+        if found is None:
+            return iter(())
+        event, propagation, state = found
+        if event not in self._agreements:
+            self._agreements[event] = Agreements(self.tracer, event, propagation)
+        return self._agreements[event].paths(state.slot, state.dimension, axis, known)
+
+    def _chain(self, path: Path, *, happened: bool) -> Chain:
+        found = (self._link(state, cause) for state, cause in path.causes)
+        links = [link for link in found if link is not None]
+        if not happened:
+            links = [replace(link, strategy="", user_priority="", op_priority="") for link in links]
+        return Chain(self.names.annotation(path.root), tuple(links), happened)
 
     def _link(self, state: State, cause: Cause) -> Link | None:
         if cause.arrival is not None:
@@ -78,7 +106,7 @@ class Explainer:
         if arrival.step is None:
             member = self.names.place(spots_of(propagation, source.slot)[-1])
             note = "members of a sharding group are sharded alike"
-            return Link("group", target, state.dimension, str(state.axis), member, note=note)
+            return Link("group", target, state.dimension, axis_text(state.axis), member, note=note)
         rule = propagation.arrivals.rule_of(arrival.step)
         assert rule is not None
         if arrival.step <= FUNCTION_RESULT:
@@ -89,7 +117,7 @@ class Explainer:
             rule, arrival.factor, source.position, source.dimension, arrival.position, arrival.dimension
         )
         return Link(
-            *(kind, target, state.dimension, str(state.axis), through, factor, str(rule)),
+            *(kind, target, state.dimension, axis_text(state.axis), through, factor, str(rule)),
             *(strategy, priority, op_priority),
         )
 
@@ -101,7 +129,7 @@ class Explainer:
         through = self.names.op(movement.op) if movement.op is not None else source
         note = "" if movement.old is None else f"cut from {movement.old}"
         return Link(
-            *("pass", target, state.dimension, str(state.axis), through),
+            *("pass", target, state.dimension, axis_text(state.axis), through),
             pass_name=movement.pass_name,
             note=note,
         )
@@ -121,6 +149,15 @@ def explain_named(record: Record, module: ModuleOp, name: str) -> tuple[Explanat
     table = explainer.names.table
     entries = table.find_all(name) or (table.find(name),)
     return tuple(map(explainer.explain, entries))
+
+
+def axis_text(axis: AxisRef) -> str:
+    """An axis without quotes.
+
+    >>> axis_text(AxisRef("x"))
+    'x'
+    """
+    return str(axis).replace('"', "")
 
 
 def spot_of(subject: Subject) -> Spot:

@@ -64,14 +64,15 @@ class Neighbourhood:
         waiting = deque([(slot, dimension, 0)])
         while waiting:
             slot, dimension, distance = waiting.popleft()
-            for crossing in self._crossings(slot, dimension, distance + 1):
+            for crossing in self.crossings(slot, dimension, distance + 1):
                 at = (crossing.source_slot, crossing.source_dimension)
                 yield crossing
                 if at not in seen and not self.has(*at, axis):
                     seen.add(at)
                     waiting.append((*at, distance + 1))
 
-    def _crossings(self, slot: int, dimension: int, distance: int) -> Iterator[Crossing]:
+    def crossings(self, slot: int, dimension: int, distance: int) -> Iterator[Crossing]:
+        """The ways on from a dimension of a slot."""
         arrivals = self.propagation.arrivals
         for step in self.steps_at(slot):
             rule = arrivals.rule_of(step)

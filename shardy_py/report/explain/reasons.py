@@ -5,6 +5,7 @@ Not here: finding them (`why_not.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ KINDS: dict[str, str] = {
 """What there is, in a phrase."""
 
 
-def reasons_text(title: str, reasons: tuple[Reason, ...]) -> str:
+def reasons_text(title: str, reasons: Sequence[Reason]) -> str:
     """Reasons for people, ending in a line break."""
     lines = [title]
     for reason in reasons:

@@ -1,9 +1,11 @@
-"""Explanations as text that an ML engineer reads.
+"""Explanations as text that an ML engineer reads: the first chain move by move, of the others the values.
 
-    %3 = stablehlo.dot_general: <@mesh, [{"x"}, {}]>
-      dim 0 "x"
-        1. argument sharding of %arg0 (x)          model.py:3
-           -> %2 = stablehlo.add   i: dim 0 of operand 0 -> dim 0 of result 0      model.py:7
+    %3 = stablehlo.dot_general : tensor<8x8xf32>  [model.py:7]
+      sharding <@mesh, [{"x"}, {}]>
+      dim 0 is sharded by x
+        from the argument sharding of %arg0 (a) <@mesh, [{"x"}, {?}]>  [model.py:3]
+          -> %3 = stablehlo.dot_general dim 0  (pass_through_factors, aggressive)  [model.py:7]
+             i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, k], [k, j])->([i, j]) {i=8, j=8, k=8}>
 
 Not here: finding them (`explaining.py`).
 """
@@ -22,58 +24,56 @@ def explanation_text(explanation: Explanation) -> str:
 
 def _lines(explanation: Explanation) -> Iterator[str]:
     type_ = f" : {explanation.type}" if explanation.type else ""
-    yield f"{explanation.place}{type_}"
-    if explanation.place.location:
-        yield f"  at {explanation.place.location}"
+    yield f"{explanation.place}{type_}{_at(explanation.place)}"
     yield f"  sharding {explanation.sharding or 'none'}"
     if not explanation.axes:
         yield "  no axis shards it"
     for axis in explanation.axes:
-        yield f"  dim {axis.dimension}, axis {axis.axis}"
+        yield f"  dim {axis.dimension} is sharded by {axis.axis}"
         for number, chain in enumerate(axis.chains):
-            yield from _chain_lines(chain, number)
+            yield from _chain_lines(chain, number, axis.axis)
 
 
-def _chain_lines(chain: Chain, number: int) -> Iterator[str]:
-    if number == 0:
-        yield f"    from {_annotation(chain.annotation)}"
-    elif chain.happened:
-        yield f"    also from {_annotation(chain.annotation)}"
-    else:
-        yield f"    would come from {_annotation(chain.annotation)}"
+def _chain_lines(chain: Chain, number: int, axis: str) -> Iterator[str]:
+    opening = "from" if number == 0 else "also from" if chain.happened else "otherwise from"
+    yield f"    {opening} {_annotation(chain.annotation)}"
+    if number and chain.links:
+        yield f"      -> {' -> '.join(f'{link.target.name or link.target.op}' for link in chain.links)}"
+        return
     for link in chain.links:
-        yield f"      -> {_link(link)}"
+        part = "" if link.axis == axis else f" {link.axis}"
+        way = "" if link.through.name == link.target.name else f" through {link.through}"
+        rounds = (
+            link.user_priority and f"user priority {link.user_priority}",
+            link.op_priority,
+            link.strategy,
+        )
+        when = ", ".join(filter(None, rounds))
+        yield (
+            f"      -> {link.target} dim {link.dimension}{part}{_way(link, way)}"
+            + (f"  ({when})" if when else "")
+            + _at(link.through)
+        )
+        if link.factor:
+            yield f"         {link.factor}" + (f" of {link.rule}" if link.rule else "")
+
+
+def _way(link: Link, way: str) -> str:
+    match link.kind:
+        case "pass":
+            return f" by {link.pass_name}" + (f", {link.note}" if link.note else way)
+        case "group":
+            return f" like {link.through}: {link.note}"
+        case "result":
+            return " as the value that is returned"
+        case _:
+            return way
 
 
 def _annotation(annotation: Annotation) -> str:
     priority = "" if annotation.priority is None else f", priority {annotation.priority}"
     text = f" {annotation.sharding}" if annotation.sharding else ""
     return f"the {annotation.kind} of {annotation.place}{text}{priority}{_at(annotation.place)}"
-
-
-def _link(link: Link) -> str:
-    target = f"{link.target} dim {link.dimension} {link.axis}"
-    match link.kind:
-        case "pass":
-            why = f"by {link.pass_name}" + (f", {link.note}" if link.note else "")
-        case "group":
-            why = f"{link.note}: {link.through}"
-        case "result":
-            why = f"as the value returned, {link.factor}"
-        case _:
-            through = "" if link.through.name == link.target.name else f" of {link.through}"
-            why = f"along {link.factor}{through}, rule {link.rule}"
-    when = ", ".join(
-        filter(
-            None,
-            (
-                link.strategy,
-                link.op_priority and f"op priority {link.op_priority}",
-                link.user_priority and f"user priority {link.user_priority}",
-            ),
-        )
-    )
-    return f"{target}: {why}" + (f" ({when})" if when else "") + _at(link.through)
 
 
 def _at(place: Place) -> str:

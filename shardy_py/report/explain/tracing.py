@@ -95,6 +95,11 @@ class Root:
     sharding: TensorSharding | None = None
     owner: Operation | None = None
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells roots apart."""
+        return (id(self.op) if self.op is not None else key_of(self.spot), self.dimension)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
@@ -102,6 +107,11 @@ class Path:
 
     root: Root
     causes: tuple[tuple[State, Cause], ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells roots apart."""
+        return self.root.key
 
 
 class Tracer:
@@ -168,9 +178,8 @@ class Tracer:
             state = waiting.popleft()
             for cause in self.causes(state):
                 if isinstance(cause, Root):
-                    key = (id(cause.op) if cause.op is not None else key_of(cause.spot), cause.dimension)
-                    if key not in seen:
-                        seen.add(key)
+                    if cause.key not in seen:
+                        seen.add(cause.key)
                         yield Path(cause, _way(state, parents))
                 elif cause.state.key not in parents:
                     parents[cause.state.key] = (state, cause)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -56,6 +55,22 @@ def parse_axis(text: str) -> AxisRef:
         raise ShardyError(f"expected an axis such as 'x' or 'x:(1)2'; got: {text!r}")
     name, pre_size, size = found.groups()
     return AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
+
+
+def why_not_named(record: Record, module: ModuleOp, text: str) -> dict[str, tuple[Reason, ...]]:
+    """The reasons for a question `VALUE,DIMENSION,AXIS`, by the name of each value that VALUE names.
+
+    Raises `ShardyError` for a question that cannot be read, and for what there is not.
+    """
+    name, _, rest = text.partition(",")
+    dimension, _, axis = rest.partition(",")
+    if not (dimension.strip().isdecimal() and axis):
+        raise ShardyError(f"expected VALUE,DIMENSION,AXIS such as '%3,0,x'; got: '{text}'")
+    explainer = Explainer(record, module)
+    table = explainer.names.table
+    answers = WhyNot(explainer, module)
+    entries = table.find_all(name) or (table.find(name),)
+    return {str(entry): answers.reasons(entry, int(dimension), axis) for entry in entries}
 
 
 class WhyNot:
@@ -172,24 +187,22 @@ class WhyNot:
             )
             return
         stopping = Stopping(self._explainer, propagation)
-        reasons = [*stopping.own_reasons(slot, dimension, axis)]
-        yield from reasons
         neighbourhood = Neighbourhood(propagation)
-        found = 0
-        seen: set[int] = set()
-        ends: list[Crossing] = []
+        stops: dict[int, Reason] = {}
+        crossings: list[Crossing] = []
         for crossing in neighbourhood.walk(slot, dimension, axis):
-            ends.append(crossing)
-            if not neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis):
-                continue
-            if crossing.step in seen or (found >= _MOST):
-                continue
-            seen.add(crossing.step)
-            found += 1
-            reason = stopping.at_crossing(crossing, axis)
-            yield reason if reason not in reasons else replace(reason, distance=crossing.distance)
-        if not found and not reasons:
-            yield from stopping.nothing(slot, dimension, axis, ends)
+            crossings.append(crossing)
+            is_stop = neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis)
+            if is_stop and crossing.step not in stops:
+                stops[crossing.step] = stopping.at_crossing(crossing, axis)
+                if len(stops) == _MOST:
+                    break
+        said = {(reason.kind, reason.blame) for reason in stops.values()}
+        own = [r for r in stopping.own_reasons(slot, dimension, axis) if (r.kind, r.blame) not in said]
+        yield from own
+        yield from stops.values()
+        if not own and not stops:
+            yield from stopping.nothing(slot, dimension, axis, crossings)
 
 
 def manual_around(spot: Spot, name: str) -> Operation | None:

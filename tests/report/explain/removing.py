@@ -135,8 +135,9 @@ def without(text: str, gone: Written) -> ModuleOp | None:
 
 
 def outcome(text: str, before: Explainer, pair: Pair) -> str:
-    """What becomes of an axis without what its first chain begins with: "gone", "held", "part of the program".
+    """What becomes of an axis without that which its first chain begins with.
 
+    "gone": it is not there any more. "part of the program": that cannot be taken away.
     "held": it is there, and its new explanation begins elsewhere. Anything else is a fault.
     """
     root = first_root(before, pair)

@@ -1,6 +1,6 @@
-"""Every axis of every value of real programs begins at an annotation; without that it goes, or is held elsewhere.
+"""Axes of real programs begin at annotations; without these they go, or are held by others.
 
-The number of pairs that are checked by taking the annotation away: `EXPLAINED_PAIRS=200` for all of the sample.
+For all of the sample of values and axes whose annotation is taken away: `EXPLAINED_PAIRS=200`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,193 @@
+"""Each reason why an axis is not there, on the smallest program that has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.dialects import parse_module
+from shardy_py.errors import ShardyError
+from shardy_py.report.explain import Reason, WhyNot
+from shardy_py.report.explain.reasons import KINDS
+from tests.report.explain.removing import explained
+
+MESH = 'sdy.mesh @mesh = <["x"=2, "y"=2, "z"=3]>\n'
+OPEN = "[{?}, {?}]"
+T = "tensor<8x8xf32>"
+
+
+def function(arguments: str, body: str, result: str = T) -> str:
+    return f"{MESH}func.func @main({arguments}) -> {result} {{\n{body}\n}}\n"
+
+
+def argument(number: int, sharding: str, type_: str = T, more: str = "") -> str:
+    return f"%arg{number}: {type_} {{sdy.sharding = #sdy.sharding<@mesh, {sharding}{more}>}}"
+
+
+def arguments(*shardings: str) -> str:
+    return ", ".join(argument(number, sharding) for number, sharding in enumerate(shardings))
+
+
+def reasons(text: str, value: str, dimension: int, axis: str) -> tuple[Reason, ...]:
+    module = parse_module(text)
+    explainer = explained(module)
+    return WhyNot(explainer, module).reasons(explainer.names.table.find(value), dimension, axis)
+
+
+ADD = f"  %0 = stablehlo.add %arg0, %arg1 : {T}\n  return %0 : {T}"
+
+CASES: dict[str, tuple[str, str, int, str, str, str]] = {
+    # kind: program, value, dimension, axis, part of the message, part of the remedy
+    "closed": (
+        function(arguments('[{"x"}, {}]', "[{}, {}]"), ADD),
+        *("%arg1", 0, "x"),
+        "dimension 0 of %arg1 is closed, by the argument sharding of %arg1",
+        "open dimension 0 of %arg1",
+    ),
+    "conflict": (
+        function(arguments('[{"x"}, {?}]', '[{"y"}, {?}]'), ADD),
+        *("%0", 0, "y"),
+        "",
+        "sharding_constraint",
+    ),
+    "used": (
+        function(argument(0, '[{"x"}, {?}]'), f"  %0 = stablehlo.abs %arg0 : {T}\n  return %0 : {T}"),
+        *("%0", 1, "x"),
+        'dimension 0 of %0 = stablehlo.abs has "x" already, by the argument sharding of %arg0',
+        'take "x" from %arg0',
+    ),
+    "replicated": (
+        function(
+            ", ".join((argument(0, '[{"x"}, {?}]'), argument(1, OPEN, T, ', replicated={"x"}'))),
+            ADD,
+        ),
+        *("%arg1", 0, "x"),
+        '%arg1 is explicitly replicated along "x"',
+        "replicated={...} of %arg1",
+    ),
+    "unreduced": (
+        function(argument(0, OPEN, T, ', unreduced={"x"}'), f"  return %arg0 : {T}"),
+        *("%arg0", 0, "x"),
+        '%arg0 is unreduced along "x"',
+        "unreduced={...} of %arg0",
+    ),
+    "manual": (
+        function(
+            argument(0, '[{"x"}, {?}]'),
+            f'  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{{"x"}}, {{?}}]>] '
+            f'out_shardings=[<@mesh, [{{"x"}}, {{?}}]>] manual_axes={{"x"}} (%arg1: tensor<4x8xf32>) {{\n'
+            f"    %1 = stablehlo.abs %arg1 : tensor<4x8xf32>\n"
+            f"    sdy.return %1 : tensor<4x8xf32>\n  }} : ({T}) -> {T}\n  return %0 : {T}",
+        ),
+        *("%1", 1, "x"),
+        'which is manual over "x"',
+        'take "x" out of manual_axes',
+    ),
+    "priority": (
+        function(arguments('[{"x"}p0, {?}]', '[{"y"}p1, {?}]'), ADD),
+        *("%0", 0, "y"),
+        "with priority 0, which is more urgent",
+        "more urgent priority than that of %arg0",
+    ),
+    "non-divisible": (
+        function(
+            argument(0, '[{"z"}, {?}]'),
+            f"  %0 = stablehlo.abs %arg0 : {T}\n  return %0 : {T}",
+        ),
+        *("%arg0", 0, "z"),
+        "8 is not divisible by 3",
+        "pad the dimension to a multiple of 3",
+    ),
+    "barrier": (
+        function(
+            argument(0, '[{"x"}, {?}]'),
+            f"  %0 = sdy.propagation_barrier %arg0 allowed_direction=BACKWARD : {T}\n"
+            f"  %1 = stablehlo.abs %0 : {T}\n  return %1 : {T}",
+        ),
+        *("%1", 0, "x"),
+        "lets axes through BACKWARD only",
+        "allowed_direction of the barrier",
+    ),
+    "no rule": (
+        function(
+            argument(0, '[{"x"}, {?}]'),
+            f"  %0 = stablehlo.custom_call @mine(%arg0) : ({T}) -> {T}\n  return %0 : {T}",
+        ),
+        *("%0", 0, "x"),
+        "stablehlo.custom_call has no sharding rule",
+        "sdy.sharding_rule",
+    ),
+    "blocked": (
+        function(
+            argument(0, '[{"x"}, {?}]'),
+            "  %0 = stablehlo.custom_call @mine(%arg0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->"
+            "([i, j]) {i=8, j=8} permutation={i} blocked_propagation={i}, custom>} "
+            f": ({T}) -> {T}\n  return %0 : {T}",
+        ),
+        *("%0", 0, "x"),
+        "blocks propagation along i, a permutation factor",
+        "sharding_constraint",
+    ),
+    "no factor": (
+        function(
+            argument(0, '[{"x"}, {?}]') + ", %arg1: tensor<8x8xf32>",
+            "  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] "
+            f": ({T}, {T}) -> {T}\n"
+            f"  %1 = stablehlo.custom_call @mine(%0) {{sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->"
+            f"([i, k]) {{i=8, j=8, k=8}}, custom>}} : ({T}) -> {T}\n  return %1 : {T}",
+        ),
+        *("%1", 1, "y"),
+        "to no other tensor",
+        "sharding_constraint",
+    ),
+    "not sent": (
+        function(argument(0, '[{"x"}, {?}]'), f"  %0 = stablehlo.abs %arg0 : {T}\n  return %0 : {T}"),
+        *("%0", 1, "y"),
+        'no tensor that shares dimension 1 of %0 = stablehlo.abs has "y"',
+        'sharding_constraint with "y"',
+    ),
+    "sharded": (
+        function(argument(0, '[{"x"}, {?}]'), f"  return %arg0 : {T}"),
+        *("%arg0", 0, "x"),
+        "is sharded by",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_reason(kind: str) -> None:
+    text, value, dimension, axis, message, remedy = CASES[kind]
+    found = reasons(text, value, dimension, axis)
+    reason = next((r for r in found if r.kind == kind), None)
+    assert reason is not None, found
+    assert message in reason.message
+    assert remedy in reason.remedy
+    assert reason.kind in KINDS
+
+
+def test_the_stop_is_found_where_the_axis_was_lost() -> None:
+    text = function(
+        arguments('[{"x"}, {?}]', OPEN),
+        f"  %0 = stablehlo.abs %arg0 : {T}\n"
+        f"  %1 = sdy.propagation_barrier %0 allowed_direction=NONE : {T}\n"
+        f"  %2 = stablehlo.abs %1 : {T}\n  %3 = stablehlo.add %2, %arg1 : {T}\n  return %3 : {T}",
+    )
+    (reason,) = reasons(text, "%3", 0, "x")
+    assert reason.kind == "barrier"
+    assert reason.op is not None
+    assert (reason.op.op, reason.op.location, reason.distance) == ("sdy.propagation_barrier", "-:4:8", 3)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "axis", "message"),
+    [
+        (2, "x", "%arg0: expected a dimension below 2, its rank; got: 2"),
+        (0, "w", "no mesh has an axis 'w'; expected one of: x, y, z"),
+        (0, "x:(1)", "expected an axis such as 'x' or 'x:(1)2'; got: 'x:(1)'"),
+    ],
+)
+def test_what_there_is_not(dimension: int, axis: str, message: str) -> None:
+    text = function(argument(0, OPEN), f"  return %arg0 : {T}")
+    with pytest.raises(ShardyError) as error:
+        reasons(text, "%arg0", dimension, axis)
+    assert error.value.diagnostics[0].message == message
