@@ -83,6 +83,18 @@ def crash_cause(text: str, crashes: Callable[[str], bool]) -> str:
     return UNKNOWN if crashes(text) else SEVERAL
 
 
+REFUSALS = {
+    "'sdy.collective_permute' op sharded size of result doesn't match": "its reshard-to-collectives makes a "
+    "collective_permute that does not verify",
+}
+"""What C++ says when it refuses a program of its own making, and why it does."""
+
+
+def refusal_cause(message: str) -> str:
+    """Why C++ refuses what has a valid result here."""
+    return next((cause for words, cause in REFUSALS.items() if words in message), UNKNOWN)
+
+
 @dataclass(frozen=True)
 class OlderRule:
     """A rule that was another one when jaxlib's Shardy was made.

@@ -15,7 +15,7 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
-from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause
+from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause, refusal_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
@@ -113,8 +113,9 @@ OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, OLDER, DIFFERENT)
 class Outcome:
     """How a program fares in a mode.
 
-    cause: of a crash or a rule's age. program: what both sides were given. detail: what they say, if they
-    differ.
+    cause: of a crash, of a refusal that we do not share, or a rule's age.
+    program: what both sides were given.
+    detail: what they say, if they differ.
     """
 
     kind: str
@@ -125,7 +126,7 @@ class Outcome:
     @property
     def is_explained(self) -> bool:
         """Whether nothing is left to look at."""
-        return self.kind in (SAME, REFUSED, OLDER) or (self.kind == CRASH and self.cause != UNKNOWN)
+        return self.kind in (SAME, REFUSED, OLDER) or self.cause not in ("", UNKNOWN)
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.cause})" if self.cause else self.kind
@@ -153,7 +154,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         return Outcome(CRASH, _crash_cause(mode.steps, text, reference) if explains else "", text, theirs)
     if status == FAILED:
         if ours is not None:
-            return Outcome(ONLY_REFERENCE, "", text, f"theirs: {theirs}")
+            return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
         first = message.splitlines()[0].partition("error: ")[2]
         return Outcome(
             REFUSED if first in theirs else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}"
