@@ -26,7 +26,7 @@ from shardy_py.passes.save_module import save_module
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
-from shardy_py.propagation.record import Propagation, edge_values
+from shardy_py.propagation.record import Propagation
 from shardy_py.rules import derive_rule
 from shardy_py.rules.derive import unknown_warning
 from shardy_py.sharding import ShardingRule, TensorSharding
@@ -91,7 +91,7 @@ def propagate_module(
     program = build_program(module, rule_deriver(conservative=options.is_conservative))
     journal = Journal() if is_recording() else None
     if journal is not None:
-        note(Propagation(program, journal, edge_values(program)))
+        note(Propagation.of(program, journal))
     warn_of_unknown_ops(program.without_rule)
     saved = _Saved(program, dump)
     between = saved.save if dump.directory else None

@@ -34,6 +34,7 @@ class Propagation:
 
     edge_values: by identity, the targets of data-flow edges, which are no slot's value, with the op that
         defines them: they may be gone afterwards.
+    edge_owners: by slot of an edge, its owner, which passes may replace afterwards.
     """
 
     program: Program
@@ -41,6 +42,19 @@ class Propagation:
     edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(
         default_factory=dict[int, "tuple[SSAValue, Operation | None]"]
     )
+    edge_owners: Mapping[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    @staticmethod
+    def of(program: Program, journal: Journal) -> Propagation:
+        """The record of a propagation through `program` that is about to begin."""
+        values: dict[int, tuple[SSAValue, Operation | None]] = {}
+        owners: dict[int, SSAValue] = {}
+        for slot, holder in enumerate(program.holders):
+            if holder is not None and holder.op.name in EDGES:
+                owner = owners[slot] = holder.op.operands[0]
+                for value in edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,):
+                    values[id(value)] = (value, owning_op(value))
+        return Propagation(program, journal, values, owners)
 
     @cached_property
     def arrivals(self) -> Arrivals:
@@ -75,14 +89,3 @@ class Record:
     def propagations(self) -> tuple[Propagation, ...]:
         """The propagations, in order."""
         return tuple(event for event in self.events if isinstance(event, Propagation))
-
-
-def edge_values(program: Program) -> dict[int, tuple[SSAValue, Operation | None]]:
-    """The values that share the slot of a data-flow edge, with the ops that define them."""
-    found: dict[int, tuple[SSAValue, Operation | None]] = {}
-    for holder in program.holders:
-        if holder is not None and holder.op.name in EDGES:
-            owner = holder.op.operands[0]
-            for value in edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,):
-                found[id(value)] = (value, owning_op(value))
-    return found

@@ -124,7 +124,7 @@ class Explainer:
     def _movement_link(self, state: State, movement: Movement) -> Link | None:
         target = self.names.place(movement.target)
         source = self.names.place(movement.source)
-        if movement.op is None and target == source:
+        if movement.op is None and movement.old is None and target == source:
             return None
         through = self.names.op(movement.op) if movement.op is not None else source
         note = "" if movement.old is None else f"cut from {movement.old}"

@@ -85,7 +85,10 @@ class Names:
         entry = self.entry(spot)
         if entry is not None:
             return Place(str(entry), entry.op.name, location_text(entry.location), entry.label)
-        op = spot.op if isinstance(spot, Holder) else owning_op(spot)
+        if isinstance(spot, Holder):
+            name = f"@{function_name(spot.op)}:result {spot.position}"
+            return Place(name, spot.op.name, location_text(spot.op.location))
+        op = owning_op(spot)
         if isinstance(spot, BlockArgument):
             return Place("", "argument", location_text(spot.location))
         return Place("", "", "") if op is None else Place("", op.name, location_text(op.location))

@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.propagation.arrivals import Arrival, Source
-from shardy_py.propagation.record import EDGES, Propagation, Record
+from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.demands import demanders
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
@@ -309,9 +309,8 @@ def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
     assert holder is not None
     if value is None:
         return (Holder(Place.FUNCTION_RESULT, holder.op, holder.position),)
-    if holder.op.name in EDGES:
-        return (value, holder.op._operands[0])
-    return (value,)
+    owner = propagation.edge_owners.get(slot)
+    return (value,) if owner is None else (value, owner)
 
 
 def _overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
