@@ -36,3 +36,23 @@ func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   stablehlo.custom_call @xla.sdy.ShardingGroup(%arg0) {has_side_effect = true} : (tensor<8x8xf32>) -> ()
   return %arg0 : tensor<8x8xf32>
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%arg0, %arg0) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>"}} : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  // expected-error @+1 {{'func.call' op is a manual computation with 2 operands; expected 1}}
+  %1 = call @xla.sdy.manual_computation_body(%0#0, %0#1) : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>]>"}} : (tensor<2x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2x8xf32>, %arg1: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  return %arg0 : tensor<2x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{frontend attribute 'xla.sdy.meshes' is 1 : i64; expected dictionary}}
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "1"}} {
+}

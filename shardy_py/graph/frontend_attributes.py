@@ -9,7 +9,8 @@ Names are those of openxla/xla, xla/service/spmd/shardy/constants.h. Not here: w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
@@ -120,10 +121,21 @@ def spelled_attribute(text: str) -> Attribute:
 
 
 def error_at(op: Operation, error: ShardyError) -> ShardyError:
-    """The error with the op in front and its place."""
+    """The error with the op in front and its place, unless it has one."""
     first = error.diagnostics[0]
+    if first.position is not None:
+        return error
     text = f"'{op.name}' op {first.message}"
     return ShardyError(Diagnostic(text, position_of(cast(Any, op).location)))
+
+
+@contextmanager
+def errors_at(op: Operation) -> Generator[None]:
+    """Gives what goes wrong within the place of `op`, unless it has one."""
+    try:
+        yield
+    except ShardyError as error:
+        raise error_at(op, error) from error
 
 
 def rewrite_entries(function: Operation, rewrite: Callable[[str, int, Entries], Entries]) -> None:

@@ -19,9 +19,11 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, ReturnOp, TensorShardingPerValueAttr
+from shardy_py.errors import ShardyError
 from shardy_py.graph.call_graph import calls_in
 from shardy_py.graph.calls import callee_name
 from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.frontend_attributes import error_at
 from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.sharding import TensorSharding
@@ -53,8 +55,20 @@ class ManualCall:
 
 
 def to_manual_computation(parts: ManualCall, symbols: Symbols) -> Operation:
-    """Put a manual computation in place of the parts; the function goes with its last call."""
+    """Put a manual computation in place of the parts; the function goes with its last call.
+
+    Raises a `ShardyError` where there are more values than shardings, or the reverse.
+    """
     call = parts.call
+    for what, values, shardings in (
+        ("operands", parts.operands, parts.in_shardings),
+        ("results", parts.result_types, parts.out_shardings),
+        ("results of its body", parts.result_types, call.results),
+        ("operands of its body", parts.operands, call.operands),
+    ):
+        if len(values) != len(shardings):
+            fact = f"is a manual computation with {len(values)} {what}; expected {len(shardings)}"
+            raise error_at(call, ShardyError(fact))
     computation = build_operation(
         ManualComputationOp,
         parts.operands,

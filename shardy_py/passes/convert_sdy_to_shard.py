@@ -133,6 +133,8 @@ def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, M
         raise error_at(
             op, ShardyError(f"has an inlined mesh in {sharding}; run sdy-lift-inlined-meshes first")
         )
+    if sharding.mesh not in meshes:
+        raise error_at(op, ShardyError(f"unknown mesh: @{sharding.mesh}"))
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
     if sharding.unreduced_axes or any(axis.sub_axis for axis in axes):
         fact = f"has {sharding}; parts of axes and unreduced axes cannot be said in the dialect shard"

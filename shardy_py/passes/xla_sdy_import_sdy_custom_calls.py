@@ -42,7 +42,7 @@ from shardy_py.graph.frontend_attributes import (
     SHARDING_GROUP,
     SHARDING_TARGET,
     call_target,
-    error_at,
+    errors_at,
     frontend_entry,
 )
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
@@ -63,10 +63,8 @@ class XlaSdyImportSdyCustomCallsPass(ModulePass):
         for call in find_ops(op, CUSTOM_CALL):
             importer = _IMPORTERS.get(call_target(call))
             if importer is not None:
-                try:
+                with errors_at(call):
                     importer(call, symbols)
-                except ShardyError as error:
-                    raise error_at(call, error) from error
 
 
 def _import_constraint(call: Operation, symbols: Symbols) -> None:

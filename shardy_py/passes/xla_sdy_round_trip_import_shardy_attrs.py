@@ -42,7 +42,7 @@ from shardy_py.graph.frontend_attributes import (
     XLA_SHARDING,
     Entries,
     call_target,
-    error_at,
+    errors_at,
     frontend_entry,
     rewrite_entries,
     spelled_attribute,
@@ -72,15 +72,15 @@ class XlaSdyRoundTripImportShardyAttrsPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
-        _import_meshes(op, symbols)
-        _import_tuple_shardings(op, symbols)
+        with errors_at(op):
+            _import_meshes(op, symbols)
+            _import_tuple_shardings(op, symbols)
         for function in functions_of(op):
-            rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
+            with errors_at(function):
+                rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
             for inner in list(walk_pre_order(function, include_root=False)):
-                try:
+                with errors_at(inner):
                     _import_op(inner, function)
-                except ShardyError as error:
-                    raise error_at(inner, error) from error
 
 
 def _import_meshes(module: ModuleOp, symbols: Symbols) -> None:

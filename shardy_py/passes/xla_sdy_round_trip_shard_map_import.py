@@ -32,6 +32,7 @@ from shardy_py.graph.frontend_attributes import (
     OUT_SHARDINGS,
     call_target,
     error_at,
+    errors_at,
     frontend_entry,
 )
 from shardy_py.graph.rewiring import erase
@@ -65,7 +66,8 @@ class XlaSdyRoundTripShardMapImportPass(ModulePass):
                 if not any(callee_name(other) == callee_name(call) for other in calls_in(op)):
                     symbols.erase(symbols.callee(call))
                 continue
-            to_manual_computation(_parts(call), symbols)
+            with errors_at(call):
+                to_manual_computation(_parts(call), symbols)
         leftover = find_ops(op, CUSTOM_CALL)
         erase_unused(c for c in leftover if call_target(c) in (GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL))
 

@@ -103,6 +103,8 @@ class _Exporter:
     def _convert(self, op: Operation, sharding: TensorSharding, manual: tuple[str, ...]) -> HloSharding:
         key = (sharding, manual)
         if key not in self._known:
+            if isinstance(sharding.mesh, str) and sharding.mesh not in self._meshes:
+                raise error_at(op, ShardyError(f"unknown mesh: @{sharding.mesh}"))
             mesh = mesh_of(sharding, self._meshes)
             convert = to_named_hlo_sharding if self._is_named else to_hlo_sharding
             try:

@@ -66,7 +66,9 @@ def to_named_hlo_sharding(
     """The sharding by mesh and axes (V3), which keeps everything but priorities and kinds of reduction."""
     dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
     inlined = replace(sharding, mesh=mesh, dimensions=dimensions, reduction="sum")
-    return HloSharding(named=NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes))))
+    named = NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes)))
+    check_named(named)
+    return HloSharding(named=named)
 
 
 def from_hlo_sharding(
