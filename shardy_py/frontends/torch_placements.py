@@ -1,0 +1,330 @@
+"""DTensor's placements to and from shardings, and `DeviceMesh` to a mesh. Torch is imported when needed.
+
+Placements speak of mesh dimensions, left to right: what each does to the tensor. Shardings speak of tensor
+dimensions: which axes cut them, major to minor. Mesh dimensions with `Shard(d)` cut dimension d in mesh
+order; one that is to be further inside than later ones is `_StridedShard(d, split_factor=f)`: the later mesh
+dimensions that are more major make f parts (torch.distributed.tensor, `_StridedShard`). FSDP over "dp" of
+weights that "tp" shards is `[_StridedShard(0, split_factor=tp), Shard(0)]`: dimension 0 over (tp, dp).
+
+What DTensor cannot say and `to_placements` leaves out: open dimensions, priorities, explicit replication.
+Not here: programs (`torch.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import product
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from shardy_py.api import Mesh, Sharding, ShardyError
+from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding
+
+INSTALL = "PyTorch is not installed; `pip install 'shardy_py[torch]'`"
+
+REDUCTIONS = ("sum", "max", "min")
+"""The reductions of `Partial` that shardings know, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a mesh axis that cuts a dimension: `size` parts, where more major pieces made `pre_size`."""
+
+    name: str
+    pre_size: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one mesh dimension does to a tensor dimension: cuts each of `split_factor` parts in `size`."""
+
+    name: str
+    size: int
+    split_factor: int
+
+
+def torch_module(name: str) -> Any:
+    """A module of torch. Raises `ShardyError` when torch is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ShardyError(INSTALL) from None
+
+
+# ---------------------------------------------------------------------- meshes
+
+
+def mesh_of(device_mesh: Any) -> Mesh:
+    """The mesh of a `DeviceMesh`: its dimensions by name, `mesh_dim_0`, ... where it has no names.
+
+    Raises `ShardyError` for a mesh over a part of the ranks.
+    """
+    shape = tuple(device_mesh.mesh.shape)
+    names = device_mesh.mesh_dim_names or [f"mesh_dim_{i}" for i in range(len(shape))]
+    ranks = [int(rank) for rank in device_mesh.mesh.flatten().tolist()]
+    if sorted(ranks) != list(range(len(ranks))):
+        raise ShardyError(
+            f"a mesh over the ranks {_few(ranks)} is a part of a larger one, and each part has other ranks; "
+            "give the whole DeviceMesh, whose ranks start at 0"
+        )
+    sizes = dict(zip(names, shape, strict=True))
+    return Mesh.of(sizes, device_ids=() if ranks == sorted(ranks) else ranks)
+
+
+def as_mesh(mesh: Any) -> Mesh:
+    """A mesh of ours as it is; the mesh of a `DeviceMesh`."""
+    return mesh if isinstance(mesh, Mesh) else mesh_of(mesh)
+
+
+# ---------------------------------------------------------------------- from placements
+
+
+def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) -> Sharding:
+    """The sharding of a DTensor of `shape` with these placements, its dimensions closed.
+
+    mesh: a `DeviceMesh`, or a `Mesh`. placements: one a mesh dimension. shape: of the whole tensor.
+    Raises `ShardyError` for what sdy cannot say: partial averages and products, partial values of several
+    kinds, masks, split factors that leave a device pieces far apart, cuts in uneven parts that fall elsewhere
+    than sdy's.
+    """
+    mesh = as_mesh(mesh)
+    if len(placements) != len(mesh.axes):
+        raise ShardyError(
+            f"expected a placement for each of the {len(mesh.axes)} dimensions of the mesh {mesh}, "
+            f"got {len(placements)}: {_listed(placements)}"
+        )
+    dimensions: list[list[Piece]] = [[] for _ in shape]
+    for axis, placement in reversed(list(zip(mesh.axes, placements, strict=True))):
+        found = _shard_of(placement, len(shape))
+        if found is not None:
+            number, split_factor = found
+            _insert(dimensions[number], Piece(axis.name, 1, axis.size), split_factor, placement)
+    unreduced, reduction = _partial_axes(mesh, placements)
+    value = TensorSharding(
+        "mesh",
+        tuple(DimensionSharding(_axes(pieces, mesh), is_closed=True) for pieces in dimensions),
+        unreduced_axes=unreduced,
+        reduction=reduction,
+    )
+    _check_cuts(value, mesh, shape)
+    return Sharding(mesh, value)
+
+
+def _shard_of(placement: Any, rank: int) -> tuple[int, int] | None:
+    """The tensor dimension and split factor of a sharding placement; None for the others."""
+    types = torch_module("torch.distributed.tensor.placement_types")
+    if isinstance(placement, types.Replicate | types.Partial):
+        return None
+    if not isinstance(placement, types.Shard | types._StridedShard):
+        raise ShardyError(
+            f"expected a placement (Shard, Replicate, Partial or _StridedShard), got: {placement!r}"
+        )
+    number = placement.dim + rank if placement.dim < 0 else placement.dim
+    if not 0 <= number < rank:
+        raise ShardyError(f"{placement!r}: the tensor has {rank} dimensions; expected {-rank} to {rank - 1}")
+    return number, int(getattr(placement, "split_factor", 1))
+
+
+def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) -> None:
+    """Put a mesh dimension where the pieces before it make `split_factor` parts, splitting one if need be."""
+    if new.size == 1:
+        split_factor = 1
+    made, index = 1, 0
+    while made < split_factor and index < len(pieces):
+        piece, missing = pieces[index], split_factor // made
+        if split_factor % (made * piece.size) == 0:
+            made *= piece.size
+            index += 1
+        elif split_factor % made == 0 and piece.size % missing == 0:
+            inner = Piece(piece.name, piece.pre_size * missing, piece.size // missing)
+            pieces[index : index + 1] = [replace(piece, size=missing), inner]
+            made, index = split_factor, index + 1
+        else:
+            break
+    if made != split_factor:
+        later = prod(piece.size for piece in pieces)
+        raise ShardyError(
+            f"{placement!r} over mesh dimension '{new.name}' cuts each of {split_factor} parts, but later "
+            f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold pieces that lie "
+            "apart, which a sharding cannot say; expected the product of the sizes of later mesh dimensions that "
+            "shard the same dimension, or a part of it"
+        )
+    pieces.insert(index, new)
+
+
+def _partial_axes(mesh: Mesh, placements: Sequence[Any]) -> tuple[tuple[AxisRef, ...], str]:
+    types = torch_module("torch.distributed.tensor.placement_types")
+    partial = {
+        axis.name: p for axis, p in zip(mesh.axes, placements, strict=True) if isinstance(p, types.Partial)
+    }
+    for placement in partial.values():
+        if type(placement) is not types.Partial:
+            raise ShardyError(
+                f"{placement!r} is masked by data of the device, which a sharding cannot say; "
+                "redistribute it to Replicate or Shard"
+            )
+        if placement.reduce_op not in REDUCTIONS:
+            raise ShardyError(
+                f"{placement!r}: unreduced axes are reduced by {', '.join(REDUCTIONS)}; "
+                f"got: {placement.reduce_op}; redistribute it to Replicate or Shard"
+            )
+    ops = sorted({placement.reduce_op for placement in partial.values()})
+    if len(ops) > 1:
+        raise ShardyError(
+            f"placements {_listed(placements)}: a sharding has one reduction for all unreduced axes; "
+            f"got: {', '.join(ops)}"
+        )
+    return tuple(AxisRef(name) for name in partial), ops[0] if ops else "sum"
+
+
+def _axes(pieces: Sequence[Piece], mesh: Mesh) -> tuple[AxisRef, ...]:
+    return tuple(
+        AxisRef(p.name) if p.size == mesh.sizes[p.name] else AxisRef(p.name, SubAxis(p.pre_size, p.size))
+        for p in pieces
+    )
+
+
+# ---------------------------------------------------------------------- to placements
+
+
+def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tuple[Any, ...]:
+    """The placements, one a mesh dimension, of tensors sharded so.
+
+    shape: of the tensor, if known: then cuts in uneven parts are compared, too.
+    Raises `ShardyError` for maximal meshes, axes of which parts shard several dimensions or none, and uneven
+    cuts that DTensor puts elsewhere. Open dimensions and priorities are left out.
+    """
+    types = torch_module("torch.distributed.tensor.placement_types")
+    mesh = sharding.mesh
+    if mesh.is_maximal:
+        raise ShardyError(f"{sharding} lies on one device of a maximal mesh: DTensor has no placement for it")
+    if shape is not None:
+        sharding = sharding.for_rank(len(shape))
+        _check_cuts(sharding.value, mesh, shape)
+    found: dict[str, Any] = {}
+    for axis in sharding.unreduced_axes:
+        if axis.sub_axis is not None:
+            raise ShardyError(_no_part(sharding, axis.name, "unreduced"))
+        found[axis.name] = types.Partial(sharding.value.reduction)
+    for number, steps in enumerate(_steps_by_dimension(sharding)):
+        for step in steps:
+            found[step.name] = (
+                types.Shard(number)
+                if step.split_factor == 1
+                else types._StridedShard(number, split_factor=step.split_factor)
+            )
+    return tuple(found.get(axis.name) or types.Replicate() for axis in mesh.axes)
+
+
+def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[Step, ...]]:
+    for number, dimension in enumerate(sharding.dimensions):
+        try:
+            yield _steps(dimension.axes, sharding.mesh)
+        except KeyError as key:
+            raise ShardyError(_no_part(sharding, cast(str, key.args[0]), f"dimension {number}")) from None
+
+
+def _steps(axes: Sequence[AxisRef], mesh: Mesh) -> tuple[Step, ...]:
+    """What the mesh dimensions do, in mesh order. Raises KeyError for an axis that is there in part."""
+    pieces = [_piece(axis, mesh) for axis in axes]
+    names = {piece.name for piece in pieces}
+    steps: list[Step] = []
+    for axis in mesh.axes:
+        if axis.name not in names:
+            continue
+        whole = Piece(axis.name, 1, axis.size)
+        if whole not in pieces:
+            raise KeyError(axis.name)
+        index = pieces.index(whole)
+        steps.append(Step(axis.name, axis.size, prod(piece.size for piece in pieces[:index])))
+        del pieces[index]
+        _join_at(pieces, index)
+    return tuple(steps)
+
+
+def _piece(axis: AxisRef, mesh: Mesh) -> Piece:
+    part = axis.sub_axis or SubAxis(1, mesh.sizes[axis.name])
+    return Piece(axis.name, part.pre_size, part.size)
+
+
+def _join_at(pieces: list[Piece], index: int) -> None:
+    """Make one of the pieces around `index` if they are neighbouring parts of one axis."""
+    if 0 < index < len(pieces):
+        outer, inner = pieces[index - 1 : index + 1]
+        if outer.name == inner.name and outer.pre_size * outer.size == inner.pre_size:
+            pieces[index - 1 : index + 1] = [replace(outer, size=outer.size * inner.size)]
+
+
+def _no_part(sharding: Sharding, name: str, place: str) -> str:
+    return (
+        f"{place} of {sharding} uses a part of the axis '{name}', which DTensor cannot say: a placement "
+        f"is for a whole mesh dimension; use a mesh that has the parts of '{name}' as dimensions"
+    )
+
+
+# ---------------------------------------------------------------------- uneven cuts
+
+
+def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None:
+    """Raises `ShardyError` when DTensor and sdy give a device different parts of a dimension."""
+    for number, (size, dimension) in enumerate(zip(shape, value.dimensions, strict=True)):
+        parts = prod(axis.size(mesh) for axis in dimension.axes)
+        if len(dimension.axes) < 2 or size % parts == 0:
+            continue
+        try:
+            steps = _steps(dimension.axes, mesh)
+        except KeyError:
+            continue
+        difference = _difference(size, dimension, steps)
+        if difference:
+            raise ShardyError(
+                f"dimension {number} of size {size} is cut unevenly by {len(steps)} mesh dimensions, "
+                f"{difference}; make its size a multiple of {parts}, or shard it over one mesh dimension"
+            )
+
+
+def _difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -> str:
+    """Where the cuts of DTensor (each mesh dimension's parts cut anew) and sdy (all at once) differ."""
+    mesh = Mesh.of({step.name: step.size for step in steps})
+    ours = Sharding(mesh, TensorSharding("mesh", (dimension,))).device_slices((size,))
+    coordinates = product(*(range(step.size) for step in steps))
+    offsets, sizes = ours.offsets[:, 0].tolist(), ours.sizes[:, 0].tolist()
+    for place, theirs, offset, count in zip(coordinates, _cut(size, steps), offsets, sizes, strict=True):
+        if theirs.tolist() != list(range(offset, offset + count)):
+            named = ", ".join(f"{step.name}={i}" for step, i in zip(steps, place, strict=True))
+            return (
+                f"where DTensor and sdy differ: at {named}, DTensor holds {_few(theirs.tolist())}, "
+                f"sdy [{offset}:{offset + count}]"
+            )
+    return ""
+
+
+def _cut(size: int, steps: Sequence[Step]) -> list[Any]:
+    """The indices that each device holds, in mesh order, as torch cuts: step by step, `torch.chunk`."""
+    parts = [np.arange(size)]
+    for step in steps:
+        parts = [
+            np.concatenate(pieces)
+            for part in parts
+            for pieces in zip(*(_chunks(p, step.size) for p in _chunks(part, step.split_factor)), strict=True)
+        ]
+    return parts
+
+
+def _chunks(part: Any, count: int) -> list[Any]:
+    each = -(-len(part) // count)
+    return [part[i * each : (i + 1) * each] for i in range(count)]
+
+
+def _few(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return f"[{shown}{', ...' if len(numbers) > 8 else ''}]"
+
+
+def _listed(placements: Sequence[Any]) -> str:
+    return f"[{', '.join(map(repr, placements))}]"

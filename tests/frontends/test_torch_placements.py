@@ -1,0 +1,213 @@
+"""Placements against torch's own cutting of tensors, on every device."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardy_py import Mesh, P, Sharding, ShardyError, dim
+from shardy_py.frontends.torch_placements import from_placements, mesh_of, to_placements
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+types = pytest.importorskip("torch.distributed.tensor.placement_types")
+dtensor = pytest.importorskip("torch.distributed.tensor._utils")
+
+Shard, Replicate, Partial, Strided = types.Shard, types.Replicate, types.Partial, types._StridedShard
+MESH = Mesh.of(dp=2, tp=4)
+
+
+def device_mesh(ranks: Any, names: Any = None) -> Any:
+    """What `mesh_of` reads of a DeviceMesh, without a process group."""
+    return SimpleNamespace(mesh=torch.tensor(ranks), mesh_dim_names=names)
+
+
+def held(mesh: Mesh, placements: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The numbers of the elements that each device holds, cut by torch's `_split_tensor`."""
+    found = []
+    sizes = [axis.size for axis in mesh.axes]
+    for coordinate in product(*map(range, sizes)):
+        part = torch.arange(prod(shape)).reshape(shape)
+        for size, index, placement in zip(sizes, coordinate, placements, strict=True):
+            if isinstance(placement, Shard | Strided):
+                pieces, _ = placement._split_tensor(part, size, with_padding=False, contiguous=False)
+                part = pieces[index]
+        found.append(part.numpy())
+    return found
+
+
+def same_on_every_device(mesh: Mesh, placements: Any, shape: tuple[int, ...], sharding: Sharding) -> bool:
+    whole = np.arange(prod(shape)).reshape(shape)
+    slices = sharding.device_slices(shape)
+    parts = [
+        whole[tuple(slice(o, o + s) for o, s in zip(offset, size, strict=True))]
+        for offset, size in zip(slices.offsets.tolist(), slices.sizes.tolist(), strict=True)
+    ]
+    theirs = held(mesh, placements, shape)
+    return all(
+        a.shape == b.shape or (a.size == b.size == 0) for a, b in zip(parts, theirs, strict=True)
+    ) and all(np.array_equal(a.ravel(), b.ravel()) for a, b in zip(parts, theirs, strict=True))
+
+
+def random_case(rng: random.Random, *, even: bool) -> tuple[Mesh, tuple[Any, ...], tuple[int, ...]]:
+    mesh = Mesh.of({f"m{i}": rng.choice([1, 2, 2, 3, 4]) for i in range(rng.randint(1, 3))})
+    rank = rng.randint(1, 3)
+    placements: list[Any] = []
+    later = [1] * rank
+    for axis in reversed(mesh.axes):
+        number = rng.randrange(rank)
+        factors = [f for f in range(1, later[number] + 1) if later[number] % f == 0]
+        match rng.choice(["replicate", "partial", "shard", "strided", "strided"]):
+            case "shard":
+                placements.append(Shard(number))
+                later[number] *= axis.size
+            case "strided":
+                placements.append(Strided(number, split_factor=rng.choice(factors)))
+                later[number] *= axis.size
+            case "partial":
+                placements.append(Partial())
+            case _:
+                placements.append(Replicate())
+    shape = tuple(parts * rng.randint(1, 3) if even else rng.randint(1, 17) for parts in later)
+    return mesh, tuple(reversed(placements)), shape
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_even_cuts_as_torch_makes_them_on_every_device(seed: int) -> None:
+    rng = random.Random(seed)
+    done = 0
+    while done < 50:
+        mesh, placements, shape = random_case(rng, even=True)
+        try:
+            sharding = from_placements(mesh, placements, shape)
+        except ShardyError as error:
+            if "pieces that lie apart" not in str(error):
+                raise
+            continue
+        done += 1
+        assert same_on_every_device(mesh, placements, shape, sharding), (mesh, placements, shape)
+        again = to_placements(sharding, shape)
+        assert from_placements(mesh, again, shape) == sharding, (mesh, placements, again)
+        assert held_equal(mesh, placements, again, shape), (mesh, placements, again)
+
+
+def held_equal(mesh: Mesh, one: Any, other: Any, shape: tuple[int, ...]) -> bool:
+    pairs = zip(held(mesh, one, shape), held(mesh, other, shape), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_uneven_cuts_are_equal_or_refused_and_refused_only_where_they_differ(seed: int) -> None:
+    rng = random.Random(100 + seed)
+    refused = 0
+    for _ in range(150):
+        mesh, placements, shape = random_case(rng, even=False)
+        try:
+            sharding = from_placements(mesh, placements, shape)
+        except ShardyError as error:
+            if "cut unevenly" in str(error):
+                refused += 1
+                even = tuple(size * 64 * 27 for size in shape)
+                same = from_placements(mesh, placements, even)
+                assert not same_on_every_device(mesh, placements, shape, same), (mesh, placements, shape)
+            continue
+        assert same_on_every_device(mesh, placements, shape, sharding), (mesh, placements, shape)
+    assert refused > 5
+
+
+def test_local_shapes_and_offsets_of_dtensor() -> None:
+    rng = random.Random(7)
+    for _ in range(200):
+        mesh, placements, shape = random_case(rng, even=True)
+        try:
+            slices = from_placements(mesh, placements, shape).device_slices(shape)
+        except ShardyError:
+            continue
+        sizes = [axis.size for axis in mesh.axes]
+        for device, coordinate in enumerate(product(*map(range, sizes))):
+            local, offset = dtensor._compute_local_shape_and_global_offset(
+                shape, sizes, list(coordinate), placements
+            )
+            assert tuple(local) == tuple(slices.sizes[device].tolist())
+            assert tuple(offset) == tuple(slices.offsets[device].tolist())
+
+
+def test_mesh_order_makes_axes_major_to_minor_and_strides_turn_them_around() -> None:
+    sharding = from_placements(MESH, (Shard(0), Shard(0)), (16, 3))
+    assert str(sharding) == '<@mesh, [{"dp", "tp"}, {}]>'
+    fsdp = from_placements(MESH, (Strided(-2, split_factor=4), Shard(0)), (16, 3))
+    assert str(fsdp) == '<@mesh, [{"tp", "dp"}, {}]>'
+    assert to_placements(fsdp) == (Strided(0, split_factor=4), Shard(0))
+
+
+def test_a_split_factor_inside_a_mesh_dimension_makes_parts_of_its_axis() -> None:
+    placements = (Strided(0, split_factor=2), Shard(0))
+    sharding = from_placements(MESH, placements, (16,))
+    assert str(sharding) == '<@mesh, [{"tp":(1)2, "dp", "tp":(2)2}]>'
+    assert to_placements(sharding) == placements
+
+
+def test_partial_values_are_unreduced_axes() -> None:
+    sharding = from_placements(MESH, (Partial("max"), Shard(1)), (3, 8))
+    assert str(sharding) == '<@mesh, [{}, {"tp"}], unreduced=max{"dp"}>'
+    assert to_placements(sharding) == (Partial("max"), Shard(1))
+
+
+def test_what_placements_do_not_say_is_left_out() -> None:
+    assert to_placements(Sharding(MESH, P(dim("dp", open=True, priority=2), replicated={"tp"}))) == (
+        Shard(0),
+        Replicate(),
+    )
+
+
+def test_meshes() -> None:
+    assert mesh_of(device_mesh([[0, 1], [2, 3]], ("a", "b"))) == Mesh.of(a=2, b=2)
+    assert mesh_of(device_mesh([[0, 2], [1, 3]])) == Mesh.of(
+        mesh_dim_0=2, mesh_dim_1=2, device_ids=[0, 2, 1, 3]
+    )
+    with pytest.raises(ShardyError, match=r"over the ranks \[4, 5\] is a part of a larger one"):
+        mesh_of(device_mesh([4, 5]))
+
+
+REFUSED = [
+    ((Shard(0),), (8,), "expected a placement for each of the 2 dimensions"),
+    ((Shard(2), Replicate()), (8, 8), "the tensor has 2 dimensions; expected -2 to 1"),
+    ((Shard(0), "x"), (8,), "expected a placement .* got: 'x'"),
+    ((Partial("avg"), Replicate()), (8,), "reduced by sum, max, min; got: avg; redistribute"),
+    ((Partial("sum"), Partial("max")), (8,), "one reduction for all unreduced axes; got: max, sum"),
+    ((Shard(0), Strided(0, split_factor=2)), (8,), "'tp' cuts each of 2 parts, but later .* make 1 of"),
+    ((Strided(0, split_factor=8), Shard(0)), (8,), "'dp' cuts each of 8 parts, but later .* make 4 of"),
+    ((Shard(0), Shard(0)), (9,), r"at dp=0, tp=2, DTensor holds \[4\], sdy \[4:6\]; make .* multiple of 8"),
+]
+
+
+@pytest.mark.parametrize(("placements", "shape", "message"), REFUSED)
+def test_what_sdy_cannot_say(placements: Any, shape: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        from_placements(MESH, placements, shape)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "spec", "message"),
+    [
+        (Mesh(device_ids=(3,)), P(), "one device of a maximal mesh"),
+        (MESH, P("tp:(1)2"), "dimension 0 of .* uses a part of the axis 'tp', which DTensor cannot say"),
+        (MESH, P("tp:(1)2", "tp:(2)2"), "has the parts of 'tp' as dimensions"),
+        (MESH, P(None, unreduced={"tp:(1)2"}), "unreduced of .* uses a part of the axis 'tp'"),
+    ],
+)
+def test_what_dtensor_cannot_say(mesh: Mesh, spec: P, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        to_placements(Sharding(mesh, spec))
+
+
+def test_uneven_cuts_are_refused_on_the_way_back() -> None:
+    sharding = Sharding(MESH, P(("dp", "tp")))
+    assert to_placements(sharding, (16,)) == (Shard(0), Shard(0))
+    with pytest.raises(ShardyError, match="cut unevenly by 2 mesh dimensions"):
+        to_placements(sharding, (9,))
