@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
@@ -106,6 +107,7 @@ def with_frontend(attributes: Mapping[str, Attribute], entries: Mapping[str, Att
     return {**attributes, FRONTEND_ATTRIBUTES: DictionaryAttr(dict(sorted(all_entries.items())))}
 
 
+@lru_cache(maxsize=4096)
 def spelled_attribute(text: str) -> Attribute:
     """The attribute that a string spells; quotes in it may be escaped once more, as older dumps have them."""
     if '\\"' in text or "\\22" in text:

@@ -31,6 +31,7 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import (
+    FRONTEND_ATTRIBUTES,
     FUNCTION_RESULT_SHARDING,
     PYTHON_CALLBACKS,
     ROUND_TRIP_MESHES,
@@ -61,6 +62,7 @@ _KEEPING = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.after_all"}
 _KEEPING_TARGETS = PYTHON_CALLBACKS | {SHARDING_TARGET}
 _WITH_XLA_SHARDING = frozenset({"stablehlo.infeed", "stablehlo.outfeed"})
 _ENTRIES = (ROUND_TRIP_SHARDING, ROUND_TRIP_RULE)
+_READ = {FRONTEND_ATTRIBUTES, XLA_SHARDING}
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ class XlaSdyRoundTripImportShardyAttrsPass(ModulePass):
             with errors_at(function):
                 rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
             for inner in list(walk_pre_order(function, include_root=False)):
-                with errors_at(inner):
-                    _import_op(inner, function)
+                if inner.attributes.keys() & _READ:
+                    with errors_at(inner):
+                        _import_op(inner, function)
 
 
 def _import_meshes(module: ModuleOp, symbols: Symbols) -> None:
