@@ -10,6 +10,7 @@ OUT ?= build
 ifeq ($(origin BIN),file)
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
 endif
 
 INPUT := examples/transformer_train.mlir
@@ -54,14 +55,16 @@ bench: $(DEV) ## time the pipeline beside the C++ reference
 fuzz: $(DEV) ## feed mutated programs to sdy-opt
 	$(BIN)/python benchmarks/fuzz.py
 
-docs: $(RUNTIME) ## write the generated pages of docs/
+docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 build: $(DEV) ## build wheel and sdist into dist/
 	$(BIN)/python -m build --no-isolation
 
 clean: ## remove what was made, the environment included
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. PYTHON=/path/to/python names one." >&2; exit 1; }
@@ -71,9 +74,15 @@ $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 # jaxlib has no wheel for every machine; without it the tests that compare with the C++ Shardy are skipped.
 $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reference]' \
 	  || echo "jaxlib cannot be installed here: tests against the C++ Shardy will be skipped"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' \
+	  || echo "Sphinx cannot be installed here: the test that builds the site will be skipped"
 	@touch $@

@@ -1,0 +1,44 @@
+"""How Sphinx builds the site: `make docs` writes docs/_build/html.
+
+Pages are Markdown; the reference is made of docstrings, which `docstrings.py` turns into what Sphinx reads.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from docstrings import to_restructured_text
+from mlir_lexer import MlirLexer
+from sphinx.application import Sphinx
+
+from shardy_py import __version__
+
+project = "shardy_py"
+author = "the authors of shardy_py"
+release = version = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"{project} {release}"
+html_copy_source = False
+html_show_copyright = False
+html_theme_options = {"navigation_with_keys": True}
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
+
+
+def setup(app: Sphinx) -> None:
+    """Sphinx calls this: MLIR gets its colours, docstrings go through ours before Sphinx reads them."""
+    app.add_lexer("mlir", MlirLexer)
+    app.connect("autodoc-process-docstring", lambda *event: to_restructured_text(event[-1]))

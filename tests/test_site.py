@@ -1,0 +1,66 @@
+"""The site builds without a warning, and its reference holds what docstrings say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of pages."""
+    for package in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(package, reason=f"{package} is not installed (it comes with the docs extra)")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html"]
+    finished = subprocess.run(
+        [*command, "-d", str(folder / "doctrees"), str(root / "docs"), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return folder / "html"
+
+
+def test_every_page_is_there(site: Path, root: Path) -> None:
+    pages = [page.relative_to(root / "docs") for page in (root / "docs").rglob("*.md")]
+    assert all((site / page.with_suffix(".html")).exists() for page in pages)
+
+
+def test_the_reference_shows_fields_and_code(site: Path) -> None:
+    page = re.sub(r"<[^>]+>", "", (site / "reference" / "api.html").read_text())
+    assert "unreduced: axes along which it is still to be summed." in page
+    assert "annotate(" in page
+    assert "``" not in page
+
+
+@pytest.mark.parametrize(
+    ("docstring", "rewritten"),
+    [
+        ("A `Sharding`s list of *all_axes*.", r"A ``Sharding``\ s list of \*all\_axes\*."),
+        (
+            "x, y: sizes. z: `a_b`. Raises `E` for 0.",
+            "- ``x``, ``y``: sizes.\n\n- ``z``: ``a_b``.\n\nRaises ``E`` for 0.",
+        ),
+        ("First.\n    one\n    two", "First. one two"),
+        ("As here:\n\n    a_b | c", "As here:\n\n::\n\n        a_b | c"),
+        ("|a|b|\n|-|-|", "::\n\n    |a|b|\n    |-|-|"),
+        ("Sum.\n>>> 1\n1", "Sum.\n\n>>> 1\n1"),
+        ("- one\n  more\n- two", "- one more\n- two"),
+    ],
+)
+def test_docstrings_become_restructured_text(
+    docstring: str, rewritten: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(root / "docs"))
+    from docstrings import to_restructured_text
+
+    lines = docstring.split("\n")
+    to_restructured_text(lines)
+    assert re.sub(r"\n{2,}", "\n\n", "\n".join(lines)).strip() == rewritten
