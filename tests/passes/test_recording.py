@@ -1,0 +1,47 @@
+"""Recording: what it sees, that it changes nothing, that nobody records when nobody asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.graph.movements import is_recording
+from shardy_py.passes import PassCall, pass_by_name, pipelines
+from shardy_py.passes.recording import recording
+from shardy_py.pipeline import run_passes
+from tests.propagation.random_programs import random_program
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_changes_nothing(seed: int) -> None:
+    text = random_program(seed)
+    calls = pipelines.propagation_passes()
+    plain = print_module(run_passes(parse_module(text), calls))
+    with recording() as record:
+        recorded = print_module(run_passes(parse_module(text), calls))
+    assert recorded == plain
+    assert len(record.propagations) == 1
+
+
+def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
+    if corpus_program.startswith("transformer_train_"):
+        pytest.skip("the same as transformer_train, many times over")
+    with recording():
+        module = run_passes(parse_module(corpus(corpus_program)), pipelines.propagation_passes())
+    assert print_module(module) == corpus(f"{corpus_program}.propagated")
+
+
+def test_only_within() -> None:
+    row = pass_by_name("sdy-basic-propagate")
+    assert row is not None
+    with recording() as outer:
+        assert is_recording()
+        with recording() as inner:
+            run_passes(parse_module(random_program(1)), (PassCall(row),))
+        assert not outer.events
+    assert not is_recording()
+    run_passes(parse_module(random_program(1)), (PassCall(row),))
+    assert len(inner.propagations) == 1
+    assert not outer.events
