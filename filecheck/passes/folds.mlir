@@ -42,3 +42,14 @@ func.func @dead_sum(%arg0: tensor<4xf32>) {
   %0 = "stablehlo.cross-replica-sum"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// What only a folded op used is gone before constants rise, so they keep their order.
+// CHECK-LABEL: func.func @dead_operand
+func.func @dead_operand(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %cst = stablehlo.constant
+  // CHECK-NEXT: %0 = chlo.constant
+  %0 = stablehlo.negate %arg0 : tensor<4xf32>
+  %1 = "chlo.constant_like"(%0) <{value = 1.5 : f32}> : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = stablehlo.constant dense<1.0> : tensor<8xf32>
+  return %1, %2 : tensor<4xf32>, tensor<8xf32>
+}

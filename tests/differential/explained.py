@@ -72,8 +72,20 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
 )
 
 
-def crash_cause(text: str, crashes: Callable[[str], bool]) -> str:
-    """The cause whose absence saves C++; `SEVERAL` if it takes the absence of all, else `UNKNOWN`."""
+CHECKS = {
+    "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
+}
+"""What a check says that is meant to end C++ for good, and what it is about."""
+
+
+def crash_cause(text: str, last_words: str, crashes: Callable[[str], bool]) -> str:
+    """The cause whose absence saves C++; `SEVERAL` if it takes the absence of all, else `UNKNOWN`.
+
+    Unless what C++ says at last tells.
+    """
+    for words, cause in CHECKS.items():
+        if words in last_words:
+            return cause
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
         if saved != text and not crashes(saved):

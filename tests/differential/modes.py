@@ -138,7 +138,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         status, shared = reference.run(text, spelled(mode.shared))
         if status == CRASHED:
             return Outcome(
-                CRASH, _crash_cause(mode.shared, text, reference) if explains else "", text, shared
+                CRASH, _crash_cause(mode.shared, text, shared, reference) if explains else "", text, shared
             )
         if status == FAILED:
             return Outcome(REFUSED, "", text, shared)
@@ -151,7 +151,9 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
     except Exception as error:
         return Outcome(DIFFERENT, "", text, f"ours: {error!r}")
     if status == CRASHED:
-        return Outcome(CRASH, _crash_cause(mode.steps, text, reference) if explains else "", text, theirs)
+        return Outcome(
+            CRASH, _crash_cause(mode.steps, text, theirs, reference) if explains else "", text, theirs
+        )
     if status == FAILED:
         if ours is not None:
             return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
@@ -178,8 +180,8 @@ def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProc
     return compare(mode, shrink(text, fails), reference)
 
 
-def _crash_cause(steps: tuple[Step, ...], text: str, reference: ReferenceProcess) -> str:
-    return crash_cause(text, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
+def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
+    return crash_cause(text, words, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
 
 
 def run_ours(text: str, steps: tuple[Step, ...]) -> str:

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import TracebackType
 
@@ -34,7 +35,7 @@ class ReferenceProcess:
             self._process.communicate()
 
     def run(self, text: str, passes: str) -> tuple[str, str]:
-        """The program after the passes, as ("", text); or (FAILED, message), or (CRASHED, the signal)."""
+        """The program after the passes: ("", text), or (FAILED, message), or (CRASHED, its last words)."""
         process = self._process
         if process is None:
             process = self._process = subprocess.Popen(
@@ -58,12 +59,18 @@ def serve() -> None:
     from tests.conftest import Reference
 
     reference = Reference()
+    words = tempfile.TemporaryFile()  # noqa: SIM115 (it is standard error until the process ends)
+    os.dup2(words.fileno(), 2)
     while worker := os.fork():
         status = os.waitpid(worker, 0)[1]
         if not os.WIFSIGNALED(status):
             return
         name = signal.Signals(os.WTERMSIG(status)).name
-        print(json.dumps((CRASHED, name)), flush=True)
+        words.seek(0)
+        last = words.read().decode(errors="replace").strip().splitlines()[-1:]
+        words.seek(0)
+        words.truncate()
+        print(json.dumps((CRASHED, " ".join((name, *last)))), flush=True)
     context = reference.context()
     for line in sys.stdin:
         text, passes = json.loads(line)

@@ -135,7 +135,7 @@ def test_a_crash_has_its_cause(process: ReferenceProcess) -> None:
     outcome = compare(mode, DEAD, process)
     assert str(outcome) == "C++ crashes (dead op with a priority)"
     assert outcome.is_explained
-    assert crash_cause(DEAD, lambda text: True) == UNKNOWN
+    assert crash_cause(DEAD, "SIGSEGV", lambda text: True) == UNKNOWN
     assert process.run(DEAD, PIPELINE)[0] == CRASHED
     assert outcome.kind == CRASH
 

@@ -46,14 +46,18 @@ def _round(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> bool:
     work = _find_work(module, table)
     changed = raise_constants(work.constants) if work.constants else False
     changed |= erase_dead(work.unused)
+    rewritten = False
     for op in work.candidates:
         # A rewrite of an op before may have erased this one, alone or with what held it.
         if _stands_in(op, module):
             for rewrite in table[op.name]:
                 if rewrite.apply(op):
-                    changed = True
+                    rewritten = True
                     break
-    return changed
+    if rewritten:
+        # Before constants rise in the next round: where one stands depends on what stands before it.
+        erase_dead(_find_work(module, {}).unused)
+    return changed or rewritten
 
 
 def _find_work(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> _Work:
