@@ -122,8 +122,12 @@ class Writer:
         return value
 
     def tensor(self, scope: Scope, low: int = 0, high: int = MAX_RANK, element: str = "f32") -> Value:
-        """A value of that element type and rank, or a new one."""
-        value = self.pick(scope, lambda kind: kind.element == element and low <= kind.rank <= high)
+        """A value of that element type and rank that has elements, or a new one."""
+
+        def fits(kind: Kind) -> bool:
+            return kind.element == element and low <= kind.rank <= high and 0 not in kind.shape
+
+        value = self.pick(scope, fits)
         wanted = self.kind(low, min(high, max(low, 3)))
         return value or self.operand(scope, wanted.of(element))
 
