@@ -92,8 +92,10 @@ def stop(
     own = projection.tensors[target].factors[factor]
     assert own is not None
     missing = next((a for a in wanted if not any(have.contains(a) for have in own.axes)), None)
-    if missing is None:
-        return Stop(StopKind.STRIDE, target, axis)
+    given = passage.after.tensors[target].factors[factor]
+    if missing is None or (given is not None and _has(given.axes, missing)):
+        # The factor takes it, but not the dimension: `TensorProjection.to_sharding` leaves it out.
+        return Stop(StopKind.STRIDE, target, missing or axis, own.axes, _dimension_of(step, target, factor))
     tensors = range(len(projection.tensors)) if step.strategy is basic else ()
     results = range(projection.operand_count, len(projection.tensors)) if step.options.is_elementwise else ()
     for position in dict.fromkeys((target, *tensors, *results)):

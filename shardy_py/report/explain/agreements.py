@@ -20,7 +20,7 @@ from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
 from shardy_py.report.explain.tracing import AtSpot, Cause, InSlot, Path, State, Tracer
 from shardy_py.sharding import AxisRef
 
-_FARTHEST = 20_000
+_FARTHEST = 5_000
 """So many tensors are visited at most."""
 
 
