@@ -73,6 +73,8 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
 
 
 CHECKS = {
+    "Unreduced axes mismatch between results": "results that disagree in unreduced axes",
+    "different meshes": "unreduced axes over different meshes",
     "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
