@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
+from shardy_py.frontends.xla import before_propagation
 
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
 
@@ -28,15 +29,23 @@ def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
     return program_of(_lowered(function, arguments, keywords))
 
 
-def program_of(lowered: Any) -> Program:
-    """The program of a `jax.stages.Lowered`, with the locations of the Python source."""
+def program_of(lowered: Any, *, as_written: bool = False) -> Program:
+    """The program of a `jax.stages.Lowered`, with the locations of the Python source.
+
+    as_written: as JAX prints it, with the functions it has made; else as JAX's compiler propagates it
+        (see `shardy_py.frontends.xla`).
+    """
     text = lowered.as_text(debug_info=True)
     if "mhlo.sharding" in text and "sdy.mesh" not in text:
         raise ShardyError(
             "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) "
             "makes it lower for Shardy"
         )
-    return Program.parse(text, "<jax>")
+    program = Program.parse(text, "<jax>")
+    if as_written:
+        return program
+    before_propagation(program.module)
+    return Program.from_module(program.module)
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -71,20 +80,29 @@ def propagate_function(
 
     mesh: JAX's mesh for them; None: an `AbstractMesh`. Raises `ShardyError` as `lower` and `propagate` do.
     """
+    return propagate_lowered(_lowered(function, arguments, keywords), options=options, mesh=mesh)
+
+
+def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any = None) -> JaxResult:
+    """Propagate a `jax.stages.Lowered`, as `propagate_function` does."""
     jax = _jax()
-    lowered = _lowered(function, arguments, keywords)
     result = propagate(program_of(lowered), options or Options())
     flat, tree = jax.tree.flatten(lowered.args_info, is_leaf=_is_argument)
     kept = _kept(lowered, len(flat))
     ins: list[Any] = [None] * len(flat)
-    for index, value in zip(kept, result.values.arguments(), strict=True):
+    for index, value in zip(kept, _tensors(result.values.arguments()), strict=True):
         ins[index] = sharding_of_value(value, mesh)
-    outs = [sharding_of_value(value, mesh) for value in result.values.results()]
+    outs = [sharding_of_value(value, mesh) for value in _tensors(result.values.results())]
     return JaxResult(result, jax.tree.unflatten(tree, ins), jax.tree.unflatten(lowered.out_tree, outs))
 
 
 def _is_argument(node: Any) -> bool:
     return hasattr(node, "donated")
+
+
+def _tensors(values: list[Value]) -> list[Value]:
+    """Those that are the user's: JAX passes tokens beside them to keep effects in order."""
+    return [value for value in values if value.shape is not None]
 
 
 def _kept(lowered: Any, count: int) -> list[int]:

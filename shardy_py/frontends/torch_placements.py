@@ -151,8 +151,8 @@ def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) 
         raise ShardyError(
             f"{placement!r} over mesh dimension '{new.name}' cuts each of {split_factor} parts, but later "
             f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold pieces that lie "
-            "apart, which a sharding cannot say; expected the product of the sizes of later mesh dimensions that "
-            "shard the same dimension, or a part of it"
+            "apart, which a sharding cannot say; expected the product of the sizes of later mesh dimensions "
+            "that shard the same dimension, or a part of it"
         )
     pieces.insert(index, new)
 

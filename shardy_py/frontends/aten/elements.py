@@ -1,0 +1,100 @@
+"""Element types of ATen ops: torch's types as ours, operands brought to one type.
+
+Not here: the ops (the other files of this folder).
+
+>>> common_element("i64", "bf16"), common_element("f16", "bf16"), common_element("ui8", "i8")
+('bf16', 'f32', 'i16')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shardy_py.api import ShardyError
+from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.builder.types import dtype_of, element_of
+
+Output = Any
+"""What torch says an op gives: a `TensorType`, a tuple of them, None."""
+
+_ORDER = (
+    "i1", "ui8", "i8", "i16", "i32", "i64",
+    "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>",
+)  # fmt: skip
+_MET_HIGHER = {frozenset({"f16", "bf16"}): "f32", frozenset({"ui8", "i8"}): "i16"}
+DEFAULT_FLOAT = "f32"
+
+
+def element_of_torch(dtype: Any) -> str:
+    """The element type of a `torch.dtype`. Raises `ShardyError` when there is none."""
+    name = str(dtype).removeprefix("torch.")
+    found = element_of(name)
+    if found == name and not name.startswith("complex"):
+        raise ShardyError(f"no element type is known for {dtype}")
+    return found
+
+
+def is_float(element_type: str) -> bool:
+    """Whether elements are floating-point numbers."""
+    return element_type.startswith(("f", "bf"))
+
+
+def common_element(lhs: str, rhs: str) -> str:
+    """The element type in which two operands meet (PyTorch, "Type Promotion")."""
+    if lhs == rhs:
+        return lhs
+    return _MET_HIGHER.get(frozenset({lhs, rhs})) or max(lhs, rhs, key=_ORDER.index)
+
+
+def met(*operands: Any) -> tuple[Any, ...]:
+    """Operands in the element type in which they meet; numbers stay numbers."""
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    # Tensors without dimensions do not raise the type of those with dimensions, within a category.
+    leading = [t.element_type for t in tensors if t.rank] or [t.element_type for t in tensors]
+    element = leading[0]
+    for other in leading[1:]:
+        element = common_element(element, other)
+    numbers = [operand for operand in operands if not isinstance(operand, Tensor)]
+    if any(isinstance(number, float) for number in numbers) and not is_float(element):
+        element = DEFAULT_FLOAT
+    return converted(element, *operands)
+
+
+def converted(element_type: str, *operands: Any) -> tuple[Any, ...]:
+    """Tensors converted to an element type; numbers stay numbers."""
+    return tuple(convert(o, element_type) if isinstance(o, Tensor) else o for o in operands)
+
+
+def convert(operand: Tensor, element_type: str) -> Tensor:
+    """The tensor with elements of that type; the same tensor if it has them."""
+    if operand.element_type == element_type:
+        return operand
+    if element_type == "i1":
+        return ops.compare(operand, 0, "NE")
+    return ops.convert(operand, element_type)
+
+
+def filled(type_: TensorType, number: Any) -> Tensor:
+    """A constant of that type, full of one number."""
+    return ops.constant(np.asarray(number).astype(dtype_of(type_.element_type)), None, sizes(type_))
+
+
+def sizes(type_: TensorType) -> tuple[int, ...]:
+    """The sizes of a type, which are known."""
+    return tuple(size for size in type_.shape if size is not None)
+
+
+def dimension(number: int, rank: int) -> int:
+    """A dimension counted from 0, of one that may be counted from behind."""
+    return number + rank if number < 0 else number
+
+
+def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Dimensions counted from 0; all of them for None or none."""
+    if numbers is None or (not isinstance(numbers, int) and not numbers):
+        return tuple(range(rank))
+    listed = (numbers,) if isinstance(numbers, int) else numbers
+    return tuple(sorted(dimension(number, rank) for number in listed))

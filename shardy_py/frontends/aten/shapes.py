@@ -1,0 +1,245 @@
+"""ATen's ops that move, cut, join and make tensors: `ROWS` by name, as in `pointwise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from shardy_py.api import ShardyError
+from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+from shardy_py.frontends.aten.elements import convert, converted, dimension, filled, sizes
+
+
+def _reshape(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+    return self if self.shape == out.shape else ops.reshape(self, sizes(out))
+
+
+def _same(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+    return convert(self, out.element_type)
+
+
+def _permute(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
+    return ops.transpose(self, [dimension(d, self.rank) for d in dims])
+
+
+def _transpose(out: TensorType, self: Tensor, dim0: int = 0, dim1: int = 1) -> Tensor:
+    order = list(range(self.rank))
+    if order:
+        first, second = dimension(dim0, self.rank), dimension(dim1, self.rank)
+        order[first], order[second] = second, first
+    return ops.transpose(self, order) if self.rank > 1 else self
+
+
+def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+    return ops.broadcast_to(self, sizes(out))
+
+
+def part(self: Tensor, dim: int, start: int, limit: int, step: int = 1) -> Tensor:
+    """The elements from `start` to before `limit` along one dimension."""
+    shape = sizes(self.type)
+    low, high, strides = [0] * self.rank, list(shape), [1] * self.rank
+    low[dim], high[dim], strides[dim] = start, limit, step
+    return self if (start, limit, step) == (0, shape[dim], 1) else ops.slice_(self, low, high, strides)
+
+
+def _slice(
+    out: TensorType,
+    self: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    number = dimension(dim, self.rank)
+    low, high, step = slice(start, end, step).indices(sizes(self.type)[number])
+    return part(self, number, low, max(low, high), step)
+
+
+def _select(out: TensorType, self: Tensor, dim: int, index: int) -> Tensor:
+    number = dimension(dim, self.rank)
+    place = dimension(index, sizes(self.type)[number])
+    return ops.reshape(part(self, number, place, place + 1), sizes(out))
+
+
+def _unbind(out: Sequence[TensorType], self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return tuple(_select(type_, self, dim, index) for index, type_ in enumerate(out))
+
+
+def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """In parts of the sizes that the output types have."""
+    number = dimension(dim, self.rank)
+    parts: list[Tensor] = []
+    start = 0
+    for type_ in out:
+        limit = start + sizes(type_)[number]
+        parts.append(part(self, number, start, limit))
+        start = limit
+    return tuple(parts)
+
+
+def _concatenate(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    # Tensors of shape (0,) may stand among any others: torch keeps this from its early days.
+    kept = [t for t in tensors if t.shape != (0,) or len(out.shape) == 1]
+    return ops.concatenate(converted(out.element_type, *kept), dimension(dim, len(out.shape)))
+
+
+def _stack(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    number = dimension(dim, len(out.shape))
+    shape = list(sizes(out))
+    shape[number] = 1
+    return _concatenate(out, [ops.reshape(tensor, shape) for tensor in tensors], number)
+
+
+def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+    """`pad` holds low and high of the last dimension, then of the one before, ..."""
+    low, high = [0] * self.rank, [0] * self.rank
+    for i in range(len(pad) // 2):
+        low[self.rank - 1 - i], high[self.rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    return ops.pad(self, value, low, high)
+
+
+def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
+    shape = (*(1,) * (len(repeats) - self.rank), *sizes(self.type))
+    wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
+    kept = [2 * i + 1 for i in range(len(repeats))]
+    spread = ops.broadcast_in_dim(ops.reshape(self, shape), wide, kept)
+    return ops.reshape(spread, sizes(out))
+
+
+def _flip(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
+    return ops.reverse(self, [dimension(d, self.rank) for d in dims])
+
+
+def _full(out: TensorType, _: Any, fill_value: Any, **__: Any) -> Tensor:
+    if isinstance(fill_value, Tensor):
+        return ops.broadcast_to(convert(fill_value, out.element_type), sizes(out))
+    return filled(out, fill_value)
+
+
+def _filled_with(number: int) -> Callable[..., Tensor]:
+    return lambda out, *_, **__: filled(out, number)
+
+
+def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
+    return filled(out, s)
+
+
+def _arange(out: TensorType, *bounds: Any, **_: Any) -> Tensor:
+    start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
+    count = ops.iota(sizes(out), 0, out.element_type)
+    count = count if step == 1 else count * step
+    return count if start == 0 else count + start
+
+
+def _triangle(direction: str) -> Callable[..., Tensor]:
+    """Of matrices, what is above or below a diagonal; 0 elsewhere."""
+
+    def row(out: TensorType, self: Tensor, diagonal: int = 0) -> Tensor:
+        matrix = sizes(out)[-2:]
+        rows, columns = ops.iota(matrix, 0), ops.iota(matrix, 1)
+        kept = ops.compare(columns, rows + diagonal if diagonal else rows, direction)
+        return ops.select(ops.broadcast_to(kept, sizes(out)), self, 0)
+
+    return row
+
+
+def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
+    return ops.take(weight, indices)
+
+
+def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
+    return _indexed(self, dimension(dim, self.rank), (index,))
+
+
+def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """`self[:, i, j]`: tensors of indices at neighbouring dimensions."""
+    given = [(d, index) for d, index in enumerate(indices) if index is not None]
+    first = given[0][0]
+    if [d for d, _ in given] != list(range(first, first + len(given))):
+        raise ShardyError(
+            "indices at dimensions that are not neighbours are not known; permute the tensor first"
+        )
+    if any(index.element_type == "i1" for _, index in given):
+        raise ShardyError("a mask as index gives a tensor of unknown size; use torch.where")
+    return _indexed(self, first, [index for _, index in given])
+
+
+def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
+    """The elements at `indices` along dimensions from `first` on; those of the indices take their place."""
+    count, shape = len(indices), sizes(self.type)
+    rank = max(index.rank for index in indices)
+    common = [max((1, *(sizes(i.type)[d - rank] for i in indices if i.rank >= -(d - rank)))) for d in range(rank)]
+    if any(0 in sizes(index.type) for index in indices):
+        raise ShardyError("a tensor without elements as index is not known")
+    columns = [
+        ops.reshape(ops.broadcast_to(_from_zero(i, shape[first + n]), common), (*common, 1))
+        for n, i in enumerate(indices)
+    ]
+    starts = columns[0] if count == 1 else ops.concatenate(columns, rank)
+    numbers = GatherDimensionNumbers(
+        offset_dims=(*range(first), *range(first + rank, rank + self.rank - count)),
+        collapsed_slice_dims=tuple(range(first, first + count)),
+        start_index_map=tuple(range(first, first + count)),
+        index_vector_dim=rank,
+    )
+    window = tuple(1 if first <= d < first + count else size for d, size in enumerate(shape))
+    return ops.gather(self, starts, numbers, window)
+
+
+def _from_zero(index: Tensor, size: int) -> Tensor:
+    """Indices counted from 0, of those that may be counted from behind."""
+    return ops.select(index < 0, index + size, index)
+
+
+def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:
+    """Along one dimension, at an index for each element of the result."""
+    number = dimension(dim, self.rank)
+    others = tuple(d for d in range(self.rank) if d != number)
+    for d in others:
+        self = part(self, d, 0, sizes(out)[d])
+    numbers = GatherDimensionNumbers(
+        collapsed_slice_dims=(number,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+        start_index_map=(number,),
+        index_vector_dim=self.rank,
+    )
+    return ops.gather(self, ops.reshape(index, (*sizes(index.type), 1)), numbers, (1,) * self.rank)
+
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten"), _reshape),
+    **dict.fromkeys(
+        ("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "to", "dropout"), _same
+    ),
+    **dict.fromkeys(("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"), _filled_with(0)),
+    **dict.fromkeys(("ones", "ones_like", "new_ones"), _filled_with(1)),
+    **dict.fromkeys(("full", "full_like"), _full),
+    **dict.fromkeys(("split", "split_with_sizes", "chunk"), _split),
+    "arange": _arange,
+    "cat": _concatenate,
+    "constant_pad_nd": _pad,
+    "copy": lambda out, self, src, *_: ops.broadcast_to(convert(src, out.element_type), sizes(out)),
+    "embedding": _embedding,
+    "expand": _expand,
+    "fill": lambda out, self, value: _full(out, None, value),
+    "flip": _flip,
+    "gather": _gather,
+    "index": _index,
+    "index_select": _index_select,
+    "permute": _permute,
+    "repeat": _repeat,
+    "scalar_tensor": _scalar,
+    "select": _select,
+    "slice": _slice,
+    "stack": _stack,
+    "t": _transpose,
+    "transpose": _transpose,
+    "tril": _triangle("LE"),
+    "triu": _triangle("GE"),
+    "unbind": _unbind,
+}
+"""The rows by the name of the op without overload."""

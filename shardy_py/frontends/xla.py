@@ -1,0 +1,213 @@
+"""What XLA makes of a program before it propagates shardings: a program that propagates as `jax.jit` compiles it.
+
+    before_propagation(module)        changes the module in place
+
+JAX's compiler goes through HLO on its way to Shardy, so Shardy sees another program than JAX prints:
+
+| step | XLA |
+|---|---|
+| meshes of the same devices become one | sdy_round_trip/dedup_meshes.cc |
+| calls and composites are inlined | the HLO pass CallInliner |
+| values without elements become constants | the HLO pass ZeroSizedHloElimination |
+| ops of chlo are expanded; here they get a rule | stablehlo-legalize chlo, before HLO |
+| what a loop uses of its surroundings becomes open | round_trip_common/open_while_free_vars_sharding.cc |
+
+Not here: reading dumps of HLO (`passes/xla_sdy_*.py`), merging meshes (`xla_meshes.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.frontends.xla_meshes import merge_meshes
+from shardy_py.graph.call_graph import calls_in, functions_bottom_up
+from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.frontend_attributes import CUSTOM_CALL, call_target
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.liveness import dying_ops, may_be_erased
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.record import record_of
+from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
+from shardy_py.graph.symbols import FUNCTION, Symbols
+from shardy_py.graph.value_shardings import rank_of, sharding_of
+from shardy_py.graph.walk import find_ops, innermost_first, owning_op, terminator_of, walk_pre_order
+from shardy_py.ops import row_of
+from shardy_py.passes.propagating import rule_attribute
+from shardy_py.rules import POLICIES, Policy, derive_from_maps
+from shardy_py.sharding import TensorSharding
+from shardy_py.text.construct import build_operation
+from shardy_py.text.dense import make_dense
+
+COMPOSITE, WHILE = "stablehlo.composite", "stablehlo.while"
+INLINEABLE = "inlineable"
+"""The frontend attribute that keeps a call ("false")."""
+
+
+def before_propagation(module: ModuleOp) -> None:
+    """All steps of the table above, and dead ops go; `module` stays valid."""
+    for step in STEPS:
+        step(module)
+
+
+def inline_calls(module: ModuleOp) -> None:
+    """Put the bodies of functions where they are called; functions that nobody calls any more go."""
+    symbols = Symbols(module)
+    for composite in find_ops(module, COMPOSITE):
+        _as_call(composite)
+    called: set[Operation] = set()
+    kept: set[Operation] = set()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            callee = symbols.callee(call)
+            if _is_inlineable(call, callee):
+                _inline(call, callee.regions[0])
+                called.add(callee)
+            else:
+                kept.add(callee)
+    for function in called - kept:
+        symbols.erase(function)
+
+
+def _as_call(composite: Operation) -> None:
+    callee = composite.properties["decomposition"]
+    name = callee if isinstance(callee, SymbolRefAttr) else SymbolRefAttr(callee)  # pyright: ignore
+    types = [result.type for result in composite.results]
+    replace_op(
+        composite,
+        build_operation(CallOp, composite._operands, types, {"callee": name}, {}, composite.location),
+    )
+
+
+def _is_inlineable(call: Operation, callee: Operation) -> bool:
+    frontend = call.attributes.get("mhlo.frontend_attributes")
+    given = frontend.data.get(INLINEABLE) if isinstance(frontend, DictionaryAttr) else None
+    is_wanted = not (isinstance(given, StringAttr) and given.data == "false")
+    return is_wanted and callee.regions[0].first_block is callee.regions[0].last_block
+
+
+def _inline(call: Operation, body: Region) -> None:
+    copy = Region()
+    clone_region_into(body, copy, {})
+    block = copy.blocks[0]
+    for argument, operand in zip(block.args, call._operands, strict=True):
+        replace_uses(argument, operand)
+    end = terminator_of(copy)
+    assert end is not None
+    _move_before(call, block, end)
+    for result, value in zip(call.results, end._operands, strict=True):
+        replace_uses(result, value)
+    erase(end)
+    erase(call)
+
+
+def _move_before(anchor: Operation, block: Block, end: Operation) -> None:
+    """Put all ops of `block` but the last before `anchor`."""
+    while (op := block._first_op) is not None and op is not end:
+        take_out(op)
+        place_before(op, anchor)
+
+
+def fold_empty_values(module: ModuleOp) -> None:
+    """Let users of results without elements use constants."""
+    for op in list(walk_pre_order(module, include_root=False)):
+        if op.name in (ShardingConstraintOp.name, _CONSTANT) or not may_be_erased(op):
+            continue
+        for result in op.results:
+            tensor = tensor_type(result._type)
+            if tensor is not None and 0 in tensor.shape and result.first_use is not None:
+                value: dict[str, Attribute] = {"value": make_dense(result._type, b"")}
+                empty = build_operation(op_class("constant"), (), (result._type,), value, {}, op.location)
+                place_before(empty, op)
+                replace_uses(result, empty.results[0])
+
+
+def erase_dead_ops(module: ModuleOp) -> None:
+    """Erase ops without effects whose results nobody uses."""
+    dying = dying_ops(walk_pre_order(module, include_root=False))
+    for op in dying.values():
+        if op.parent is not None:
+            erase(op)
+
+
+def give_rules(module: ModuleOp) -> None:
+    """Give each op that XLA expands the rule that follows from its indexing maps."""
+    for op in walk_pre_order(module, include_root=False):
+        policy = _policy_of(op) if RULE not in op.attributes else None
+        if policy is None:
+            continue
+        record = record_of(op)
+        row = row_of(record)
+        if row is not None and row.maps is not None and None not in record.results:
+            rule = derive_from_maps(row.maps(record), record, policy=policy)
+            if rule is not None:
+                op.attributes[RULE] = rule_attribute(rule)
+
+
+def _policy_of(op: Operation) -> Policy | None:
+    """How the rule of an op that XLA expands is derived; None: XLA leaves the op to Shardy."""
+    if op.name.startswith("chlo."):
+        return _CHLO_POLICIES.get(op.name, PLAIN)
+    if op.name == CUSTOM_CALL and call_target(op) == APPROXIMATE_TOP_K:
+        # Where the hardware has no such op, it becomes a sort and a slice.
+        config = op.attributes.get("mhlo.backend_config") or op.properties.get("backend_config")
+        is_sort = isinstance(config, DictionaryAttr) and config.data.get("is_fallback") == TRUE
+        return PLAIN if is_sort else None
+    return None
+
+
+def open_free_values(module: ModuleOp) -> None:
+    """Put an open constraint between a sharded value and the loop that uses it from outside."""
+    for loop in innermost_first(find_ops(module, WHILE)):
+        for value in _free_values(loop):
+            sharding = sharding_of(value)
+            if sharding is None:
+                continue
+            opened = TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
+            properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(opened)}
+            location = loop.location
+            made = build_operation(ShardingConstraintOp, [value], [value.type], properties, {}, location)
+            place_before(made, loop)
+            replace_uses(value, made.results[0], only=lambda use, loop=loop: _is_inside(use.operation, loop))
+
+
+def _free_values(loop: Operation) -> list[SSAValue]:
+    """What the regions of an op use and do not define, in the order of the first use."""
+    inside = list(walk_pre_order(loop, include_root=False))
+    within = {id(loop), *map(id, inside)}
+    used = {id(value): value for op in inside for value in op._operands}
+    return [value for value in used.values() if id(owning_op(value)) not in within]
+
+
+def _is_inside(op: Operation, outer: Operation) -> bool:
+    around = op.parent_op()
+    while around is not None and around is not outer:
+        around = around.parent_op()
+    return around is outer
+
+
+_CONSTANT = "stablehlo.constant"
+PLAIN = Policy()
+"""What the maps alone say."""
+APPROXIMATE_TOP_K = "ApproxTopK"
+TRUE = IntegerAttr.from_bool(True)
+_CHLO_POLICIES: dict[str, Policy | None] = {
+    "chlo.top_k": POLICIES["stablehlo.custom_call@mhlo.topk"],
+    "chlo.erf": None,
+}
+"""The ops of chlo that HLO has, too: XLA has a rule for top_k, none for erf (jaxlib 0.10)."""
+
+STEPS: tuple[Callable[[ModuleOp], None], ...] = (
+    merge_meshes,
+    inline_calls,
+    fold_empty_values,
+    erase_dead_ops,
+    give_rules,
+    open_free_values,
+)
