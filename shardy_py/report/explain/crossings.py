@@ -138,7 +138,7 @@ class Stopping:
             message = (
                 f"{source} has {axis}, but the propagation barrier {op} lets axes through {allowed} only"
             )
-            remedy = f"set allowed_direction of the barrier to BOTH, or add a sharding_constraint on {target}"
+            remedy = f"remove the barrier or turn it round, or add a sharding_constraint on {target}"
             return Reason("barrier", message, remedy, *details)
         factor = rule.factors[crossing.factor] if rule is not None else None
         symbol = factor_symbol(crossing.factor)

@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
         ),
         *("%1", 0, "x"),
         "lets axes through BACKWARD only",
-        "allowed_direction of the barrier",
+        "remove the barrier",
     ),
     "no rule": (
         function(
@@ -145,6 +145,39 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
         'no tensor that shares dimension 1 of %0 = stablehlo.abs has "y"',
         'sharding_constraint with "y"',
     ),
+    "mesh": (
+        'sdy.mesh @other = <["v"=2]>\n'
+        + function(
+            argument(0, '[{"x"}, {?}]')
+            + f", %arg1: {T} {{sdy.sharding = #sdy.sharding<@other, [{{?}}, {{"
+            + '"v"}]>}',
+            ADD,
+        ),
+        *("%0", 1, "v"),
+        "on different meshes",
+        "one mesh",
+    ),
+    "stride": (
+        function(
+            argument(0, '[{?}, {"x"}]'),
+            f"  %0 = stablehlo.reshape %arg0 : ({T}) -> tensor<64xf32>\n  return %0 : tensor<64xf32>",
+            "tensor<64xf32>",
+        ),
+        *("%0", 0, "x"),
+        "a more major factor of the dimension of %0 = stablehlo.reshape is not fully sharded",
+        "sharding_constraint",
+    ),
+    "maximal": (
+        "sdy.mesh @one = <[], device_ids=[0]>\n"
+        + function(
+            f"%arg0: {T}",
+            f"  %0 = stablehlo.custom_call @mine(%arg0) {{has_side_effect = true, sdy.sharding = "
+            f"#sdy.sharding_per_value<[<@one, []>]>}} : ({T}) -> {T}\n  return %0 : {T}",
+        ),
+        *("%0", 0, "x"),
+        "on a single device",
+        "a mesh of many devices",
+    ),
     "sharded": (
         function(argument(0, '[{"x"}, {?}]'), f"  return %arg0 : {T}"),
         *("%arg0", 0, "x"),
@@ -176,6 +209,26 @@ def test_the_stop_is_found_where_the_axis_was_lost() -> None:
     assert reason.kind == "barrier"
     assert reason.op is not None
     assert (reason.op.op, reason.op.location, reason.distance) == ("sdy.propagation_barrier", "-:4:8", 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("closed", "[{}, {}]", "[{?}, {}]"),
+        ("replicated", ', replicated={"x"}', ""),
+        ("barrier", "=BACKWARD", "=FORWARD"),
+        ("blocked", " permutation={i} blocked_propagation={i}", ""),
+        ("used", '[{"x"}, {?}]', '[{?}, {"x"}]'),
+        ("priority", '[{"y"}p1, {?}]', '[{"y"}p0, {?}]'),
+    ],
+)
+def test_the_remedy_helps(kind: str, old: str, new: str) -> None:
+    """What the remedy says, done by hand: the axis is there, or the reason is another one."""
+    text, value, dimension, axis, _, _ = CASES[kind]
+    assert old in text
+    found = reasons(text.replace(old, new), value, dimension, axis)
+    assert kind not in {reason.kind for reason in found}
+    assert found[0].kind == ("conflict" if kind == "priority" else "sharded")
 
 
 @pytest.mark.parametrize(
