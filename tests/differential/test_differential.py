@@ -17,7 +17,7 @@ from shardy_py.ops import TABLE
 from tests.differential.explained import UNKNOWN, crash_cause
 from tests.differential.flow_ops import Family
 from tests.differential.meshes import Width
-from tests.differential.modes import CRASH, MODES, Mode, compare, made_small, run_ours
+from tests.differential.modes import CRASH, MODES, Mode, Outcome, compare, made_small, run_ours, spelled
 from tests.differential.op_families import ALWAYS, REASONS, rows
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, ReferenceProcess
@@ -130,14 +130,28 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 """
 
 
+DISAGREE = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8x6xf32>) {
+  %values, %indices = chlo.top_k(%x, k = 5) {sdy.sharding = #sdy.sharding_per_value<[
+    <@mesh, [{}, {}], unreduced={"a"}>, <@mesh, [{}, {}]>]>} : tensor<8x6xf32> -> (tensor<8x5xf32>, tensor<8x5xi32>)
+  return
+}
+"""
+
+
 def test_a_crash_has_its_cause(process: ReferenceProcess) -> None:
-    mode = next(mode for mode in MODES if mode.name == "user priority")
-    outcome = compare(mode, DEAD, process)
-    assert str(outcome) == "C++ crashes (dead op with a priority)"
+    mode = next(mode for mode in MODES if mode.name == "reshards, full")
+    outcome = compare(mode, DISAGREE, process)
+    assert str(outcome) == "C++ crashes (results that disagree in unreduced axes)"
     assert outcome.is_explained
+    assert process.run(DISAGREE, spelled(mode.steps))[0] == CRASHED
+    assert process.run(DISAGREE, "")[0] == ""  # the next worker has taken over
+
+
+def test_the_cause_of_a_crash_is_what_it_does_not_survive() -> None:
+    assert crash_cause(DEAD, "SIGSEGV", lambda text: "p1" in text) == "dead op with a priority"
     assert crash_cause(DEAD, "SIGSEGV", lambda text: True) == UNKNOWN
-    assert process.run(DEAD, PIPELINE)[0] == CRASHED
-    assert outcome.kind == CRASH
+    assert not Outcome(CRASH, UNKNOWN).is_explained
 
 
 @pytest.mark.parametrize("seed", range(5))
