@@ -133,7 +133,8 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 DISAGREE = """sdy.mesh @mesh = <["a"=2]>
 func.func @main(%x: tensor<8x6xf32>) {
   %values, %indices = chlo.top_k(%x, k = 5) {sdy.sharding = #sdy.sharding_per_value<[
-    <@mesh, [{}, {}], unreduced={"a"}>, <@mesh, [{}, {}]>]>} : tensor<8x6xf32> -> (tensor<8x5xf32>, tensor<8x5xi32>)
+    <@mesh, [{}, {}], unreduced={"a"}>, <@mesh, [{}, {}]>]>}
+    : tensor<8x6xf32> -> (tensor<8x5xf32>, tensor<8x5xi32>)
   return
 }
 """
