@@ -100,6 +100,8 @@ class Stopping:
         reached = dict.fromkeys((slot, *(c.source_slot for c in crossings)))
         for reached_slot in reached:
             for op in self._ops_without_rule(reached_slot, known):
+                if not self._has_anywhere(op, axis):
+                    continue
                 place = self._names.op(op)
                 yield Reason(
                     "no rule",
@@ -234,6 +236,17 @@ class Stopping:
             *(rule, crossing.factor, crossing.source, crossing.source_dimension),
             *(crossing.position, crossing.dimension),
         )
+
+    def _has_anywhere(self, op: Operation, axis: AxisRef) -> bool:
+        """Whether an operand or result of an op has an axis along any dimension."""
+        slot_of, journal = self._propagation.program.slot_of, self._propagation.journal
+        for value in (*op.operands, *op.results):
+            slot = slot_of.get(id(value))
+            sharding = None if slot is None else journal.sharding(slot)
+            given = () if sharding is None else (a for d in sharding.dimensions for a in d.axes)
+            if any(axis.overlaps(other) for other in given):
+                return True
+        return False
 
     def _ops_without_rule(self, slot: int, known: set[int]) -> Iterator[Operation]:
         """Ops that make or use the value of a slot and have no step."""

@@ -189,12 +189,15 @@ class WhyNot:
         stopping = Stopping(self._explainer, propagation)
         neighbourhood = Neighbourhood(propagation)
         stops: dict[int, Reason] = {}
+        elsewhere: dict[int, Reason] = {}
         crossings: list[Crossing] = []
         for crossing in neighbourhood.walk(slot, dimension, axis):
             crossings.append(crossing)
             is_stop = neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis)
             if is_stop and crossing.step not in stops:
-                stops[crossing.step] = stopping.at_crossing(crossing, axis)
+                reason = stopping.at_crossing(crossing, axis)
+                # Where the axis is along another factor of the dimension, it did not stop on its way here.
+                (elsewhere if reason.kind == "no factor" else stops)[crossing.step] = reason
                 if len(stops) == _MOST:
                     break
         said = {(reason.kind, reason.blame) for reason in stops.values()}
@@ -202,6 +205,7 @@ class WhyNot:
         yield from own
         yield from stops.values()
         if not own and not stops:
+            yield from [*elsewhere.values()][:1]
             yield from stopping.nothing(slot, dimension, axis, crossings)
 
 
