@@ -74,7 +74,7 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
 
 CHECKS = {
     "Unreduced axes mismatch between results": "results that disagree in unreduced axes",
-    "unreduced axes that does not appear in the other": "two shardings, each unreduced where the other is not",
+    "unreduced axes that does not appear in the other": "two shardings, each unreduced over other axes",
     "different meshes": "unreduced axes over different meshes",
     "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
 }
