@@ -19,6 +19,7 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.passes import PassCall, pipelines
 from shardy_py.passes.recording import recording
+from shardy_py.progress import progress as progress_of
 from shardy_py.propagation.propagate import STRATEGIES
 
 PROPAGATE = "sdy-user-priority-propagate"
@@ -68,15 +69,25 @@ class Options:
         return replace(call, options=(*call.options, *chosen))
 
 
-def propagate(program: Program, options: Options = Options(), *, record: bool = True) -> Result:
+def propagate(
+    program: Program, options: Options = Options(), *, record: bool = True, progress: bool = True
+) -> Result:
     """Decide every sharding of a copy of `program`.
 
-    record: keep what `Result.explain` and `why_not` need. Raises `ShardyError` as the passes do.
+    record: keep what `Result.explain` and `why_not` need.
+    progress: show a bar if standard error is a terminal and it takes more than a second.
+    Raises `ShardyError` as the passes do.
     """
     copy = program.copy()
     context = Context()
-    with collected_warnings() as warnings, recording() if record else nullcontext() as kept:
-        for call in options.passes():
+    calls = options.passes()
+    with (
+        collected_warnings() as warnings,
+        recording() if record else nullcontext() as kept,
+        progress_of(len(calls), shown=progress) as begin,
+    ):
+        for call in calls:
+            begin(call.row.name)
             call.build().apply(context, copy.module)
     verify_module(copy.module)
     result = Program(copy.module)
@@ -86,5 +97,5 @@ def propagate(program: Program, options: Options = Options(), *, record: bool = 
         source=program,
         warnings=tuple(warnings),
         record=kept,
-        again=lambda changed: propagate(changed, options, record=record),
+        again=lambda changed: propagate(changed, options, record=record, progress=progress),
     )

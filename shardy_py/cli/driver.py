@@ -24,6 +24,7 @@ from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.passes import PassCall
 from shardy_py.passes.recording import recording
+from shardy_py.progress import progress
 from shardy_py.text.diagnostics import render
 from shardy_py.text.xdsl_fallback import make_context
 
@@ -95,18 +96,23 @@ class _Driver:
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()
+        self.begin: Callable[[str], None] = lambda name: None
         self.observers: tuple[Observer, ...] = ()
         if command.print_before != () or command.print_after != ():
             self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
         """What one chunk gives after all steps; and diagnostics, warnings first."""
-        with collected_warnings(self.warned_of) as warnings:
+        steps = 2 + sum(len(step.calls) for step in self.command.steps)
+        # Dumps go to the terminal while passes run: a bar among them would be in their way.
+        shown = not (self.command.hides_progress or self.observers)
+        with collected_warnings(self.warned_of) as warnings, progress(steps, shown=shown) as self.begin:
             result, errors = self._process(chunk)
         return result, (*warnings, *errors)
 
     def _process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
         try:
+            self.begin("reading")
             with self.time("Parser"):
                 module = parse_module(
                     chunk.text,
@@ -116,6 +122,7 @@ class _Driver:
                 )
                 verify_module(module)
             evidence = self.transform_watched(module)
+            self.begin("writing")
             report = self.report(evidence) if self.command.reports else None
             if self.command.reports and self.command.output is None:
                 return _Result(report=report), ()
@@ -153,6 +160,7 @@ class _Driver:
 
     def apply(self, call: PassCall, module: ModuleOp) -> None:
         """Runs one pass under the eyes of the observers."""
+        self.begin(call.row.name)
         with self.time(call.row.class_name):
             transformation = call.build()
         for observer in self.observers:

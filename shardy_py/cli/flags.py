@@ -48,6 +48,7 @@ class Command:
     is_generic: bool = False
     with_debuginfo: bool = False
     with_timing: bool = False
+    hides_progress: bool = False
     print_before: tuple[str, ...] | None = ()
     print_after: tuple[str, ...] | None = ()
     reports: tuple[Request, ...] = ()
@@ -141,6 +142,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("mlir-print-ir-before-all", "Print the IR before each pass", "print_before", None, "nothing"),
     Flag("mlir-print-ir-after-all", "Print the IR after each pass", "print_after", None, "nothing"),
     Flag("mlir-timing", "Report the time of reading, each pass and printing", "with_timing"),
+    Flag("no-progress", "Show no progress bar on a terminal, however long it takes", "hides_progress"),
     *map(_report_flag, REPORTS),
     Flag("json", "Print reports as JSON, a line a program", "reports_as_json"),
     Flag("show-dialects", "List the dialects", "shows", "dialects", "nothing"),

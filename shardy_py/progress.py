@@ -1,0 +1,94 @@
+"""A bar that shows how far long work is; on a terminal, once it has taken a second, gone when it is done.
+
+    with progress(len(calls)) as begin:
+        for call in calls:
+            begin(call.row.name)
+            ...
+
+Work that is done within the second pays for a timer and no more: `rich` is imported when the bar appears. Not
+here: what the steps are (`api/propagate.py`, `cli/driver.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+DELAY_SECONDS = 1.0
+
+
+@contextmanager
+def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], None]]:
+    """Gives what is to be called at the beginning of each of `steps` steps with its name.
+
+    shown: False: there is never a bar; True: there is one if standard error is a terminal that can move its
+        cursor.
+    """
+    if not (shown and steps and _is_capable(sys.stderr.isatty())):
+        yield lambda name: None
+        return
+    bar = _Bar(steps)
+    try:
+        yield bar.begin
+    finally:
+        bar.close()
+
+
+def _is_capable(is_terminal: bool) -> bool:
+    return is_terminal and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+class _Bar:
+    """The steps begun, and the bar once it is on the screen; the timer has a thread of its own."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._begun = 0
+        self._name = ""
+        self._shown: tuple[Progress, TaskID] | None = None
+        self._is_closed = False
+        self._lock = Lock()
+        self._timer = Timer(DELAY_SECONDS, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def begin(self, name: str) -> None:
+        with self._lock:
+            self._begun += 1
+            self._name = name
+            if self._shown is not None:
+                bar, task = self._shown
+                bar.update(task, completed=self._begun - 1, description=name, refresh=True)
+
+    def close(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._is_closed = True
+            if self._shown is not None:
+                self._shown[0].stop()
+        self._timer.join()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._is_closed:
+                return
+            columns = (
+                MofNCompleteColumn(),
+                BarColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}"),
+            )
+            bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+            task = bar.add_task(self._name, total=self._steps, completed=max(self._begun - 1, 0))
+            self._shown = bar, task
+            bar.start()
