@@ -76,6 +76,21 @@ def test_sources_had_the_axis(seed: int) -> None:
                 assert (source.dimension, arrival.axis.name) in at_first | earlier
 
 
+def test_an_axis_that_grows_does_not_come_from_itself() -> None:
+    text = (
+        'sdy.mesh @mesh = <["x"=4]>\n'
+        'func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, ?}]>}, '
+        '%arg1: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {\n'
+        "  %0 = stablehlo.add %arg0, %arg1 : tensor<8xf32>\n  return %0 : tensor<8xf32>\n}\n"
+    )
+    program = build_program(parse_module(text), rule_deriver())
+    journal = Journal()
+    propagate(program.flat, program.meshes, journal=journal)
+    first, second = (program.slot_of[id(value)] for value in program.step_ops[0].operands)
+    (arrival,) = Arrivals(program.flat, journal).at(first)
+    assert [source.slot for source in arrival.sources] == [second]
+
+
 def test_stages() -> None:
     text = (
         'sdy.mesh @mesh = <["x"=2]>\n'

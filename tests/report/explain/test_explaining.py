@@ -11,7 +11,9 @@ from shardy_py.passes import pipelines
 from shardy_py.passes.recording import recording
 from shardy_py.pipeline import run_passes
 from shardy_py.report.explain import Explainer, Explanation, explain_named, explanation_text
-from tests.report.explain.removing import explained
+from shardy_py.report.explain.explaining import spot_of
+from tests.propagation.random_programs import random_program
+from tests.report.explain.removing import explained, pairs_of
 from tests.report.explain.test_why_not import OPEN, T, argument, arguments, function
 
 X = '[{"x"}, {?}]'
@@ -213,3 +215,31 @@ def test_not_sharded(value: str) -> None:
     found = explanation(text, value)
     assert found.axes == ()
     assert "no axis shards it" in explanation_text(found)
+
+
+def test_what_a_barrier_keeps_away_does_not_agree() -> None:
+    body = (
+        f"  %0 = stablehlo.abs %arg0 : {T}\n"
+        f"  %1 = sdy.propagation_barrier %arg1 allowed_direction={{}} : {T}\n"
+        f"  %2 = stablehlo.tanh %1 : {T}\n  %3 = stablehlo.add %0, %2 : {T}\n  return %3 : {T}"
+    )
+    agreeing: dict[str, list[str]] = {}
+    for direction in ("FORWARD", "BACKWARD"):
+        text = function(arguments(X, X), body.format(direction))
+        chains = explanation(text, "%0").axes[0].chains
+        agreeing[direction] = [c.annotation.place.name for c in chains]
+    assert agreeing == {"FORWARD": ["%arg0", "%arg1"], "BACKWARD": ["%arg0"]}
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_first_chains_go_forward_in_time(seed: int) -> None:
+    """Each move comes after the one before it; members of a group follow in the same entry."""
+    explainer = explained(parse_module(random_program(seed)))
+    for pair in pairs_of(explainer):
+        for path in explainer.tracer.paths(spot_of(pair.entry), pair.dimension, pair.axis):
+            last = -1
+            for _, cause in path.causes:
+                if cause.arrival is not None:
+                    is_group = cause.arrival.step is None
+                    assert cause.arrival.entry > last or (is_group and cause.arrival.entry == last)
+                    last = cause.arrival.entry
