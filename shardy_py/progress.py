@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock, Timer
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class _Bar:
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
+        self._start = monotonic()
         self._begun = 0
         self._name = ""
         self._shown: tuple[Progress, TaskID] | None = None
@@ -90,5 +92,6 @@ class _Bar:
             )
             bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
             task = bar.add_task(self._name, total=self._steps, completed=max(self._begun - 1, 0))
+            bar.tasks[task].start_time = self._start
             self._shown = bar, task
             bar.start()
