@@ -243,3 +243,23 @@ def test_first_chains_go_forward_in_time(seed: int) -> None:
                     is_group = cause.arrival.step is None
                     assert cause.arrival.entry > last or (is_group and cause.arrival.entry == last)
                     last = cause.arrival.entry
+
+
+def test_what_came_later_did_not_give_it() -> None:
+    """The first half of "x" is on %1 since priority 0; that %0 has all of it since priority 1 is no cause."""
+    type_ = "tensor<8xf32>"
+    first, second = argument(0, '[{"x":(1)2, ?}p0]', type_), argument(1, '[{"x"}p1]', type_)
+    text = (
+        'sdy.mesh @mesh = <["x"=4]>\n'
+        f"func.func @main({first}, {second}) -> (tensor<2x4xf32>, {type_}) {{\n"
+        f"  %0 = stablehlo.abs %arg0 : {type_}\n"
+        f"  %1 = stablehlo.reshape %0 : ({type_}) -> tensor<2x4xf32>\n"
+        f"  %2 = stablehlo.add %0, %arg1 : {type_}\n"
+        f"  return %1, %2 : tensor<2x4xf32>, {type_}\n}}\n"
+    )
+    found = explanation(text, "%1").axes[0]
+    assert (found.dimension, found.axis) == (0, "x:(1)2")
+    assert [(c.annotation.place.name, c.happened) for c in found.chains] == [
+        ("%arg0", True),
+        ("%arg1", False),
+    ]
