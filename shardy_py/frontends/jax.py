@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
+from shardy_py.dialects import parse_module
+from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.xla import before_propagation
 
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -41,11 +45,11 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) "
             "makes it lower for Shardy"
         )
-    program = Program.parse(text, "<jax>")
-    if as_written:
-        return program
-    before_propagation(program.module)
-    return Program.from_module(program.module)
+    module = parse_module(text, "<jax>")
+    if not as_written:
+        before_propagation(module)
+    verify_module(module)
+    return Program(module)
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -120,11 +124,23 @@ def sharding_of_value(value: Value, mesh: Any = None) -> Any:
     if sharding is None:
         known = next(iter(value.meshes.values()), None)
         sharding = None if known is None else Sharding(known, P())
-    return None if sharding is None else named_sharding(sharding, mesh)
+    return None if sharding is None else named_sharding(sharding, mesh, memory_kind=_memory_kind(value))
 
 
-def named_sharding(sharding: Sharding, mesh: Any = None) -> Any:
+def _memory_kind(value: Value) -> str | None:
+    """The memory that JAX has put an argument or result of a function in."""
+    name = {"argument": "arg_attrs", "result": "res_attrs"}.get(value.role)
+    entries = value.entry.op.properties.get(name) if name else None
+    if not isinstance(entries, ArrayAttr):
+        return None
+    found = entries.data[value.entry.index].data.get("mhlo.memory_kind")
+    return found.data if isinstance(found, StringAttr) else None
+
+
+def named_sharding(sharding: Sharding, mesh: Any = None, *, memory_kind: str | None = None) -> Any:
     """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
+
+    memory_kind: as of JAX; None: the memory that devices compute in.
 
     Raises `ShardyError` when JAX cannot say it, or the mesh has other axes.
     """
@@ -135,7 +151,7 @@ def named_sharding(sharding: Sharding, mesh: Any = None) -> Any:
         mesh = jax_mesh(sharding.mesh)
     elif dict(mesh.shape) != dict(sharding.mesh.sizes):
         raise ShardyError(f"{sharding} is on the mesh {sharding.mesh}; JAX's mesh has {dict(mesh.shape)}")
-    return jax.sharding.NamedSharding(mesh, partition_spec(sharding))
+    return jax.sharding.NamedSharding(mesh, partition_spec(sharding), memory_kind=memory_kind)
 
 
 def partition_spec(sharding: Sharding) -> Any:

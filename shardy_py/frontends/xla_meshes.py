@@ -119,7 +119,11 @@ def _parts(axis: AxisRef, old: Mesh, new: Mesh, how: Translation) -> Axes:
         return how[axis.name]
     inner = Mesh.of({str(number): part.size(new) for number, part in enumerate(how[axis.name])})
     pieces = Mesh.of(
-        {"before": axis.sub_axis.pre_size, "it": axis.sub_axis.size, "after": old.sizes[axis.name] // axis.sub_axis.next_pre_size}
+        {
+            "before": axis.sub_axis.pre_size,
+            "it": axis.sub_axis.size,
+            "after": old.sizes[axis.name] // axis.sub_axis.next_pre_size,
+        }
     )
     cut = translation(pieces, inner)
     if cut is None:

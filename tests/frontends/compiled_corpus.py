@@ -7,31 +7,14 @@ FOLDER holds the generator; meshes shrink to DEVICES forced host devices. A line
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any
 
-FLAG = "--xla_force_host_platform_device_count={}"
-
-
-@dataclass
-class Compared:
-    """One program: how many shardings and shard shapes were compared, and what differs.
-
-    seconds: of JAX's lowering, of the adaptor (text to shardings), of JAX's compilation.
-    """
-
-    name: str
-    arguments: int = 0
-    results: int = 0
-    differing: list[str] = field(default_factory=list[str])
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
+from tests.frontends.compiled import FLAG, print_compared
 
 
 def scaled(sizes: dict[str, int], limit: int) -> dict[str, int]:
@@ -129,81 +112,6 @@ def with_argument_shardings(text: str, shardings: dict[int, str], devices: int) 
     return lowered
 
 
-def compare(name: str, build: Callable[[], Any]) -> Compared:
-    """Lower, propagate here, compile there."""
-    from shardy_py.frontends import jax as adaptor
-
-    found = Compared(name)
-    with timed(found, "lower"):
-        lowered = build()
-    with timed(found, "adaptor"):
-        ours = adaptor.propagate_lowered(lowered)
-    with timed(found, "compile"):
-        compiled = lowered.compile()
-    found.differing += differences(ours, compiled, lowered, found)
-    return found
-
-
-def differences(ours: Any, compiled: Any, lowered: Any, found: Compared) -> Iterator[str]:
-    import jax
-
-    kept = [leaf for leaf in jax.tree.leaves(ours.in_shardings, is_leaf=lambda x: x is None)]
-    ins = jax.tree.leaves(compiled.input_shardings, is_leaf=lambda x: x is None)
-    infos = jax.tree.leaves(lowered.args_info, is_leaf=lambda x: hasattr(x, "donated"))
-    outs = jax.tree.leaves(ours.out_shardings), jax.tree.leaves(compiled.output_shardings)
-    for kind, mine, theirs, infos in (
-        ("argument", kept, ins, infos),
-        ("result", *outs, jax.tree.leaves(lowered.out_info)),
-    ):
-        if not len(mine) == len(theirs) == len(infos):
-            yield f"{len(mine)} {kind}s, JAX has {len(theirs)} of {len(infos)}"
-            continue
-        for index, (a, b, info) in enumerate(zip(mine, theirs, infos, strict=True)):
-            if a is None:
-                continue
-            if kind == "argument":
-                found.arguments += 1
-            else:
-                found.results += 1
-            shape = info.shape
-            if b is None or not concrete(a).is_equivalent_to(b, len(shape)):
-                yield f"{kind} {index} {shape}: {a} here, {b} of JAX"
-
-
-def concrete(named: Any) -> Any:
-    """The same sharding on the machine's devices."""
-    import jax
-    import numpy as np
-
-    sizes = dict(named.mesh.shape)
-    devices = np.array(jax.devices()[: prod(sizes.values())]).reshape(tuple(sizes.values()))
-    return jax.sharding.NamedSharding(jax.sharding.Mesh(devices, tuple(sizes)), named.spec)
-
-
-class timed:
-    def __init__(self, found: Compared, what: str) -> None:
-        self.found, self.what = found, what
-
-    def __enter__(self) -> None:
-        self.start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.found.seconds[self.what] = round(time.perf_counter() - self.start, 3)
-
-
-def main() -> None:
-    folder, devices, *names = sys.argv[1:]
-    import jax
-
-    known = programs(folder, int(devices))
-    for name in names or known:
-        jax.clear_caches()
-        try:
-            found = compare(name, known[name])
-        except Exception as error:
-            found = Compared(name, differing=[f"{type(error).__name__}: {str(error)[:600]}"])
-        print(json.dumps(asdict(found)), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    folder, devices, *names = sys.argv[1:]
+    print_compared(programs(folder, int(devices)), names)

@@ -98,3 +98,15 @@ def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...
         return tuple(range(rank))
     listed = (numbers,) if isinstance(numbers, int) else numbers
     return tuple(sorted(dimension(number, rank) for number in listed))
+
+
+def lowest(element_type: str) -> Any:
+    """The smallest number of an element type: that with which a maximum starts."""
+    dtype = dtype_of(element_type)
+    return np.iinfo(dtype).min if dtype.kind in "iu" else False if dtype.kind == "b" else -np.inf
+
+
+def highest(element_type: str) -> Any:
+    """The largest number of an element type: that with which a minimum starts."""
+    dtype = dtype_of(element_type)
+    return np.iinfo(dtype).max if dtype.kind in "iu" else True if dtype.kind == "b" else np.inf

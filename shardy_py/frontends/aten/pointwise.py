@@ -1,6 +1,7 @@
-"""ATen's pointwise ops on builder tensors: `ROWS` by name. A row takes the op's output type, then its arguments.
+"""ATen's pointwise ops on builder tensors: `ROWS` by name.
 
-Arguments have ATen's names and order (native_functions.yaml). Not here: shapes, products, reductions.
+A row takes the op's output type, then its arguments, which ATen's names and order
+(native_functions.yaml). Not here: shapes, products, reductions.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from shardy_py.dialects.chlo import OPS as CHLO
 from shardy_py.frontends.aten.elements import convert, converted, dimension, met, sizes
 
 Operand = Any
+Row = Callable[..., Any]
 
 
-def _unary(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    return lambda out, self, **_: function(convert(self, out.element_type))
+def _unary(function: Callable[[Tensor], Tensor]) -> Row:
+    def row(out: TensorType, self: Tensor, **_: Any) -> Tensor:
+        return function(convert(self, out.element_type))
+
+    return row
 
 
 def _chlo(name: str) -> Callable[[Tensor], Tensor]:
@@ -40,7 +45,7 @@ def _chlo(name: str) -> Callable[[Tensor], Tensor]:
 erf = _chlo("erf")
 
 
-def _arithmetic(op_name: str) -> Callable[..., Tensor]:
+def _arithmetic(op_name: str) -> Row:
     def row(out: TensorType, self: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
         lhs, rhs = converted(out.element_type, self, other)
         return elementwise(op_name, lhs, _scaled(rhs, alpha))
@@ -57,16 +62,26 @@ def _rsub(out: TensorType, self: Tensor, other: Operand, alpha: Any = 1) -> Tens
     return elementwise("subtract", rhs, _scaled(lhs, alpha))
 
 
-def _bits(op_name: str) -> Callable[..., Tensor]:
-    return lambda out, self, other: elementwise(op_name, *converted(out.element_type, self, other))
+def _bits(op_name: str) -> Row:
+    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
+        return elementwise(op_name, *converted(out.element_type, self, other))
+
+    return row
 
 
-def _logical(op_name: str) -> Callable[..., Tensor]:
-    return lambda out, self, other: elementwise(op_name, *converted("i1", self, other))
+def _logical(op_name: str) -> Row:
+    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
+        return elementwise(op_name, *converted("i1", self, other))
+
+    return row
 
 
-def _comparison(direction: str) -> Callable[..., Tensor]:
-    return lambda out, self, other: ops.compare(*met(self, other), direction)
+def _comparison(direction: str) -> Row:
+    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
+        lhs, rhs = met(self, other)
+        return ops.compare(lhs, rhs, direction)
+
+    return row
 
 
 def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
@@ -81,7 +96,7 @@ def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: st
 
 
 def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
-    """Whether a division that cuts towards 0 is above the floor: a rest with another sign than the divisor."""
+    """Whether a division cut towards 0 is above the floor: the rest has another sign than the divisor."""
     rest = ops.remainder(lhs, rhs)
     return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, _negative(rhs), "NE"))
 
@@ -99,10 +114,17 @@ def _remainder(out: TensorType, self: Operand, other: Operand) -> Tensor:
 
 def _power(out: TensorType, self: Operand, exponent: Operand) -> Tensor:
     base, power = converted(out.element_type, self, exponent)
-    simple = {0.5: ops.sqrt, -0.5: ops.rsqrt, 1: lambda x: x, 2: lambda x: x * x, 3: lambda x: x * x * x}
-    if not isinstance(power, Tensor) and power in simple:
-        return simple[power](base)
-    return ops.power(base, power)
+    match power:
+        case 0.5:
+            return ops.sqrt(base)
+        case -0.5:
+            return ops.rsqrt(base)
+        case 2:
+            return base * base
+        case 3:
+            return base * base * base
+        case _:
+            return ops.power(base, power)
 
 
 def trunc(operand: Tensor) -> Tensor:
@@ -139,9 +161,7 @@ def _leaky_relu(out: TensorType, self: Tensor, negative_slope: float = 0.01) -> 
     return ops.select(self > 0, self, self * negative_slope)
 
 
-def _elu(
-    out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1
-) -> Tensor:
+def _elu(out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
     negative = ops.exponential_minus_one(_scaled(self, input_scale)) * (alpha * scale)
     return ops.select(self > 0, _scaled(self, scale), negative)
 
@@ -217,7 +237,28 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
 }
 _COMPARISONS = {"eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
 
-ROWS: dict[str, Callable[..., Any]] = {
+
+def _clamp_max(out: TensorType, self: Tensor, max: Operand) -> Tensor:
+    return _clamp(out, self, None, max)
+
+
+def _hard_tanh(out: TensorType, self: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
+    return _clamp(out, self, min_val, max_val)
+
+
+def _is_finite(out: TensorType, self: Tensor) -> Tensor:
+    return ops.is_finite(self)
+
+
+def _is_nan(out: TensorType, self: Tensor) -> Tensor:
+    return ops.compare(self, self, "NE")
+
+
+def _masked_fill(out: TensorType, self: Tensor, mask: Tensor, value: Operand) -> Tensor:
+    return _where(out, mask, value, self)
+
+
+ROWS: dict[str, Row] = {
     **{name: _unary(function) for name, function in _UNARY.items()},
     **{name: _comparison(direction) for name, direction in _COMPARISONS.items()},
     **{f"bitwise_{name}": _bits(name) for name in ("and", "or", "xor")},
@@ -225,20 +266,20 @@ ROWS: dict[str, Callable[..., Any]] = {
     "add": _arithmetic("add"),
     "atan2": _bits("atan2"),
     "clamp": _clamp,
-    "clamp_max": lambda out, self, max: _clamp(out, self, None, max),
-    "clamp_min": lambda out, self, min: _clamp(out, self, min),
+    "clamp_max": _clamp_max,
+    "clamp_min": _clamp,
     "div": _divide,
     "elu": _elu,
     "floor_divide": partial(_divide, rounding_mode="floor"),
     "fmod": _bits("remainder"),
     "gelu": _gelu,
     "glu": _glu,
-    "hardtanh": lambda out, self, min_val=-1, max_val=1: _clamp(out, self, min_val, max_val),
-    "isfinite": lambda out, self: ops.is_finite(self),
+    "hardtanh": _hard_tanh,
+    "isfinite": _is_finite,
     "isinf": _is_infinite,
-    "isnan": lambda out, self: ops.compare(self, self, "NE"),
+    "isnan": _is_nan,
     "leaky_relu": _leaky_relu,
-    "masked_fill": lambda out, self, mask, value: _where(out, mask, value, self),
+    "masked_fill": _masked_fill,
     "maximum": _bits("maximum"),
     "minimum": _bits("minimum"),
     "mul": _arithmetic("multiply"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
+
+import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops
@@ -18,6 +19,12 @@ def _reshape(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
 
 def _same(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
     return convert(self, out.element_type)
+
+
+def _dropout(out: TensorType, input: Tensor, p: float, train: bool) -> Tensor:
+    if train and p:
+        raise ShardyError("dropout draws random numbers; export the model in evaluation: model.eval()")
+    return input
 
 
 def _permute(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
@@ -118,8 +125,23 @@ def _full(out: TensorType, _: Any, fill_value: Any, **__: Any) -> Tensor:
     return filled(out, fill_value)
 
 
+def _fill(out: TensorType, self: Tensor, value: Any) -> Tensor:
+    return _full(out, None, value)
+
+
+def _new_full(out: TensorType, self: Tensor, size: Any, fill_value: Any, **_: Any) -> Tensor:
+    return _full(out, None, fill_value)
+
+
+def _copy(out: TensorType, self: Tensor, src: Tensor, *_: Any) -> Tensor:
+    return _full(out, None, src)
+
+
 def _filled_with(number: int) -> Callable[..., Tensor]:
-    return lambda out, *_, **__: filled(out, number)
+    def row(out: TensorType, *_: Any, **__: Any) -> Tensor:
+        return filled(out, number)
+
+    return row
 
 
 def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
@@ -169,10 +191,8 @@ def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> T
 def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
     """The elements at `indices` along dimensions from `first` on; those of the indices take their place."""
     count, shape = len(indices), sizes(self.type)
-    rank = max(index.rank for index in indices)
-    common = [max((1, *(sizes(i.type)[d - rank] for i in indices if i.rank >= -(d - rank)))) for d in range(rank)]
-    if any(0 in sizes(index.type) for index in indices):
-        raise ShardyError("a tensor without elements as index is not known")
+    common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
+    rank = len(common)
     columns = [
         ops.reshape(ops.broadcast_to(_from_zero(i, shape[first + n]), common), (*common, 1))
         for n, i in enumerate(indices)
@@ -209,27 +229,28 @@ def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) ->
     return ops.gather(self, ops.reshape(index, (*sizes(index.type), 1)), numbers, (1,) * self.rank)
 
 
-
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten"), _reshape),
+    **dict.fromkeys(("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "to"), _same),
     **dict.fromkeys(
-        ("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "to", "dropout"), _same
+        ("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"), _filled_with(0)
     ),
-    **dict.fromkeys(("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"), _filled_with(0)),
     **dict.fromkeys(("ones", "ones_like", "new_ones"), _filled_with(1)),
     **dict.fromkeys(("full", "full_like"), _full),
     **dict.fromkeys(("split", "split_with_sizes", "chunk"), _split),
     "arange": _arange,
     "cat": _concatenate,
     "constant_pad_nd": _pad,
-    "copy": lambda out, self, src, *_: ops.broadcast_to(convert(src, out.element_type), sizes(out)),
+    "copy": _copy,
+    "dropout": _dropout,
     "embedding": _embedding,
     "expand": _expand,
-    "fill": lambda out, self, value: _full(out, None, value),
+    "fill": _fill,
     "flip": _flip,
     "gather": _gather,
     "index": _index,
     "index_select": _index_select,
+    "new_full": _new_full,
     "permute": _permute,
     "repeat": _repeat,
     "scalar_tensor": _scalar,

@@ -1,0 +1,87 @@
+"""ATen's ops as functions of builder tensors: one row an op, more by `register_aten`.
+
+    @register_aten("mylib.swiglu")
+    def swiglu(out, x, gate):
+        return x * ops.logistic(gate) * gate
+
+A row gets the type that torch says the op gives (a tuple of them for several), then the op's arguments:
+tensors, numbers, lists, None. It gives tensors of these types. Not here: graphs of ops (`torch_export.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shardy_py.api import ShardyError
+from shardy_py.frontends.aten import pointwise, products, reductions, shapes
+
+Row = Callable[..., Any]
+
+KEPT_WHOLE = ("aten.linear", "aten.matmul", "aten.scaled_dot_product_attention")
+"""Ops that torch would decompose, into reshapes that shardings hardly pass."""
+
+
+def _nothing(out: Any, *_: Any, **__: Any) -> None:
+    """An op that checks something when the model runs."""
+
+
+_CHECKS = ("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range_for_size")
+
+ROWS: dict[str, Row] = {
+    f"aten.{name}": row
+    for rows in (
+        pointwise.ROWS,
+        shapes.ROWS,
+        products.ROWS,
+        reductions.ROWS,
+        dict.fromkeys(_CHECKS, _nothing),
+    )
+    for name, row in rows.items()
+}
+"""The rows by namespace and name of the op."""
+
+_REGISTERED: dict[str, Row] = {}
+
+
+def register_aten(name: str, row: Row | None = None) -> Any:
+    """Say what an op does: `register_aten("mylib.swiglu", row)`, or as a decorator.
+
+    name: namespace and name, with overload (`aten.add.Tensor`) or for all of them. A row of ours is replaced.
+    torch does not decompose ops that have a row of yours. Raises `ShardyError` for a name without namespace.
+    """
+    parts = name.split(".")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise ShardyError(f"expected a name such as 'aten.add' or 'aten.add.Tensor', got: '{name}'")
+    if row is None:
+
+        def register(function: Row) -> Row:
+            return register_aten(name, function)
+
+        return register
+    _REGISTERED[name] = row
+    return row
+
+
+def unregister_aten(name: str) -> None:
+    """Forget a row of `register_aten`; one that is not there is none to forget."""
+    _REGISTERED.pop(name, None)
+
+
+def find_row(name: str) -> Row | None:
+    """The row of an op, by its full name (`aten.add.Tensor`); None if it has none."""
+    stem = ".".join(name.split(".")[:2])
+    for table in (_REGISTERED, ROWS):
+        for key in (name, stem):
+            if key in table:
+                return table[key]
+    return None
+
+
+def keeps_whole(name: str) -> bool:
+    """Whether torch is to leave an op of that full name as it is."""
+    stem = ".".join(name.split(".")[:2])
+    return stem in KEPT_WHOLE or name in _REGISTERED or stem in _REGISTERED
+
+
+__all__ = ["KEPT_WHOLE", "ROWS", "Row", "find_row", "keeps_whole", "register_aten", "unregister_aten"]

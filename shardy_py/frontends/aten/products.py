@@ -1,0 +1,205 @@
+"""ATen's products, convolutions and attention: `ROWS` by name, as in `pointwise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from shardy_py.api import ShardyError
+from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_max, reduce_sum
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
+from shardy_py.frontends.aten.elements import sizes
+
+
+def _mm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
+    return dot_general(self, mat2, ((1,), (0,)))
+
+
+def _mv(out: TensorType, self: Tensor, vec: Tensor) -> Tensor:
+    return dot_general(self, vec, ((self.rank - 1,), (0,)))
+
+
+def _bmm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
+    return dot_general(self, mat2, ((2,), (1,)), ((0,), (0,)))
+
+
+def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """beta * self + alpha * (mat1 @ mat2)."""
+
+    def row(
+        out: TensorType, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    ) -> Tensor:
+        found = product(out, mat1, mat2)
+        found = found if alpha == 1 else found * alpha
+        return found + (self if beta == 1 else self * beta) if beta != 0 else found
+
+    return row
+
+
+def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    found = dot_general(input, weight, ((input.rank - 1,), (1 if weight.rank > 1 else 0,)))
+    return found if bias is None else found + bias
+
+
+def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    """As `torch.matmul`: vectors and matrices, all before the last two dimensions broadcast."""
+    if other.rank <= 2:
+        return dot_general(self, other, ((self.rank - 1,), (0,)))
+    if self.rank == 1:
+        return dot_general(other, self, ((other.rank - 2,), (0,)))
+    batch = sizes(out)[:-2] if self.rank > 1 else sizes(out)[:-1]
+    lhs = ops.broadcast_to(self, (*batch, *sizes(self.type)[-2:]))
+    rhs = ops.broadcast_to(other, (*batch, *sizes(other.type)[-2:]))
+    leading = tuple(range(len(batch)))
+    return dot_general(lhs, rhs, ((len(batch) + 1,), (len(batch),)), (leading, leading))
+
+
+# ---------------------------------------------------------------------- convolution
+
+
+def window(given: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """A number for each spatial dimension, of one for all or one each."""
+    listed = (given,) if isinstance(given, int) else tuple(given)
+    return listed * count if len(listed) == 1 else listed
+
+
+def _convolution(
+    out: TensorType,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """N, C, spatial dimensions; the weight O, I / groups, spatial ones, or, transposed, I, O / groups, ..."""
+    count = input.rank - 2
+    strides, pads, dilations, more = (window(g, count) for g in (stride, padding, dilation, output_padding))
+    if transposed:
+        weight = _turned_around(weight, groups)
+        kernel = sizes(weight.type)[2:]
+        reach = [d * (k - 1) for d, k in zip(dilations, kernel, strict=True)]
+        edges = [(r - p, r - p + m) for r, p, m in zip(reach, pads, more, strict=True)]
+        strides, lhs_dilation = (1,) * count, strides
+    else:
+        edges, lhs_dilation = [(p, p) for p in pads], None
+    spatial = tuple(range(2, input.rank))
+    numbers = ConvDimensionNumbers(0, 1, spatial, 1, 0, spatial, 0, 1, spatial)
+    found = convolution(
+        input,
+        weight,
+        numbers,
+        window_strides=strides,
+        padding=edges,
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=dilations,
+        feature_group_count=groups,
+    )
+    return found if bias is None else found + along(bias, 1, sizes(found.type))
+
+
+def _turned_around(weight: Tensor, groups: int) -> Tensor:
+    """The weight of a transposed convolution as that of a plain one over the dilated input."""
+    weight = ops.reverse(weight, range(2, weight.rank))
+    ins, outs, *kernel = sizes(weight.type)
+    split = ops.reshape(weight, (groups, ins // groups, outs, *kernel))
+    order = (0, 2, 1, *range(3, split.rank))
+    return ops.reshape(ops.transpose(split, order), (groups * outs, ins // groups, *kernel))
+
+
+def along(vector: Tensor, dimension: int, shape: Sequence[int]) -> Tensor:
+    """A vector along one dimension of `shape`, repeated along the others."""
+    return ops.broadcast_in_dim(vector, shape, (dimension,))
+
+
+# ---------------------------------------------------------------------- attention
+
+
+def _attention(
+    out: TensorType,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention says."""
+    if dropout_p:
+        raise ShardyError("attention with dropout draws random numbers; export the model with dropout_p=0")
+    if enable_gqa:
+        key, value = (_for_all_heads(kept, sizes(query.type)[-3]) for kept in (key, value))
+    batch = sizes(out)[:-2]
+    query, key, value = (ops.broadcast_to(t, (*batch, *sizes(t.type)[-2:])) for t in (query, key, value))
+    leading, last = tuple(range(len(batch))), len(batch) + 1
+    factor = 1 / sqrt(sizes(query.type)[-1]) if scale is None else scale
+    scores = dot_general(query, key, ((last,), (last,)), (leading, leading)) * factor
+    if is_causal:
+        rows, columns = (ops.iota(sizes(scores.type)[-2:], dim) for dim in (0, 1))
+        scores = _masked(scores, ops.compare(columns, rows, "LE"))
+    if attn_mask is not None:
+        scores = _masked(scores, attn_mask) if attn_mask.element_type == "i1" else scores + attn_mask
+    weights = softmax(scores, last, empty_rows=attn_mask is not None)
+    return dot_general(weights, value, ((last,), (last - 1,)), (leading, leading))
+
+
+def _masked(scores: Tensor, kept: Tensor) -> Tensor:
+    return ops.select(ops.broadcast_to(kept, sizes(scores.type)), scores, -np.inf)
+
+
+def _for_all_heads(tensor: Tensor, heads: int) -> Tensor:
+    """Heads of keys or values repeated, for groups of heads of queries."""
+    *batch, own, length, size = sizes(tensor.type)
+    rank = len(batch)
+    wide = ops.broadcast_in_dim(
+        tensor, (*batch, own, heads // own, length, size), (*range(rank + 1), rank + 2, rank + 3)
+    )
+    return ops.reshape(wide, (*batch, heads, length, size))
+
+
+def softmax(operand: Tensor, dimension: int, *, empty_rows: bool = False) -> Tensor:
+    """exp(x - max) / sum; empty_rows: rows that are all -inf give 0."""
+    kept = [d for d in range(operand.rank) if d != dimension]
+    shape = sizes(operand.type)
+
+    def spread(reduced: Tensor) -> Tensor:
+        return ops.broadcast_in_dim(reduced, shape, kept)
+
+    peak = reduce_max(operand, (dimension,))
+    if empty_rows:
+        peak = _instead_of(peak, -np.inf, 0)
+    weights = ops.exponential(operand - spread(peak))
+    total = reduce_sum(weights, (dimension,))
+    if empty_rows:
+        total = _instead_of(total, 0, 1)
+    return weights / spread(total)
+
+
+def _instead_of(operand: Tensor, old: float, new: float) -> Tensor:
+    """The tensor with another number wherever one is."""
+    return ops.select(ops.compare(operand, old, "EQ"), new, operand)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "addmm": _added(_mm),
+    "addmv": _added(_mv),
+    "baddbmm": _added(_bmm),
+    "bmm": _bmm,
+    "convolution": _convolution,
+    "dot": _mv,
+    "linear": _linear,
+    "matmul": _matmul,
+    "mm": _mm,
+    "mv": _mv,
+    "scaled_dot_product_attention": _attention,
+}
+"""The rows by the name of the op without overload."""

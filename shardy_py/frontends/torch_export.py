@@ -1,0 +1,286 @@
+"""`torch.export` programs as StableHLO: each node through its row, with the lines of the user's model.
+
+Parameters and buffers become arguments called by their full names (`layers.0.weight`), inputs by theirs;
+results are called `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), shardings
+(`torch.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block
+
+from shardy_py.api import Program, ShardyError
+from shardy_py.builder import Argument, Tensor, TensorType, build, ops
+from shardy_py.errors import Diagnostic, Position
+from shardy_py.frontends.aten import Row, find_row, keeps_whole
+from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.graph.value_table import RESULT_INFO
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+def program_of(exported: Any, name: str = "main") -> Program:
+    """The program of a `torch.export.ExportedProgram`, without shardings.
+
+    Raises `ShardyError`, at the lines of the model, for ops without a row, sizes that are not fixed, and
+    inputs that are no tensors.
+    """
+    export = torch_module("torch.export")
+    if not isinstance(exported, export.ExportedProgram):
+        raise ShardyError(
+            f"expected what torch.export.export(model, arguments) gives, got: {type(exported).__name__}"
+        )
+    graph = Graph.of(_decomposed(exported))
+    program = build(graph.run, *graph.arguments, name=name)
+    _label_results(program.module, graph.output_names)
+    return program
+
+
+def _decomposed(exported: Any) -> Any:
+    """The program in core ATen ops, but for ops that are better left whole."""
+    table = torch_module("torch.export").default_decompositions()
+    for op in [op for op in table if keeps_whole(str(op))]:
+        del table[op]
+    return exported.run_decompositions(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph of torch, ready to be run on builder tensors.
+
+    inputs: the nodes of the arguments. arguments: their types and names.
+    constants: tensors that the graph holds, by node name. output_names: one a result.
+    """
+
+    nodes: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    arguments: tuple[Argument, ...]
+    constants: Mapping[str, Any]
+    output_names: tuple[str, ...]
+
+    @staticmethod
+    def of(exported: Any) -> Graph:
+        """The graph of a decomposed program. Raises `ShardyError` for what cannot be translated."""
+        nodes = tuple(exported.graph.nodes)
+        _check(nodes)
+        placeholders = {node.name: node for node in nodes if node.op == "placeholder"}
+        inputs: list[Any] = []
+        arguments: list[Argument] = []
+        constants: dict[str, Any] = {}
+        for spec in exported.graph_signature.input_specs:
+            node = placeholders[spec.arg.name]
+            if spec.kind.name == "CONSTANT_TENSOR":
+                constants[node.name] = exported.constants[spec.target]
+            elif isinstance(_tensor(node), TensorType):
+                inputs.append(node)
+                arguments.append(Argument(_tensor(node), name=spec.target or spec.arg.name))
+        return Graph(nodes, tuple(inputs), tuple(arguments), constants, _output_names(exported))
+
+    def run(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """Build the ops of all nodes, given tensors for the inputs."""
+        values: dict[Any, Any] = dict(zip(self.inputs, tensors, strict=True))
+        blocks = [cast(Block, tensor.value.owner) for tensor in tensors[:1]]
+        for node in self.nodes:
+            match node.op:
+                case "placeholder":
+                    if node.name in self.constants:
+                        values[node] = ops.constant(_array(self.constants[node.name], node))
+                    elif node not in values:
+                        values[node] = node.meta.get("val")
+                case "call_function":
+                    values[node] = _run(node, values, blocks)
+                case _:
+                    given = cast("Sequence[Any]", node.args[0])
+                    return tuple(_result(values, result) for result in given if result is not None)
+        return ()
+
+
+def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
+    """What a node gives; the ops it leaves behind get its location."""
+    arguments, keywords = (_known(given, values) for given in (node.args, node.kwargs))
+    if node.target is operator.getitem:
+        return _item(node, *arguments)
+    row = find_row(str(node.target))
+    assert row is not None
+    last = blocks[0].last_op if blocks else None
+    found = _called(node, row, arguments, keywords)
+    if blocks:
+        location = location_of(node)
+        op = blocks[0].first_op if last is None else last.next_op
+        while op is not None:
+            for inner in op.walk():
+                cast(Any, inner).location = location
+            op = op.next_op
+    return found
+
+
+def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
+    wanted = _tensor(node)
+    try:
+        found = row(wanted, *arguments, **keywords)
+    except ShardyError as error:
+        raise _blamed(node, error.diagnostics[0].message) from None
+    except TypeError as error:
+        raise _blamed(node, f"its row cannot be called with these arguments: {error}") from None
+    pairs = zip(found, wanted, strict=False) if isinstance(wanted, tuple) else [(found, wanted)]
+    for tensor, type_ in pairs:
+        if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
+            raise _blamed(node, f"its row gives {tensor.type.text}; torch says {type_.text}")
+    return found
+
+
+def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
+    found = parts[index]
+    if found is None:
+        raise _blamed(node.args[0], f"its result number {index} is not known; only the others are")
+    return found
+
+
+def _known(given: Any, values: Mapping[Any, Any]) -> Any:
+    """Arguments of a node, with tensors for nodes."""
+    node_class = torch_module("torch.fx").Node
+    return torch_module("torch.fx.node").map_aggregate(
+        given, lambda part: values[part] if isinstance(part, node_class) else part
+    )
+
+
+def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
+    found = values.get(node)
+    if not isinstance(found, Tensor):
+        raise ShardyError(f"the model returns {node!r}, which is no tensor; return tensors only")
+    return found
+
+
+# ---------------------------------------------------------------------- what can be translated
+
+
+def _check(nodes: Iterable[Any]) -> None:
+    """Raises `ShardyError` with every op that has no row, and the first size that is not fixed."""
+    unknown: dict[str, Any] = {}
+    for node in nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            if find_row(str(node.target)) is None:
+                unknown.setdefault(str(node.target), node)
+        elif node.op not in ("placeholder", "output", "call_function"):
+            raise _blamed(
+                node, f"nodes of kind '{node.op}' are not known: export the model with torch.export"
+            )
+    if unknown:
+        raise ShardyError(*(_unknown(name, node) for name, node in unknown.items()))
+
+
+def _unknown(name: str, node: Any) -> Diagnostic:
+    stem = ".".join(name.split(".")[:2])
+    return Diagnostic(
+        f"{_named(node)}: no row says what this op does; add one: "
+        f'register_aten("{stem}", row), where row(out, *arguments) gives a tensor of type out '
+        "(shardy_py.frontends.torch)",
+        _position(node),
+    )
+
+
+def _blamed(node: Any, message: str) -> ShardyError:
+    return ShardyError(Diagnostic(f"{_named(node)}: {message}", _position(node)))
+
+
+def _named(node: Any) -> str:
+    path = _module_path(node)
+    return f"{node.target} in {path}" if path else f"{node.target}"
+
+
+def _module_path(node: Any) -> str:
+    """The full name of the module that the op is in; "" for the model itself."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return str(stack[-1][0]) if stack else ""
+
+
+def _tensor(node: Any) -> Any:
+    """The type of what a node gives, a tuple of them for several; None for what is no tensor."""
+    return _type_of(node, node.meta.get("val"))
+
+
+def _type_of(node: Any, value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(_type_of(node, part) for part in cast("Sequence[Any]", value))
+    if not hasattr(value, "dtype"):
+        return None
+    if not all(isinstance(size, int) for size in value.shape):
+        shape = ", ".join(map(str, value.shape))
+        raise _blamed(node, f"({shape}) are sizes that are not fixed; export without dynamic shapes")
+    return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+
+
+def _array(tensor: Any, node: Any) -> Any:
+    """The elements of a tensor, in numpy."""
+    plain = tensor.detach().cpu()
+    if str(plain.dtype) == "torch.bfloat16":
+        import ml_dtypes
+
+        return plain.float().numpy().astype(ml_dtypes.bfloat16)
+    try:
+        return plain.numpy()
+    except (TypeError, RuntimeError) as error:
+        raise _blamed(node, f"a constant that numpy cannot hold: {error}") from None
+
+
+# ---------------------------------------------------------------------- names and places
+
+
+def _output_names(exported: Any) -> tuple[str, ...]:
+    """`output` and where it is in what the model returns; what the model changes, after what it changes."""
+    pytree = torch_module("torch.utils._pytree")
+    spec = exported.call_spec.out_spec
+    leaves = pytree.tree_flatten_with_path(pytree.tree_unflatten(range(spec.num_leaves), spec))[0]
+    user = iter([f"output{pytree.keystr(path)}" for path, _ in leaves])
+    names: list[str] = []
+    for spec in exported.graph_signature.output_specs:
+        name = next(user, "output") if spec.kind.name == "USER_OUTPUT" else f"{spec.target} after"
+        if getattr(spec.arg, "value", spec.arg) is not None:
+            names.append(name)
+    return tuple(names)
+
+
+def _label_results(module: ModuleOp, names: Sequence[str]) -> None:
+    """Give the results of the function their names, where values are looked up by them."""
+    function = cast(Any, next(op for op in module.body.block.ops if op.name == "func.func"))
+    entries = [DictionaryAttr({RESULT_INFO: StringAttr(name)}) for name in names]
+    if entries:
+        function.properties["res_attrs"] = ArrayAttr(entries)
+
+
+def location_of(node: Any) -> Attribute:
+    """The line of the user's model, with the module and op: `model.py:12 layers.0/linear`."""
+    place = _position(node)
+    found: Attribute = UnknownLoc()
+    if place is not None:
+        found = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+    path, op_name = _module_path(node), str(node.target).split(".")[1]
+    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), found)
+
+
+def _position(node: Any) -> Position | None:
+    """The innermost line of the stack that is not torch's own."""
+    inside = str(Path(torch_module("torch").__file__).parent)
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    for file, line in reversed(frames):
+        if not file.startswith(inside):
+            return Position(file, int(line), 1)
+    return None

@@ -1,0 +1,383 @@
+"""Small functions, one for each thing that jitted functions can have, lowered on eight devices.
+
+    python -m tests.frontends.compiled_functions [NAME ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy import special
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from tests.frontends.compiled import print_compared
+
+FUNCTIONS: dict[str, Callable[[], Any]] = {}
+OPEN = P.UNCONSTRAINED
+Pair = namedtuple("Pair", "first second")
+
+
+def function(build: Callable[[], Any]) -> Callable[[], Any]:
+    """A row of the table: what `build` gives is lowered."""
+    FUNCTIONS[build.__name__] = build
+    return build
+
+
+def mesh_of(axis_type: AxisType = AxisType.Auto, **sizes: int) -> Mesh:
+    return jax.make_mesh(tuple(sizes.values()), tuple(sizes), axis_types=(axis_type,) * len(sizes))
+
+
+def grid() -> Mesh:
+    return mesh_of(x=4, y=2)
+
+
+def array(mesh: Mesh, shape: tuple[int, ...], *spec: Any, dtype: Any = jnp.float32) -> Any:
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(*spec)))
+
+
+def constrain(value: Any, mesh: Mesh, *spec: Any) -> Any:
+    return lax.with_sharding_constraint(value, NamedSharding(mesh, P(*spec)))
+
+
+@function
+def nothing_sharded() -> Any:
+    return jax.jit(lambda a: (a + 1, a.sum())).lower(jax.ShapeDtypeStruct((8, 8), jnp.float32))
+
+
+@function
+def matrix_product() -> Any:
+    mesh = grid()
+    return jax.jit(lambda a, b: (a @ b, (a @ b).sum())).lower(
+        array(mesh, (64, 32), "x"), array(mesh, (32, 16), None, "y")
+    )
+
+
+@function
+def arguments_without_sharding() -> Any:
+    mesh = grid()
+    return jax.jit(lambda a, b: constrain(a @ b, mesh, "x", "y")).lower(
+        jax.ShapeDtypeStruct((64, 32), jnp.float32), jax.ShapeDtypeStruct((32, 16), jnp.float32)
+    )
+
+
+@function
+def in_and_out_shardings() -> Any:
+    mesh = grid()
+    named = partial(NamedSharding, mesh)
+    jitted = jax.jit(
+        lambda a, b: (a @ b, a.T),
+        in_shardings=(named(P("x")), named(P(None, "y"))),
+        out_shardings=(named(P("y")), None),
+    )
+    return jitted.lower(
+        jax.ShapeDtypeStruct((64, 32), jnp.float32), jax.ShapeDtypeStruct((32, 16), jnp.float32)
+    )
+
+
+@function
+def open_dimensions() -> Any:
+    mesh = grid()
+
+    def f(a: Any) -> Any:
+        return constrain(jnp.sin(a), mesh, OPEN, None), constrain(a.T, mesh, "y", OPEN)
+
+    return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"))
+
+
+@function
+def uneven_dimensions() -> Any:
+    mesh = grid()
+    return jax.jit(lambda a: (a[:30], jnp.pad(a, ((1, 1), (0, 0))), a[:, :7])).lower(
+        array(mesh, (64, 32), "x", "y")
+    )
+
+
+@function
+def specs_under_a_mesh() -> Any:
+    mesh = grid()
+    with jax.set_mesh(mesh):
+        return jax.jit(lambda a: lax.with_sharding_constraint(a * 2, P("y", "x")).sum(0)).lower(
+            array(mesh, (64, 32), "x")
+        )
+
+
+@function
+def donated_and_static() -> Any:
+    mesh = grid()
+
+    def update(state: Any, gradient: Any, power: int, *, rate: Any, name: str) -> Any:
+        return state - rate * gradient**power if name == "sgd" else state
+
+    jitted = jax.jit(update, donate_argnums=0, static_argnums=2, static_argnames="name")
+    return jitted.lower(
+        array(mesh, (64, 32), "x"), array(mesh, (64, 32), None, "y"), 2, rate=array(mesh, ()), name="sgd"
+    )
+
+
+@function
+def unused_arguments() -> Any:
+    mesh = grid()
+    unused = array(mesh, (8,), "x")
+    return jax.jit(lambda a, u, b, v: a @ b).lower(
+        array(mesh, (64, 32), "x"), unused, array(mesh, (32, 16)), {"v": unused}
+    )
+
+
+@function
+def kept_unused_arguments() -> Any:
+    mesh = grid()
+    return jax.jit(lambda a, u: a * 2, keep_unused=True).lower(
+        array(mesh, (64, 32), "x"), array(mesh, (8,), "y")
+    )
+
+
+@function
+def trees() -> Any:
+    mesh = grid()
+
+    def f(tree: Any, pair: Pair, *, more: Any) -> Any:
+        return {"a": (pair.first, None, [tree["w"].T]), "b": Pair(pair.second + more[0], more[1])}
+
+    a, w = array(mesh, (64, 32), "x"), array(mesh, (32, 16), None, "y")
+    return jax.jit(f).lower({"w": w, "none": None}, Pair(a, w), more=[w, (a,)])
+
+
+@function
+def closures() -> Any:
+    mesh = grid()
+    weights = jax.device_put(np.ones((32, 16), np.float32), NamedSharding(mesh, P(None, "y")))
+    table = np.arange(64, dtype=np.float32)[:, None]
+    return jax.jit(lambda a: (a * table) @ weights).lower(array(mesh, (64, 32), "x"))
+
+
+@function
+def nested_jit() -> Any:
+    mesh = grid()
+    inner = jax.jit(lambda a, b: jnp.tanh(a @ b), out_shardings=NamedSharding(mesh, P(None, "y")))
+    shared = jax.jit(lambda a: jnp.sin(a) + 1)
+    return jax.jit(lambda a, b: (shared(inner(a, b)), shared(a), shared(a @ b))).lower(
+        array(mesh, (64, 32), "x"), array(mesh, (32, 32))
+    )
+
+
+@function
+def loops() -> Any:
+    mesh = grid()
+
+    def f(a: Any, w: Any, count: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            return jnp.tanh(carry @ w) + row, carry.sum(-1)
+
+        last, sums = lax.scan(step, a, jnp.zeros((5, *a.shape)))
+        stopped = lax.while_loop(lambda s: s[0] < count, lambda s: (s[0] + 1, s[1] @ w), (0, last))
+        return last, sums, lax.cond(count > 1, lambda v: v @ w, jnp.sin, stopped[1])
+
+    return jax.jit(f).lower(
+        array(mesh, (64, 32), "x"), array(mesh, (32, 32), None, "y"), array(mesh, (), dtype=jnp.int32)
+    )
+
+
+@function
+def loop_beside_a_constraint() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any) -> Any:
+        held = constrain(a, mesh, "x", None)
+        return lax.fori_loop(0, 3, lambda i, v: v + jnp.sin(held) * a, b)
+
+    return jax.jit(f).lower(jax.ShapeDtypeStruct((64, 32), jnp.float32), array(mesh, (64, 32), None, "y"))
+
+
+@function
+def gradients() -> Any:
+    mesh = grid()
+
+    def loss(w: Any, a: Any) -> Any:
+        layer = jax.checkpoint(lambda h: jnp.tanh(h @ w["in"]) @ w["out"])
+        return jnp.mean(jnp.square(layer(layer(a))))
+
+    weights = {"in": array(mesh, (32, 64), None, "y"), "out": array(mesh, (64, 32), "y")}
+    return jax.jit(jax.value_and_grad(loss)).lower(weights, array(mesh, (64, 32), "x"))
+
+
+@function
+def custom_derivatives() -> Any:
+    mesh = grid()
+
+    @jax.custom_jvp
+    def safe(x: Any) -> Any:
+        return jnp.log1p(x)
+
+    @safe.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return safe(*primals), tangents[0] / (1 + primals[0])
+
+    @jax.custom_vjp
+    def clipped(x: Any) -> Any:
+        return x
+
+    clipped.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1, 1),))
+    return jax.jit(jax.grad(lambda a: jnp.sum(safe(clipped(a)) ** 2))).lower(array(mesh, (64, 32), "x", "y"))
+
+
+@function
+def manual() -> Any:
+    mesh = grid()
+
+    def local(a: Any, w: Any) -> Any:
+        return lax.psum(a @ w, "y"), lax.all_gather(a, "x", tiled=True)
+
+    mapped = jax.shard_map(
+        local, mesh=mesh, in_specs=(P("x", "y"), P("y")), out_specs=(P("x"), P(None, "y")), check_vma=False
+    )
+    return jax.jit(lambda a, w: mapped(jnp.sin(a), w)).lower(array(mesh, (64, 32)), array(mesh, (32, 16)))
+
+
+@function
+def partly_manual() -> Any:
+    mesh = grid()
+    mapped = jax.shard_map(
+        lambda a: a * lax.psum(a.sum(), "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}
+    )
+    return jax.jit(lambda a: mapped(a).T).lower(array(mesh, (64, 32), None, "y"))
+
+
+@function
+def manual_with_calls() -> Any:
+    mesh = grid()
+    inner = jax.jit(lambda a: jnp.sin(a) @ jnp.ones((a.shape[1], 8)))
+    mapped = jax.shard_map(lambda a: inner(inner(a)), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    return jax.jit(lambda a: inner(mapped(inner(a)))).lower(array(mesh, (64, 8), None, "y"))
+
+
+@function
+def explicit_axes() -> Any:
+    mesh = mesh_of(AxisType.Explicit, x=4, y=2)
+    with jax.set_mesh(mesh):
+        return jax.jit(lambda a, b: (jnp.tanh(a @ b), a.T)).lower(
+            array(mesh, (64, 32), "x"), array(mesh, (32, 16), None, "y")
+        )
+
+
+@function
+def unreduced() -> Any:
+    mesh = mesh_of(AxisType.Explicit, x=4, y=2)
+
+    def f(a: Any, b: Any) -> Any:
+        sums = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", None, unreduced={"y"}))
+        return jax.sharding.reshard(sums + sums, P("x"))
+
+    with jax.set_mesh(mesh):
+        return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"), array(mesh, (32, 16), "y"))
+
+
+@function
+def several_meshes() -> Any:
+    mesh, flat = grid(), mesh_of(all=8)
+
+    def f(a: Any, b: Any) -> Any:
+        return constrain(a, flat, "all") + 1, (a + b).reshape(-1), constrain(b, mesh, "y", "x")
+
+    return jax.jit(f).lower(array(mesh, (64, 32), ("x", "y")), array(mesh, (64, 32), "x"))
+
+
+@function
+def devices_in_another_order() -> Any:
+    devices = np.array(jax.devices())[[3, 1, 0, 2, 7, 6, 5, 4]].reshape(4, 2)
+    mesh = Mesh(devices, ("x", "y"))
+    return jax.jit(lambda a: (a.T, a.sum(1))).lower(array(mesh, (64, 32), "x", "y"))
+
+
+@function
+def fewer_devices() -> Any:
+    mesh = Mesh(np.array(jax.devices()[2:6]).reshape(2, 2), ("x", "y"))
+    return jax.jit(lambda a: (a.T, a.sum(1))).lower(array(mesh, (64, 32), "x", "y"))
+
+
+@function
+def axes_of_one_device() -> Any:
+    mesh = mesh_of(x=4, one=1, y=2)
+    return jax.jit(lambda a: (a.T, constrain(a, mesh, "one", "y"))).lower(
+        array(mesh, (64, 32), ("x", "one"), "y")
+    )
+
+
+@function
+def random_keys() -> Any:
+    mesh = grid()
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 8))
+    keys = jax.ShapeDtypeStruct(keys.shape, keys.dtype, sharding=NamedSharding(mesh, P("x")))
+    return jax.jit(lambda k: (k, jax.vmap(lambda key: jax.random.normal(key, (16,)))(k))).lower(keys)
+
+
+@function
+def effects() -> Any:
+    mesh = grid()
+
+    def f(a: Any) -> Any:
+        jax.debug.print("{}", a.sum(), ordered=False)
+        return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(a.shape, a.dtype), a) + a
+
+    return jax.jit(f).lower(array(mesh, (64, 32), "x"))
+
+
+@function
+def empty_values() -> Any:
+    mesh = grid()
+    return jax.jit(lambda a: (a[:0], jnp.concatenate([a[:0], a]), a[:0].sum(0))).lower(
+        array(mesh, (64, 32), "x", "y")
+    )
+
+
+@function
+def memories() -> Any:
+    mesh = grid()
+    host = NamedSharding(mesh, P("x"), memory_kind="pinned_host")
+    return jax.jit(lambda a: (jax.device_put(a * 2, host), a + 1)).lower(array(mesh, (64, 32), "x"))
+
+
+@function
+def mapped_over_an_axis() -> Any:
+    mesh = grid()
+
+    def one(v: Any) -> Any:
+        return constrain(jnp.sin(v), mesh, "y")
+
+    return jax.jit(jax.vmap(one, spmd_axis_name="x")).lower(array(mesh, (64, 32)))
+
+
+@function
+def expanded_ops() -> Any:
+    mesh = grid()
+    names = "arccos arccosh arcsin arcsinh arctan arctanh cosh sinh square tan sinc log1p".split()
+    more = "erf erfc erfinv gammaln digamma i1e i0e bessel_jn".split()[:-1]
+    ops = [*(getattr(jnp, name) for name in names), *(getattr(special, name) for name in more)]
+    ops += [lambda a: special.zeta(a, 2.0), lambda a: jnp.nextafter(a, 1.0), lambda a: special.polygamma(1, a)]
+
+    def f(a: Any, z: Any) -> Any:
+        return [op(a) for op in ops], [jnp.tan(z), jnp.arcsin(z), jnp.square(z)]
+
+    return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"), array(mesh, (64, 32), "y", dtype=jnp.complex64))
+
+
+@function
+def best_of() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any) -> Any:
+        return [(lax.top_k(v, 4), lax.top_k(v, 32), lax.approx_max_k(v, 4)) for v in (a, b)]
+
+    return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"), array(mesh, (64, 32), None, "x"))
+
+
+if __name__ == "__main__":
+    print_compared(FUNCTIONS, sys.argv[1:])

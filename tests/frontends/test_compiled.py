@@ -1,0 +1,71 @@
+"""The JAX adaptor gives the shardings that `jax.jit(...).lower(...).compile()` gives, on eight host devices.
+
+The whole corpus takes a minute: SHARDY_JAX_CORPUS=all.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+
+from tests.conftest import CORPUS, NO_CORPUS  # noqa: E402
+from tests.frontends.compiled import Compared, run_apart  # noqa: E402
+from tests.frontends.compiled_functions import FUNCTIONS  # noqa: E402
+
+PROGRAMS = tuple(
+    """mlp_train transformer_forward decode_kv_cache shard_map_collectives signal lowered_for_tpu calls
+    constraints priorities custom_rules explicit_axes""".split()
+)
+"""The programs of the corpus that JAX compiles fast."""
+LONGER = tuple(
+    """transformer_train transformer_train_12 transformer_train_48 scan_transformer moe convnet_train
+    embedding_scatter linalg dropout_rng special_functions""".split()
+)
+NAMES = PROGRAMS + LONGER if os.environ.get("SHARDY_JAX_CORPUS") == "all" else PROGRAMS
+
+
+@pytest.fixture(scope="session")
+def compared_functions() -> dict[str, Compared]:
+    return run_apart("compiled_functions")
+
+
+@pytest.fixture(scope="session")
+def compared_corpus() -> dict[str, Compared]:
+    if not (CORPUS / "make_corpus.py").exists():
+        pytest.skip(NO_CORPUS)
+    return run_apart("compiled_corpus", str(CORPUS), "8", *NAMES)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function_is_sharded_as_jax_compiles_it(
+    name: str, compared_functions: dict[str, Compared]
+) -> None:
+    found = compared_functions[name]
+    assert not found.differing
+    assert found.results or name == "nothing_sharded"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program_of_the_corpus_is_sharded_as_jax_compiles_it(
+    name: str, compared_corpus: dict[str, Compared]
+) -> None:
+    found = compared_corpus[name]
+    assert not found.differing
+    assert found.arguments
+    assert found.results
+
+
+def test_every_program_of_the_generator_is_compared() -> None:
+    generator = CORPUS / "make_corpus.py"
+    if not generator.exists():
+        pytest.skip(NO_CORPUS)
+    lines = generator.read_text().splitlines()
+    programs = [
+        after.removeprefix("def ").partition("(")[0]
+        for before, after in zip(lines, lines[1:], strict=False)
+        if before == "@program"
+    ]
+    assert sorted(programs) == sorted(PROGRAMS + LONGER)
