@@ -9,6 +9,9 @@ import pytest
 from tests.pages import Page
 
 PAGES = {
+    "check": 6,
+    "communication": 6,
+    "diff": 2,
     "tutorial": 12,
 }
 """How many things each page shows, at least."""
