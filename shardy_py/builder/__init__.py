@@ -8,18 +8,20 @@
 """
 
 from shardy_py.builder import ops
-from shardy_py.builder.build import Argument, build, call
+from shardy_py.builder.build import Argument, build, call, composite
 from shardy_py.builder.contraction import convolution, dot_general, einsum
-from shardy_py.builder.emit import emit
 from shardy_py.builder.regions import (
     case,
     if_,
     map_,
     reduce,
     reduce_max,
+    reduce_min,
+    reduce_prod,
     reduce_sum,
     reduce_window,
     scatter,
+    select_and_scatter,
     sort,
     while_loop,
 )
@@ -29,7 +31,7 @@ from shardy_py.builder.shardings import (
     sharding_constraint,
     sharding_group,
 )
-from shardy_py.builder.tensor import Tensor, matmul
+from shardy_py.builder.tensor import Tensor, emit, matmul
 from shardy_py.builder.types import TensorType, tensor
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "build",
     "call",
     "case",
+    "composite",
     "convolution",
     "dot_general",
     "einsum",
@@ -51,9 +54,12 @@ __all__ = [
     "propagation_barrier",
     "reduce",
     "reduce_max",
+    "reduce_min",
+    "reduce_prod",
     "reduce_sum",
     "reduce_window",
     "scatter",
+    "select_and_scatter",
     "sharding_constraint",
     "sharding_group",
     "sort",

@@ -16,7 +16,8 @@ from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.dense import make_dense
 
-Number = bool | int | float | complex
+_NARROW = {"i2": np.int8, "i4": np.int8, "ui2": np.uint8, "ui4": np.uint8}
+"""Elements narrower than a byte are stored as bytes, with their sign."""
 
 
 def tensor_type(value: SSAValue) -> TensorType:
@@ -31,7 +32,9 @@ def static_shape(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a value. Raises `ShardyError` when one is not known."""
     type_ = tensor_type(value)
     if None in type_.shape:
-        raise ShardyError(f"the sizes of {type_.text} must be known here")
+        raise ShardyError(
+            f"the sizes of {type_.text} must be known here; ops.dynamic_* take sizes from tensors"
+        )
     return tuple(size for size in type_.shape if size is not None)
 
 
@@ -39,28 +42,69 @@ def constant_value(
     data: Any, element_type: str | None = None, shape: tuple[int, ...] | None = None
 ) -> SSAValue:
     """A constant: an array, or a number that fills `shape` (without storing it as often)."""
-    array = np.asarray(data)
+    array = _array(data)
     element = element_type or element_of(array.dtype)
-    array = array.astype(dtype_of(element), order="C")
+    array = _converted(array, element)
     if shape is not None and array.ndim and array.shape != shape:
         raise ShardyError(f"a constant of shape {shape} cannot hold an array of shape {array.shape}")
     type_ = TensorType(array.shape if shape is None else shape, element)
+    if element in _NARROW:
+        array = array.astype(_NARROW[element])
     return emit_one("constant", results=type_, value=make_dense(type_.attribute, array.tobytes()))
+
+
+def _array(data: Any) -> Any:
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise ShardyError(f"expected a number or an array, got: {data!r} ({error})") from None
+
+
+def _converted(array: Any, element: str) -> Any:
+    """The numbers as elements of that type. Raises `ShardyError` when integers or bools cannot hold them."""
+    dtype = dtype_of(element)
+    if array.dtype == dtype:
+        return np.ascontiguousarray(array).reshape(array.shape)
+    is_complex = element.startswith("complex")
+    try:
+        with np.errstate(all="ignore"):
+            if array.dtype.kind == "c" and not is_complex:
+                raise ValueError("they are complex")
+            made = array.astype(dtype, order="C")
+            if element[0] in "iu" and array.dtype.kind != "b":
+                back = made.astype(array.dtype)
+                if not ((back == array) & ((made < dtype.type(0)) == (array < 0))).all():
+                    raise ValueError("they do not fit")
+    except (TypeError, ValueError, OverflowError) as error:
+        told = f"{array}" if array.size <= 8 else f"an array of {array.dtype}"
+        raise ShardyError(
+            f"{told} cannot be elements of {element} ({error}); convert the tensor, or the numbers, first"
+        ) from None
+    return made
 
 
 def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
     """Two operands of one shape: numbers and arrays become constants of the other's element type.
 
-    Raises `ShardyError` when both are numbers, or their shapes do not broadcast (numpy, "Broadcasting").
+    Raises `ShardyError` when both are numbers, their element types differ, or their shapes do not broadcast
+    (numpy, "Broadcasting").
     """
     known = next((cast(SSAValue, operand) for operand in (lhs, rhs) if isinstance(operand, SSAValue)), None)
     if known is None:
-        raise ShardyError(f"expected a tensor among the operands, got: {lhs!r} and {rhs!r}")
+        raise ShardyError(
+            f"expected a tensor among the operands, got: {lhs!r} and {rhs!r}; make one with ops.constant"
+        )
     first, second = _like(lhs, known), _like(rhs, known)
-    shapes = tensor_type(first).shape, tensor_type(second).shape
+    types = tensor_type(first), tensor_type(second)
+    if types[0].element_type != types[1].element_type:
+        raise ShardyError(
+            f"expected operands of one element type, got: {types[0].text} and {types[1].text}; "
+            "convert one with ops.convert"
+        )
+    shapes = types[0].shape, types[1].shape
     if shapes[0] == shapes[1]:
         return first, second
-    common = _common_shape(*shapes)
+    common = common_shape(*shapes)
     return broadcast_to(first, common), broadcast_to(second, common)
 
 
@@ -90,7 +134,8 @@ def _like(data: Any, other: SSAValue) -> SSAValue:
     return constant_value(data, type_.element_type, shape)
 
 
-def _common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:
+def common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:
+    """The shape that both broadcast to. Raises `ShardyError` when there is none, or sizes are not known."""
     if None in lhs or None in rhs:
         raise ShardyError(f"shapes {lhs} and {rhs} cannot be broadcast: their sizes must be known")
     try:

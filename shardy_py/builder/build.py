@@ -31,8 +31,9 @@ from shardy_py.builder.insertion import (
     tracing,
 )
 from shardy_py.builder.regions import listed
-from shardy_py.builder.tensor import Tensor, value_of
-from shardy_py.builder.types import TensorType
+from shardy_py.builder.tensor import Tensor, emit, value_of
+from shardy_py.builder.types import TensorType, tensor
+from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
 from shardy_py.text.construct import append_arguments
 
@@ -50,77 +51,156 @@ class Argument:
 
 def build(
     function: Function,
-    *arguments: TensorType | Argument,
+    *arguments: Any,
     mesh: Mesh | Mapping[str, Mesh] | None = None,
     out_shardings: Sequence[Annotation] = (),
     name: str = "main",
 ) -> Program:
     """The program that `function` builds when called with tensors of these types.
 
+    arguments: `tensor(...)`, an `Argument`, or anything with a shape and a dtype, as an array.
     mesh: called @mesh; several by name. out_shardings: one a result, None for one without.
     Raises `ShardyError`, at the line of `function` that is to blame, when an op does not fit.
     """
-    module = ModuleOp([])
+    given = [_argument(argument) for argument in arguments]
+    types = [argument.type.attribute for argument in given]
+    main = FuncOp(name, FunctionType.from_lists(types, []), Region(), "public")
+    module = ModuleOp([main])
     trace = Trace(module, Editor(module))
     meshes = {"mesh": mesh} if isinstance(mesh, Mesh) else dict(mesh or {})
+    if name in meshes:
+        raise ShardyError(f"a mesh and the function are both called @{name}; name one of them otherwise")
     for symbol, one in reversed(meshes.items()):
         trace.editor.set_mesh(symbol, one)
-    given = [a if isinstance(a, Argument) else Argument(a) for a in arguments]
     with tracing(trace), blaming_caller():
-        made = _function(name, function, [a.type.attribute for a in given], [a.name for a in given], "public")
-        module.body.block.add_op(made)
-    results = len(made.function_type.outputs)
-    if out_shardings and len(out_shardings) != results:
-        raise ShardyError(f"expected a sharding for each of {results} results, got: {len(out_shardings)}")
-    program = Program.from_module(module)
-    shardings = {f"@{name}:%arg{i}": a.sharding for i, a in enumerate(given) if a.sharding is not None}
-    shardings |= {f"@{name}:result {i}": s for i, s in enumerate(out_shardings) if s is not None}
-    return program.annotate(shardings) if shardings else program
+        body, outputs, _ = _traced(function, types, [argument.name for argument in given])
+        main.body.add_block(body)
+        main.function_type = FunctionType.from_lists(types, outputs)
+        if out_shardings and len(out_shardings) != len(outputs):
+            raise ShardyError(
+                f"expected a sharding for each of {len(outputs)} results, got: {len(out_shardings)}"
+            )
+    if out_shardings or any(argument.sharding is not None for argument in given):
+        _annotate(trace.editor, Program(module), name, given, out_shardings)
+    verify_module(module)
+    return Program(module)
 
 
 def call(function: Function, *arguments: Tensor) -> Any:
     """A call of `function` as a function of the program; built once for the same types of arguments.
 
-    Gives what `function` gives: a tensor, or a tuple of them.
+    Gives what `function` gives: a tensor, or a tuple of them. Raises `ShardyError` when `function` calls
+    itself so, or uses tensors from around it.
     """
     trace = current_trace()
     values = [value_of(argument) for argument in arguments]
-    key = (function, *(value.type for value in values))
-    callee = trace.functions.get(key)
-    if callee is None:
-        stem = getattr(function, "__name__", "function").strip("<>") or "function"
-        callee = _function(stem, function, [value.type for value in values], (), "private")
-        trace.editor.add_symbol(callee)
-        trace.functions[key] = callee
-    assert isinstance(callee, FuncOp)
+    callee, is_single = _callee(trace, function, [value.type for value in values])
     op = CallOp(callee.sym_name.data, values, list(callee.function_type.outputs))
     op.location = caller_location()  # pyright: ignore[reportAttributeAccessIssue]
     insert(op)
     results = tuple(map(Tensor, op.results))
-    return results[0] if len(results) == 1 else results
+    return results[0] if is_single else results
 
 
-def _function(
-    name: str, function: Function, types: Sequence[Attribute], names: Sequence[str], visibility: str
-) -> FuncOp:
+def composite(
+    name: str,
+    function: Function,
+    *arguments: Tensor,
+    attributes: Mapping[str, Any] | None = None,
+    version: int = 0,
+) -> Any:
+    """An op of that name that `function`, as a private function of the program, says the meaning of."""
+    values = [value_of(argument) for argument in arguments]
+    callee, is_single = _callee(current_trace(), function, [value.type for value in values])
+    results = emit(
+        "composite",
+        *arguments,
+        results=list(callee.function_type.outputs),
+        name=name,
+        composite_attributes=dict(attributes or {}),
+        decomposition=callee.sym_name.data,
+        version=version,
+    )
+    return results[0] if is_single else results
+
+
+def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tuple[FuncOp, bool]:
+    """The function of the program, and whether it gives one tensor rather than a tuple."""
+    name = getattr(function, "__name__", type(function).__name__).strip("<>") or "function"
+    key = (id(function), *types)
+    if key not in trace.functions:
+        trace.kept.append(function)
+        trace.functions[key] = None
+        try:
+            body, outputs, is_single = _traced(function, types, ())
+        except BaseException:
+            del trace.functions[key]
+            raise
+        made = FuncOp(name, FunctionType.from_lists(list(types), outputs), Region(body), "private")
+        trace.editor.add_symbol(made)
+        trace.functions[key] = made, is_single
+    found = trace.functions[key]
+    if found is None:
+        raise ShardyError(f"'{name}' calls itself: functions of a program do not recur; use while_loop")
+    return found
+
+
+def _traced(
+    function: Function, types: Sequence[Attribute], names: Sequence[str]
+) -> tuple[Block, list[Attribute], bool]:
+    """The body that `function` leaves, the types it gives, and whether it gives one tensor alone."""
+    found = _parameter_names(function, len(types))
+    labels = list(names) if any(names) else found
     block = Block()
-    labels = [*names, *[""] * (len(types) - len(names))]
-    if not any(labels):
-        labels = _parameter_names(function, len(types))
     append_arguments(block, [(type_, _named(label)) for type_, label in zip(types, labels, strict=True)])
-    with inserting_into(block):
-        results = [value_of(result) for result in listed(function(*map(Tensor, block.args)))]
-        block.add_op(ReturnOp(*results))
-    type_ = FunctionType.from_lists(list(types), [result.type for result in results])
-    return FuncOp(name, type_, Region(block), visibility)
+    with inserting_into(block, isolated=True):
+        given = function(*map(Tensor, block.args))
+        results = [value_of(result) for result in listed(given)]
+        insert(ReturnOp(*results))
+    return block, [result.type for result in results], isinstance(given, Tensor)
+
+
+def _annotate(
+    editor: Editor,
+    program: Program,
+    name: str,
+    arguments: Sequence[Argument],
+    out_shardings: Sequence[Annotation],
+) -> None:
+    for value, argument in zip(program.values.arguments(name), arguments, strict=True):
+        if argument.sharding is not None:
+            editor.annotate(value, argument.sharding)
+    for value, sharding in zip(program.values.results(name), out_shardings, strict=False):
+        if sharding is not None:
+            editor.annotate(value, sharding)
+
+
+def _argument(given: Any) -> Argument:
+    if isinstance(given, Argument):
+        return given
+    if isinstance(given, TensorType):
+        return Argument(given)
+    shape, dtype = getattr(given, "shape", None), getattr(given, "dtype", None)
+    if shape is None or dtype is None:
+        raise ShardyError(
+            f"expected the type of an argument, as tensor((8, 16)) or Argument(tensor((8, 16))), "
+            f"got: {given!r}"
+        )
+    return Argument(tensor(shape, dtype))
 
 
 def _parameter_names(function: Function, count: int) -> list[str]:
     """The names of a function's parameters, as many as there are arguments."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return [""] * count
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        name = getattr(function, "__name__", repr(function))
+        raise ShardyError(f"'{name}' cannot be called with {count} tensors: {error}") from None
+    parameters = list(signature.parameters.values())
     names = [p.name if p.kind is not p.VAR_POSITIONAL else "" for p in parameters]
     return [*names, *[""] * count][:count]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardy_py.builder.broadcasting import static_shape
+from shardy_py.builder.dimensions import dimensions
 from shardy_py.builder.emit import emit_one
 from shardy_py.builder.tensor import Tensor, value_of
 from shardy_py.builder.types import TensorType, element_of
@@ -31,10 +32,12 @@ def dot_general(
     contracting, batching: dimensions of lhs, and those of rhs. The result has the batching dimensions, then
     the others of lhs, then those of rhs (StableHLO, "dot_general").
     """
-    numbers = DotDimensionNumbers(
-        tuple(batching[0]), tuple(batching[1]), tuple(contracting[0]), tuple(contracting[1])
+    ranks = (lhs.rank, rhs.rank)
+    batching, contracting = (
+        (dimensions(pair[0], ranks[0]), dimensions(pair[1], ranks[1])) for pair in (batching, contracting)
     )
-    batch = [lhs.shape[d] for d in batching[0] if d < lhs.rank]
+    numbers = DotDimensionNumbers(*batching, *contracting)
+    batch = [lhs.shape[d] for d in batching[0]]
     free = [
         size
         for operand, side in ((lhs, 0), (rhs, 1))

@@ -3,26 +3,32 @@
 Not here: the ops (`emit.py`).
 """
 
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.api.annotate import Editor
 from shardy_py.errors import Position, ShardyError
+from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _CONTEXTLIB = contextlib.__file__
+Signatures = dict[object, tuple[dict[str, Attribute], list[Attribute]]]
 
 
 @dataclass(eq=False)
@@ -30,15 +36,30 @@ class Trace:
     """One program under construction.
 
     functions: those called so far, by the Python function and the types of its arguments.
+    signatures: properties and result types of ops that were verified, by what decides about them.
+    blocks: all blocks begun, by identity. locations: by file and line.
+    kept: what is held by identity elsewhere here, so that it stays alive.
     """
 
     module: ModuleOp
     editor: Editor
-    functions: dict[object, Operation] = field(default_factory=dict[object, Operation])
+    functions: dict[object, Any] = field(default_factory=dict[object, Any])
+    signatures: Signatures = field(default_factory=Signatures)
+    blocks: dict[int, Block] = field(default_factory=dict[int, Block])
+    locations: dict[tuple[str, int], Attribute] = field(default_factory=dict[tuple[str, int], Attribute])
+    kept: list[object] = field(default_factory=list[object])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scope:
+    """The block that ops go to, and the identities of those whose values they may use."""
+
+    block: Block
+    visible: frozenset[int]
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
-_BLOCK: ContextVar[Block | None] = ContextVar("block", default=None)
+_SCOPE: ContextVar[_Scope | None] = ContextVar("scope", default=None)
 
 
 def current_trace() -> Trace:
@@ -52,43 +73,68 @@ def current_trace() -> Trace:
 
 
 def insert(op: Operation) -> None:
-    """Put an op last in the current block."""
-    current_trace()
-    block = _BLOCK.get()
-    assert block is not None
-    block.add_op(op)
+    """Put an op last in the current block. Raises `ShardyError` when it uses a value not in scope there."""
+    trace, scope = current_trace(), _SCOPE.get()
+    assert scope is not None
+    for operand in op._operands:
+        block = operand.op.parent if isinstance(operand, OpResult) else operand.owner
+        if id(block) not in scope.visible:
+            op.drop_all_references()
+            raise ShardyError(_out_of_scope(operand, id(block) in trace.blocks))
+    scope.block.add_op(op)
+
+
+def _out_of_scope(value: SSAValue, is_of_trace: bool) -> str:
+    text = attribute_text(value.type)
+    if is_of_trace:
+        return (
+            f"a {text} of another function, or of a region that has ended, is used here: "
+            "pass it to `call` as an argument, or return it from the region"
+        )
+    return f"a {text} of another program is used here: each call of `build` makes a program of its own"
 
 
 @contextmanager
 def tracing(trace: Trace) -> Generator[None]:
     """Within, `trace` is the program under construction."""
-    token = _TRACE.set(trace)
+    token, scope = _TRACE.set(trace), _SCOPE.set(None)
     try:
         yield
     finally:
+        _SCOPE.reset(scope)
         _TRACE.reset(token)
 
 
 @contextmanager
-def inserting_into(block: Block) -> Generator[None]:
-    """Within, ops go to the end of `block`."""
-    token = _BLOCK.set(block)
+def inserting_into(block: Block, *, isolated: bool = False) -> Generator[None]:
+    """Within, ops go to the end of `block`; isolated: they use nothing from around it."""
+    outer = _SCOPE.get()
+    visible = frozenset[int]() if isolated or outer is None else outer.visible
+    current_trace().blocks[id(block)] = block
+    token = _SCOPE.set(_Scope(block, visible | {id(block)}))
     try:
         yield
     finally:
-        _BLOCK.reset(token)
+        _SCOPE.reset(token)
 
 
 def caller_location() -> Attribute:
     """The line of the innermost caller outside of this package."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = sys._getframe(1)
     while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return UnknownLoc()
-    return FileLineColLoc(StringAttr(frame.f_code.co_filename), IntAttr(frame.f_lineno), IntAttr(1))
+    place, trace = (frame.f_code.co_filename, frame.f_lineno), _TRACE.get()
+    known = None if trace is None else trace.locations.get(place)
+    if known is None:
+        known = FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(1))
+        if trace is not None:
+            trace.locations[place] = known
+    return known
 
 
+@lru_cache(maxsize=4096)
 def _is_ours(file: str) -> bool:
     """Whether a frame is of this package, or of the context managers in it."""
     return file.startswith((_PACKAGE, _CONTEXTLIB))

@@ -3,7 +3,7 @@
     total = reduce((x,), (0.0,), (1,), lambda a, b: (a + b,))
     i, y = while_loop(lambda i, y: i < 10, lambda i, y: (i + 1, y * 2.0), (zero, x))
 
-Not here: calls of functions and manual computations (`functions.py`, `shardings.py`).
+Not here: calls of functions and manual computations (`build.py`, `shardings.py`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.builder.broadcasting import constant_value
-from shardy_py.builder.emit import emit
-from shardy_py.builder.insertion import inserting_into
+from shardy_py.builder.dimensions import Dimensions
+from shardy_py.builder.dimensions import dimensions as from_front
+from shardy_py.builder.emit import emit_op
+from shardy_py.builder.insertion import insert, inserting_into
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
 from shardy_py.builder.types import TensorType, dtype_of
 from shardy_py.dialects import sdy
@@ -34,7 +37,7 @@ def region(body: Body, types: Sequence[Attribute], terminator: str = "stablehlo.
     block = Block(arg_types=types)
     with inserting_into(block):
         results = listed(body(*(Tensor(argument) for argument in block.args)))
-        block.add_op(_terminator(terminator, [value_of(result) for result in results]))
+        insert(_terminator(terminator, [value_of(result) for result in results]))
     return Region(block)
 
 
@@ -54,47 +57,77 @@ def while_loop(cond: Body, body: Body, init: Sequence[Tensor]) -> tuple[Tensor, 
     """`stablehlo.while`: `body` again and again while `cond` gives true."""
     values = [value_of(tensor) for tensor in init]
     types = [value.type for value in values]
-    return _wrapped(emit("while", *values, regions=(region(cond, types), region(body, types))))
+    return _wrapped(emit_op("while", *values, regions=(region(cond, types), region(body, types))))
 
 
 def if_(pred: Tensor, true_branch: Body, false_branch: Body) -> tuple[Tensor, ...]:
     """`stablehlo.if`: one branch or the other; they take no arguments."""
-    return _wrapped(emit("if", value_of(pred), regions=(region(true_branch, ()), region(false_branch, ()))))
+    return _wrapped(
+        emit_op("if", value_of(pred), regions=(region(true_branch, ()), region(false_branch, ())))
+    )
 
 
 def case(index: Tensor, *branches: Body) -> tuple[Tensor, ...]:
     """`stablehlo.case`: the branch of that number, the last one for any other."""
-    return _wrapped(emit("case", value_of(index), regions=[region(branch, ()) for branch in branches]))
+    return _wrapped(emit_op("case", value_of(index), regions=[region(branch, ()) for branch in branches]))
 
 
 def reduce(
-    inputs: Sequence[Tensor], init_values: Sequence[Operand], dimensions: Sequence[int], body: Body
+    inputs: Sequence[Tensor], init_values: Sequence[Operand], dimensions: Dimensions, body: Body
 ) -> tuple[Tensor, ...]:
-    """`stablehlo.reduce`: `body` of two elements (of each input) over dimensions."""
+    """`stablehlo.reduce`: `body` of two elements (of each input) over dimensions, all of them if None."""
+    numbers = from_front(dimensions, inputs[0].rank if inputs else 0)
     operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
     return _wrapped(
-        emit("reduce", *operands, *starts, dimensions=dimensions, regions=(region(body, [*types, *types]),))
+        emit_op("reduce", *operands, *starts, dimensions=numbers, regions=(region(body, [*types, *types]),))
     )
 
 
-def reduce_sum(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
-    """The sum over dimensions."""
+def reduce_sum(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
+    """The sum over dimensions, all of them if None."""
     return reduce((operand,), (0,), dimensions, partial(elementwise, "add"))[0]
 
 
-def reduce_max(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
-    """The maximum over dimensions."""
-    return reduce((operand,), (lowest(operand.element_type),), dimensions, partial(elementwise, "maximum"))[0]
+def reduce_max(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
+    """The maximum over dimensions, all of them if None."""
+    start = bounds(operand.element_type)[0]
+    return reduce((operand,), (start,), dimensions, partial(elementwise, "maximum"))[0]
 
 
-def lowest(element_type: str) -> Any:
-    """The smallest number of an element type: that with which a maximum starts."""
+def reduce_min(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
+    """The minimum over dimensions, all of them if None."""
+    start = bounds(operand.element_type)[1]
+    return reduce((operand,), (start,), dimensions, partial(elementwise, "minimum"))[0]
+
+
+def reduce_prod(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
+    """The product over dimensions, all of them if None."""
+    return reduce((operand,), (1,), dimensions, partial(elementwise, "multiply"))[0]
+
+
+def bounds(element_type: str) -> tuple[Any, Any]:
+    """The smallest and the largest value of an element type: where maxima and minima start.
+
+    Raises `ShardyError` for a type without an order.
+
+    >>> bounds("i4"), bounds("f32")
+    ((-8, 7), (-inf, inf))
+    """
     dtype = dtype_of(element_type)
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min
-    return False if dtype.kind == "b" else -np.inf
+    if element_type.startswith("complex"):
+        raise ShardyError(f"elements of {element_type} have no order, so no largest and no smallest one")
+    if element_type == "i1":
+        return False, True
+    if element_type[0] in "iu":
+        whole = ml_dtypes.iinfo(dtype)
+        return int(whole.min), int(whole.max)
+    limits = cast(Any, ml_dtypes.finfo)(dtype)
+    with np.errstate(all="ignore"):
+        ends = [float(np.asarray(end).astype(dtype)) for end in (-np.inf, np.inf)]
+    lowest, highest = float(limits.min), float(limits.max)
+    return ends[0] if np.isinf(ends[0]) else lowest, ends[1] if np.isinf(ends[1]) else highest
 
 
 def reduce_window(
@@ -113,7 +146,7 @@ def reduce_window(
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
     return _wrapped(
-        emit(
+        emit_op(
             "reduce_window",
             *operands,
             *starts,
@@ -127,6 +160,33 @@ def reduce_window(
     )
 
 
+def select_and_scatter(
+    operand: Tensor,
+    source: Tensor,
+    init_value: Operand,
+    select: Body,
+    scatter: Body,
+    *,
+    window_dimensions: Sequence[int] | None = None,
+    window_strides: Sequence[int] | None = None,
+    padding: Sequence[tuple[int, int]] | None = None,
+) -> Tensor:
+    """`stablehlo.select_and_scatter`: `scatter` puts each element of the source where `select` chose."""
+    (start,) = _scalars((operand,), (init_value,))
+    types = [start.type, start.type]
+    made = emit_op(
+        "select_and_scatter",
+        value_of(operand),
+        value_of(source),
+        start,
+        window_dimensions=window_dimensions,
+        window_strides=window_strides,
+        padding=padding,
+        regions=(region(select, types), region(scatter, types)),
+    )
+    return Tensor(made[0])
+
+
 def sort(
     inputs: Sequence[Tensor], comparator: Body | None = None, *, dimension: int = -1, is_stable: bool = False
 ) -> tuple[Tensor, ...]:
@@ -136,8 +196,10 @@ def sort(
     """
     operands = [value_of(tensor) for tensor in inputs]
     types = [TensorType((), tensor.element_type).attribute for tensor in inputs for _ in range(2)]
+    if inputs:
+        (dimension,) = from_front(dimension, inputs[0].rank)
     return _wrapped(
-        emit(
+        emit_op(
             "sort",
             *operands,
             dimension=dimension,
@@ -165,7 +227,7 @@ def scatter(
     operands = [*map(value_of, inputs), value_of(scatter_indices), *map(value_of, updates)]
     types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
     return _wrapped(
-        emit(
+        emit_op(
             "scatter",
             *operands,
             scatter_dimension_numbers=dimension_numbers,
@@ -181,7 +243,7 @@ def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
     operands = [value_of(tensor) for tensor in inputs]
     types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
     dimensions = range(inputs[0].rank) if inputs else ()
-    return _wrapped(emit("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
+    return _wrapped(emit_op("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
 
 
 def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Any]:

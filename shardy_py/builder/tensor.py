@@ -1,19 +1,31 @@
 """A value of the program under construction: shape, element type, and Python's operators.
 
     y = x @ w + b          broadcast as in numpy; element types must agree
+    y[0, ..., 1:8:2]       parts as in numpy
+    x == y                 compares elements, as <, <= and so on do
 
+Operators are StableHLO's ops: `/` of integers rounds towards 0, `%` has the sign of the dividend.
 Not here: everything else that can be done with a tensor (`ops.py`, `regions.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.ir import SSAValue
+import numpy as np
+from xdsl.ir import Region, SSAValue
 
-from shardy_py.builder.broadcasting import broadcast_to, together
-from shardy_py.builder.emit import emit_one
+from shardy_py.builder.broadcasting import (
+    broadcast_to,
+    common_shape,
+    constant_value,
+    static_shape,
+    together,
+)
+from shardy_py.builder.emit import Types, emit_one, emit_op
+from shardy_py.builder.indexing import indexed
 from shardy_py.builder.types import Shape, TensorType, type_of
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
@@ -28,6 +40,9 @@ class Tensor:
     """One SSA value."""
 
     value: SSAValue
+
+    __array_ufunc__ = None
+    """Arrays of numpy leave operators to the tensor."""
 
     @property
     def type(self) -> TensorType:
@@ -68,7 +83,19 @@ class Tensor:
         )
 
     def __iter__(self) -> Any:
-        raise ShardyError("a tensor is not iterated over while the program is built; use slice")
+        raise ShardyError("a tensor is not iterated over while the program is built; use x[i]")
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return Tensor(indexed(self.value, key))
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: Operand) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return elementwise("compare", self, other, comparison_direction="EQ")
+
+    def __ne__(self, other: Operand) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return elementwise("compare", self, other, comparison_direction="NE")
 
     def __repr__(self) -> str:
         return f"<Tensor {attribute_text(self.value.type)}>"
@@ -103,14 +130,36 @@ class Tensor:
     def __pow__(self, other: Operand) -> Tensor:
         return elementwise("power", self, other)
 
+    def __rmod__(self, other: Operand) -> Tensor:
+        return elementwise("remainder", other, self)
+
+    def __rpow__(self, other: Operand) -> Tensor:
+        return elementwise("power", other, self)
+
     def __and__(self, other: Operand) -> Tensor:
         return elementwise("and", self, other)
+
+    def __rand__(self, other: Operand) -> Tensor:
+        return elementwise("and", other, self)
 
     def __or__(self, other: Operand) -> Tensor:
         return elementwise("or", self, other)
 
+    def __ror__(self, other: Operand) -> Tensor:
+        return elementwise("or", other, self)
+
     def __xor__(self, other: Operand) -> Tensor:
         return elementwise("xor", self, other)
+
+    def __rxor__(self, other: Operand) -> Tensor:
+        return elementwise("xor", other, self)
+
+    def __lshift__(self, other: Operand) -> Tensor:
+        return elementwise("shift_left", self, other)
+
+    def __rshift__(self, other: Operand) -> Tensor:
+        signed = not self.element_type.startswith("ui")
+        return elementwise(f"shift_right_{'arithmetic' if signed else 'logical'}", self, other)
 
     def __lt__(self, other: Operand) -> Tensor:
         return elementwise("compare", self, other, comparison_direction="LT")
@@ -127,11 +176,17 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return Tensor(emit_one("negate", self.value))
 
+    def __abs__(self) -> Tensor:
+        return Tensor(emit_one("abs", self.value))
+
     def __invert__(self) -> Tensor:
         return Tensor(emit_one("not", self.value))
 
     def __matmul__(self, other: Operand) -> Tensor:
         return matmul(self, other)
+
+    def __rmatmul__(self, other: Operand) -> Tensor:
+        return matmul(other, self)
 
 
 def unwrapped(operand: Operand) -> Any:
@@ -146,25 +201,36 @@ def value_of(operand: Operand) -> SSAValue:
     return operand.value
 
 
+def emit(
+    op_name: str, *operands: Tensor, results: Types = None, regions: Iterable[Region] = (), **attributes: Any
+) -> tuple[Tensor, ...]:
+    """Build the op `stablehlo.<op_name>`, whichever it is.
+
+    operands, attributes: as the op's definition has them, attributes by name; None: absent. results: the
+    types of the results; None: they follow from the operands. Raises `ShardyError` as the verifier does.
+    """
+    values = [value_of(operand) for operand in operands]
+    made = emit_op(op_name, *values, results=results, regions=regions, **attributes)
+    return tuple(map(Tensor, made))
+
+
 def elementwise(op_name: str, lhs: Operand, rhs: Operand, **attributes: Any) -> Tensor:
     """A binary elementwise op, its operands brought to one shape."""
     return Tensor(emit_one(op_name, *together(unwrapped(lhs), unwrapped(rhs)), **attributes))
 
 
-def matmul(lhs: Tensor, rhs: Tensor) -> Tensor:
+def matmul(lhs: Operand, rhs: Operand) -> Tensor:
     """The product of matrices, all but the last two dimensions broadcast, as numpy's `matmul`.
 
-    Raises `ShardyError` for a scalar, or sizes that do not fit.
+    Raises `ShardyError` for a scalar, element types that differ, or sizes that do not fit.
     """
-    for operand in (lhs, rhs):
-        if not isinstance(operand, Tensor) or not operand.rank:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShardyError(f"expected a tensor with dimensions as operand of @, got: {operand!r}")
-    batch = lhs.shape[:-2] if lhs.rank > rhs.rank else rhs.shape[:-2]
-    if min(lhs.rank, rhs.rank) > 2 or (batch and rhs.rank > 2):
-        lhs, rhs = (_with_batch(operand, batch) for operand in (lhs, rhs))
-        count = len(batch)
-    else:
-        count = 0
+    lhs, rhs = _matrices(lhs, rhs)
+    count = 0
+    if rhs.rank > 2:
+        if lhs.shape[:-2] != rhs.shape[:-2]:
+            batch = common_shape(lhs.shape[:-2], rhs.shape[:-2])
+            lhs, rhs = (_with_batch(operand, batch) for operand in (lhs, rhs))
+        count = rhs.rank - 2
     numbers = DotDimensionNumbers(
         tuple(range(count)), tuple(range(count)), (lhs.rank - 1,), (max(rhs.rank - 2, 0),)
     )
@@ -175,6 +241,24 @@ def matmul(lhs: Tensor, rhs: Tensor) -> Tensor:
     )
 
 
-def _with_batch(operand: Tensor, batch: Shape) -> Tensor:
-    shape = (*batch, *operand.shape[-2:])
-    return Tensor(broadcast_to(operand.value, tuple(size or 0 for size in shape)))
+def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
+    """Both as tensors: arrays become constants of the other's element type."""
+    known = next((operand for operand in (lhs, rhs) if isinstance(operand, Tensor)), None)
+    found: list[Tensor] = []
+    for operand in (lhs, rhs):
+        if known is not None and isinstance(operand, np.ndarray):
+            operand = Tensor(constant_value(operand, known.element_type))
+        if not isinstance(operand, Tensor) or not operand.rank:
+            raise ShardyError(f"expected a tensor with dimensions as operand of @, got: {operand!r}")
+        found.append(operand)
+    first, second = found
+    if first.element_type != second.element_type:
+        raise ShardyError(
+            f"expected operands of one element type, got: {first.type.text} and {second.type.text}; "
+            "convert one with ops.convert, or use dot_general(..., element_type=...)"
+        )
+    return first, second
+
+
+def _with_batch(operand: Tensor, batch: tuple[int, ...]) -> Tensor:
+    return Tensor(broadcast_to(operand.value, (*batch, *static_shape(operand.value)[-2:])))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from operator import index
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ShapedType, TupleType
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute
 
@@ -63,8 +64,22 @@ class TensorType:
 
 
 def tensor(shape: Shape | list[int], element_type: Any = "f32") -> TensorType:
-    """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type."""
-    return TensorType(tuple(shape), element_of(element_type))
+    """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type.
+
+    Raises `ShardyError` for sizes below 0, and for what is no element type.
+
+    >>> tensor((None, np.int64(3)), "float32").text
+    'tensor<?x3xf32>'
+    """
+    try:
+        sizes = tuple(None if size is None else index(size) for size in shape)
+    except TypeError:
+        raise ShardyError(f"expected the sizes of a tensor, None for a dynamic one, got: {shape!r}") from None
+    if any(size is not None and size < 0 for size in sizes):
+        raise ShardyError(f"sizes are at least 0, and None where they are not known; got: {shape!r}")
+    made = TensorType(sizes, element_of(element_type))
+    _element(made.element_type)
+    return made
 
 
 def element_of(dtype: Any) -> str:
@@ -111,6 +126,6 @@ def _element(text: str) -> Any:
         found = cursor.type()
     except ShardyError:
         raise ShardyError(f"'{text}' is no element type") from None
-    if cursor.token:
+    if cursor.token or isinstance(found, ShapedType | TupleType | FunctionType):
         raise ShardyError(f"'{text}' is no element type")
     return found

@@ -1,8 +1,6 @@
-"""StableHLO's ops without regions as functions of tensors, under their names.
+"""StableHLO's ops on elements and on shapes, constants, gathers, custom calls, as functions of tensors.
 
-Where a name is Python's own, `_` stands behind it (`and_`, `slice_`). Result types are inferred.
-
-Not here: ops with regions (`regions.py`), sdy's ops (`shardings.py`), any op by its name (`emit.py`).
+Not here: sizes known at run time (`dynamic.py`), collectives and tokens (`collectives.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +10,11 @@ from math import prod
 from typing import Any
 
 from shardy_py.builder import broadcasting
-from shardy_py.builder.emit import emit, emit_one
+from shardy_py.builder.dimensions import Dimensions, dimensions
+from shardy_py.builder.dimensions import dimension as from_front
+from shardy_py.builder.emit import emit_one, emit_op
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
-from shardy_py.builder.types import TensorType, element_of
+from shardy_py.builder.types import TensorType, element_of, tensor
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.errors import ShardyError
 
@@ -92,8 +92,8 @@ def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None 
 
 def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") -> Tensor:
     """The index along one dimension."""
-    result = TensorType(tuple(shape), element_of(element_type))
-    return Tensor(emit_one("iota", results=result, iota_dimension=dimension))
+    result = tensor(tuple(shape), element_type)
+    return Tensor(emit_one("iota", results=result, iota_dimension=from_front(dimension, len(result.shape))))
 
 
 def convert(operand: Tensor, element_type: Any) -> Tensor:
@@ -115,13 +115,20 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
 
 def clamp(low: Operand, operand: Tensor, high: Operand) -> Tensor:
     """Elements kept between two bounds."""
-    bounds = [broadcasting.together(unwrapped(bound), operand.value)[0] for bound in (low, high)]
-    return Tensor(emit_one("clamp", bounds[0], operand.value, bounds[1]))
+    value = value_of(operand)
+    bounds = [
+        bound.value
+        if isinstance(bound, Tensor) and not bound.rank
+        else broadcasting.together(unwrapped(bound), value)[0]
+        for bound in (low, high)
+    ]
+    return Tensor(emit_one("clamp", bounds[0], value, bounds[1]))
 
 
-def reshape(operand: Tensor, shape: Sequence[int]) -> Tensor:
+def reshape(operand: Tensor, shape: Sequence[int] | int) -> Tensor:
     """The elements, row-major, in another shape, in which one size may be -1."""
     sizes = broadcasting.static_shape(value_of(operand))
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     count, known = prod(sizes), prod(size for size in shape if size != -1)
     if sum(size == -1 for size in shape) > 1 or (-1 in shape and (known == 0 or count % known)):
         raise ShardyError(f"a tensor of shape {sizes} cannot be reshaped to {tuple(shape)}")
@@ -131,14 +138,16 @@ def reshape(operand: Tensor, shape: Sequence[int]) -> Tensor:
 
 def transpose(operand: Tensor, permutation: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
-    return Tensor(emit_one("transpose", value_of(operand), permutation=permutation))
+    order = dimensions(permutation, operand.rank)
+    return Tensor(emit_one("transpose", value_of(operand), permutation=order))
 
 
 def broadcast_in_dim(operand: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
     """Dimension i of the operand becomes dimension `dimensions[i]` of the result."""
-    result = TensorType(tuple(shape), operand.element_type)
+    result = tensor(tuple(shape), operand.element_type)
+    numbers = tuple(dimensions)
     return Tensor(
-        emit_one("broadcast_in_dim", value_of(operand), results=result, broadcast_dimensions=dimensions)
+        emit_one("broadcast_in_dim", value_of(operand), results=result, broadcast_dimensions=numbers)
     )
 
 
@@ -169,7 +178,8 @@ def dynamic_update_slice(operand: Tensor, update: Tensor, start: Sequence[Tensor
 
 def concatenate(inputs: Sequence[Tensor], dimension: int) -> Tensor:
     """Tensors behind each other."""
-    return Tensor(emit_one("concatenate", *map(value_of, inputs), dimension=dimension))
+    number = from_front(dimension, inputs[0].rank) if inputs else dimension
+    return Tensor(emit_one("concatenate", *map(value_of, inputs), dimension=number))
 
 
 def pad(
@@ -195,9 +205,10 @@ def pad(
     )
 
 
-def reverse(operand: Tensor, dimensions: Sequence[int]) -> Tensor:
+def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
     """Dimensions read backwards."""
-    return Tensor(emit_one("reverse", value_of(operand), dimensions=dimensions))
+    numbers = dimensions(axes, operand.rank)
+    return Tensor(emit_one("reverse", value_of(operand), dimensions=numbers))
 
 
 def gather(
@@ -246,7 +257,7 @@ def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
 def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
     """The operands themselves; nothing is moved across."""
     values = [value_of(operand) for operand in operands]
-    return tuple(map(Tensor, emit("optimization_barrier", *values, results=[v.type for v in values])))
+    return tuple(map(Tensor, emit_op("optimization_barrier", *values, results=[v.type for v in values])))
 
 
 def custom_call(
@@ -254,5 +265,5 @@ def custom_call(
 ) -> tuple[Tensor, ...]:
     """A call of something the compiler knows by name; `attributes` are those of the op."""
     values = [value_of(operand) for operand in inputs]
-    made = emit("custom_call", *values, results=list(results), call_target_name=target, **attributes)
+    made = emit_op("custom_call", *values, results=list(results), call_target_name=target, **attributes)
     return tuple(map(Tensor, made))

@@ -1,0 +1,95 @@
+"""`x[1, ..., 2:8:2, None]`: parts of a tensor as numpy takes them; on SSA values.
+
+Not here: windows at run-time offsets and gathers (`ops.dynamic_slice`, `ops.gather`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as integer
+from typing import Any, cast
+
+from xdsl.ir import SSAValue
+
+from shardy_py.builder.broadcasting import static_shape, tensor_type
+from shardy_py.builder.emit import emit_one
+from shardy_py.builder.types import TensorType
+from shardy_py.errors import ShardyError
+
+
+def indexed(value: SSAValue, key: Any) -> SSAValue:
+    """The part that integers, slices with steps above 0, `...` and None (a new dimension) name.
+
+    Raises `ShardyError` for anything else, and for sizes that are not known.
+    """
+    sizes = static_shape(value)
+    parts = _for_all_dimensions(
+        cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,), len(sizes)
+    )
+    ranges: list[range] = []
+    shape: list[int] = []
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        size = sizes[len(ranges)]
+        found = _range(part, size)
+        ranges.append(found)
+        if isinstance(part, slice):
+            shape.append(len(found))
+    if any(found != range(size) for found, size in zip(ranges, sizes, strict=True)):
+        value = emit_one(
+            "slice",
+            value,
+            start_indices=tuple(found.start for found in ranges),
+            limit_indices=tuple(max(found.start, found.stop) for found in ranges),
+            strides=tuple(found.step for found in ranges),
+        )
+    type_ = tensor_type(value)
+    if type_.shape == tuple(shape):
+        return value
+    return emit_one("reshape", value, results=TensorType(tuple(shape), type_.element_type))
+
+
+def _for_all_dimensions(key: Sequence[Any], rank: int) -> list[Any]:
+    """The parts with `...` written out; those not named are whole."""
+    named = sum(part is not None and part is not Ellipsis for part in key)
+    places = [place for place, part in enumerate(key) if part is Ellipsis]
+    if named > rank or len(places) > 1:
+        raise ShardyError(f"a tensor of rank {rank} has no part [{', '.join(map(_told, key))}]")
+    whole = [slice(None)] * (rank - named)
+    place = places[0] if places else len(key)
+    return [*key[:place], *whole, *key[place + 1 :]]
+
+
+def _range(part: Any, size: int) -> range:
+    if isinstance(part, slice):
+        try:
+            found = range(*cast("slice[Any, Any, Any]", part).indices(size))
+        except (TypeError, ValueError) as error:
+            raise ShardyError(f"{_told(part)} takes no part of a dimension: {error}") from None
+        if found.step < 0:
+            raise ShardyError(f"{_told(part)} goes backwards; use ops.reverse")
+        return found
+    if isinstance(part, bool) or not hasattr(part, "__index__"):
+        raise ShardyError(
+            f"expected integers, slices, ... or None between brackets, got: {part!r}; "
+            "at indices that are tensors use ops.take, ops.gather or ops.dynamic_slice"
+        )
+    first = _place(integer(part), size)
+    return range(first, first + 1)
+
+
+def _place(number: int, size: int) -> int:
+    """A place in a dimension, counted from its front."""
+    if not -size <= number < size:
+        raise ShardyError(f"index {number} is outside of a dimension of size {size}")
+    return number + size if number < 0 else number
+
+
+def _told(part: Any) -> str:
+    if not isinstance(part, slice):
+        return "..." if part is Ellipsis else repr(part)
+    found = cast("slice[Any, Any, Any]", part)
+    ends = [("" if end is None else repr(end)) for end in (found.start, found.stop)]
+    return ":".join(ends) + ("" if found.step is None else f":{found.step!r}")

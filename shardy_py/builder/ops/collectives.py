@@ -1,0 +1,194 @@
+"""StableHLO's collectives, for manual computations, and its ops on tokens and tuples; all are in `ops`, too.
+
+replica_groups: rows of device numbers; shorter rows end in -1. channel: the number of a channel between
+devices; None: the op has none, so that groups are of replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shardy_py.builder.dimensions import dimension as from_front
+from shardy_py.builder.regions import region
+from shardy_py.builder.tensor import Tensor, emit
+from shardy_py.builder.types import TensorType
+from shardy_py.dialects.stablehlo.attributes import TokenType
+from shardy_py.dialects.stablehlo.structs import ChannelHandle
+from shardy_py.errors import ShardyError
+
+Groups = Sequence[Sequence[int]]
+Body = Callable[[Tensor, Tensor], Tensor]
+_DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
+
+
+def _channel(number: int | None, kind: int = _DEVICE_TO_DEVICE) -> ChannelHandle | None:
+    return None if number is None else ChannelHandle(number, kind)
+
+
+def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorType:
+    size = operand.shape[dimension]
+    if size is not None and size * times % parts:
+        raise ShardyError(f"dimension {dimension} of {operand.type.text} cannot be cut into {parts} parts")
+    new_size = None if size is None else size * times // parts
+    shape = (*operand.shape[:dimension], new_size, *operand.shape[dimension + 1 :])
+    return TensorType(shape, operand.element_type)
+
+
+def _group_size(groups: Groups) -> int:
+    if not groups or not groups[0]:
+        raise ShardyError(f"expected groups of devices, got: {groups!r}")
+    return len(groups[0])
+
+
+def all_gather(
+    operand: Tensor, dimension: int, replica_groups: Groups, *, channel: int | None = None
+) -> Tensor:
+    """The parts of a group behind each other along a dimension."""
+    number = from_front(dimension, operand.rank)
+    return emit(
+        "all_gather",
+        operand,
+        results=_resized(operand, number, _group_size(replica_groups), 1),
+        all_gather_dim=number,
+        replica_groups=replica_groups,
+        channel_handle=_channel(channel),
+        use_global_device_ids=None if channel is None else True,
+    )[0]
+
+
+def all_reduce(
+    operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
+) -> Tensor:
+    """The tensors of a group combined by `body`, of two elements; None: their sum."""
+    return emit(
+        "all_reduce",
+        operand,
+        replica_groups=replica_groups,
+        channel_handle=_channel(channel),
+        use_global_device_ids=None if channel is None else True,
+        regions=(_reducer(operand, body),),
+    )[0]
+
+
+def reduce_scatter(
+    operand: Tensor,
+    dimension: int,
+    replica_groups: Groups,
+    body: Body | None = None,
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensors of a group combined by `body`, of which each device keeps its part of a dimension."""
+    number = from_front(dimension, operand.rank)
+    return emit(
+        "reduce_scatter",
+        operand,
+        results=_resized(operand, number, 1, _group_size(replica_groups)),
+        scatter_dimension=number,
+        replica_groups=replica_groups,
+        channel_handle=_channel(channel),
+        use_global_device_ids=None if channel is None else True,
+        regions=(_reducer(operand, body),),
+    )[0]
+
+
+def all_to_all(
+    operand: Tensor,
+    split_dimension: int,
+    concat_dimension: int,
+    replica_groups: Groups,
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """Each device cuts one dimension into parts, one a device, and joins what it gets along another."""
+    return emit(
+        "all_to_all",
+        operand,
+        split_dimension=from_front(split_dimension, operand.rank),
+        concat_dimension=from_front(concat_dimension, operand.rank),
+        split_count=_group_size(replica_groups),
+        replica_groups=replica_groups,
+        channel_handle=_channel(channel),
+    )[0]
+
+
+def collective_permute(operand: Tensor, pairs: Groups, *, channel: int | None = None) -> Tensor:
+    """The tensor of another device: `pairs` are of sender and receiver."""
+    handle = _channel(channel)
+    return emit("collective_permute", operand, source_target_pairs=pairs, channel_handle=handle)[0]
+
+
+def collective_broadcast(operand: Tensor, replica_groups: Groups, *, channel: int | None = None) -> Tensor:
+    """The tensor of the first device of each group."""
+    handle = _channel(channel)
+    return emit("collective_broadcast", operand, replica_groups=replica_groups, channel_handle=handle)[0]
+
+
+def partition_id() -> Tensor:
+    """The number of the device among partitions, as a scalar of ui32."""
+    return emit("partition_id", results=TensorType((), "ui32"))[0]
+
+
+def replica_id() -> Tensor:
+    """The number of the device among replicas, as a scalar of ui32."""
+    return emit("replica_id", results=TensorType((), "ui32"))[0]
+
+
+def _reducer(operand: Tensor, body: Body | None) -> Any:
+    element = TensorType((), operand.element_type).attribute
+    return region(body or _sum, [element, element])
+
+
+def _sum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    return lhs + rhs
+
+
+# ---------------------------------------------------------------------------- tokens and tuples
+
+
+def create_token() -> Tensor:
+    """A token that waits for nothing."""
+    return emit("create_token", results=TokenType())[0]
+
+
+def after_all(*tokens: Tensor) -> Tensor:
+    """A token that waits for all of these."""
+    return emit("after_all", *tokens, results=TokenType())[0]
+
+
+def infeed(token: Tensor, results: Sequence[TensorType], config: str = "") -> tuple[Tensor, ...]:
+    """Tensors from the infeed, and a token behind them."""
+    return emit("infeed", token, results=[*results, TokenType()], infeed_config=config)
+
+
+def outfeed(inputs: Sequence[Tensor], token: Tensor, config: str = "") -> Tensor:
+    """The token behind tensors that go to the outfeed."""
+    return emit("outfeed", *inputs, token, results=TokenType(), outfeed_config=config)[0]
+
+
+def send(inputs: Sequence[Tensor], token: Tensor, channel: int, *, to_host: bool = False) -> Tensor:
+    """The token behind tensors sent over a channel."""
+    handle = _channel(channel, _DEVICE_TO_HOST if to_host else _DEVICE_TO_DEVICE)
+    return emit("send", *inputs, token, results=TokenType(), channel_handle=handle, is_host_transfer=to_host)[
+        0
+    ]
+
+
+def recv(
+    token: Tensor, results: Sequence[TensorType], channel: int, *, from_host: bool = False
+) -> tuple[Tensor, ...]:
+    """Tensors received over a channel, and a token behind them."""
+    handle = _channel(channel, _HOST_TO_DEVICE if from_host else _DEVICE_TO_DEVICE)
+    types = [*results, TokenType()]
+    return emit("recv", token, results=types, channel_handle=handle, is_host_transfer=from_host)
+
+
+def tuple_(*values: Tensor) -> Tensor:
+    """A tuple of values."""
+    return emit("tuple", *values)[0]
+
+
+def get_tuple_element(operand: Tensor, index: int) -> Tensor:
+    """One value of a tuple."""
+    return emit("get_tuple_element", operand, index=index)[0]
