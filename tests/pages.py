@@ -52,7 +52,7 @@ class Page:
         if code.startswith(">>>"):
             self._doctest(code)
             return
-        program = compile(code, self.path.name, "exec", dont_inherit=True)
+        program = compile(code, f"{self.path.stem}.py", "exec", dont_inherit=True)
         self.printed = _printed_by(lambda: exec(program, self.names))
 
     def _doctest(self, code: str) -> None:

@@ -9,9 +9,13 @@ import pytest
 from tests.pages import Page
 
 PAGES = {
+    "api": 9,
+    "builder": 4,
     "check": 6,
+    "coming_from": 14,
     "communication": 6,
     "diff": 2,
+    "testing": 2,
     "tutorial": 12,
 }
 """How many things each page shows, at least."""
