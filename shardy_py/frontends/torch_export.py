@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block
 
-from shardy_py.api import Program, ShardyError
+from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
@@ -37,8 +37,8 @@ from shardy_py.graph.value_table import RESULT_INFO
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
-def program_of(exported: Any, name: str = "main") -> Program:
-    """The program of a `torch.export.ExportedProgram`, without shardings.
+def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> Program:
+    """The program of a `torch.export.ExportedProgram` on a mesh, without shardings.
 
     Raises `ShardyError`, at the lines of the model, for ops without a row, sizes that are not fixed, and
     inputs that are no tensors.
@@ -49,7 +49,7 @@ def program_of(exported: Any, name: str = "main") -> Program:
             f"expected what torch.export.export(model, arguments) gives, got: {type(exported).__name__}"
         )
     graph = Graph.of(_decomposed(exported))
-    program = build(graph.run, *graph.arguments, name=name)
+    program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     _label_results(program.module, graph.output_names)
     return program
 
@@ -109,8 +109,21 @@ class Graph:
                     values[node] = _run(node, values, blocks)
                 case _:
                     given = cast("Sequence[Any]", node.args[0])
-                    return tuple(_result(values, result) for result in given if result is not None)
+                    results = tuple(_result(values, result) for result in given if result is not None)
+                    _drop_unused(blocks, results)
+                    return results
         return ()
+
+
+def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
+    """Remove ops that rows left for results that nobody takes."""
+    returned = {id(tensor.value) for tensor in results}
+    for block in blocks:
+        for op in reversed(list(block.ops)):
+            is_pure = op.name.startswith("stablehlo.") and op.name != "stablehlo.custom_call"
+            if is_pure and not any(result.first_use or id(result) in returned for result in op.results):
+                op.detach()
+                op.erase()
 
 
 def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
@@ -140,8 +153,8 @@ def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
         raise _blamed(node, error.diagnostics[0].message) from None
     except TypeError as error:
         raise _blamed(node, f"its row cannot be called with these arguments: {error}") from None
-    pairs = zip(found, wanted, strict=False) if isinstance(wanted, tuple) else [(found, wanted)]
-    for tensor, type_ in pairs:
+    types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
+    for tensor, type_ in zip(found if isinstance(wanted, tuple) else (found,), types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
             raise _blamed(node, f"its row gives {tensor.type.text}; torch says {type_.text}")
     return found
@@ -157,9 +170,11 @@ def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
 def _known(given: Any, values: Mapping[Any, Any]) -> Any:
     """Arguments of a node, with tensors for nodes."""
     node_class = torch_module("torch.fx").Node
-    return torch_module("torch.fx.node").map_aggregate(
-        given, lambda part: values[part] if isinstance(part, node_class) else part
-    )
+
+    def known(part: Any) -> Any:
+        return values[part] if isinstance(part, node_class) else part
+
+    return torch_module("torch.fx.node").map_aggregate(given, known)
 
 
 def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
@@ -208,8 +223,8 @@ def _named(node: Any) -> str:
 
 def _module_path(node: Any) -> str:
     """The full name of the module that the op is in; "" for the model itself."""
-    stack = list((node.meta.get("nn_module_stack") or {}).values())
-    return str(stack[-1][0]) if stack else ""
+    stack: Mapping[str, Any] = node.meta.get("nn_module_stack") or {}
+    return str(list(stack.values())[-1][0]) if stack else ""
 
 
 def _tensor(node: Any) -> Any:

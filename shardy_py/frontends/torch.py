@@ -1,0 +1,154 @@
+"""PyTorch: exported models as programs, DTensor's placements in and out.
+
+    exported = torch.export.export(model.eval(), (x,))
+    program = from_exported(exported, mesh, {"up.weight": [Replicate(), Shard(0)], "x": P("dp")})
+    placements_of(propagate(program))["down.weight"]          (Replicate(), Shard(dim=1))
+
+No process group and no device is needed: a mesh of any size can be a `Mesh` of ours. torch is imported when a
+function here is first called. Not here: meshes and placements (`torch_placements.py`), graphs
+(`torch_export.py`), ops (`aten/`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, cast
+
+from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
+from shardy_py.frontends.aten import register_aten, unregister_aten
+from shardy_py.frontends.torch_export import program_of
+from shardy_py.frontends.torch_placements import (
+    as_mesh,
+    from_placements,
+    mesh_of,
+    to_placements,
+    torch_module,
+)
+
+__all__ = [
+    "Placements",
+    "from_exported",
+    "from_placements",
+    "mesh_of",
+    "placements_of",
+    "register_aten",
+    "to_placements",
+    "unregister_aten",
+]
+
+_WILD = {"*": ".*", "?": "."}
+
+
+def from_exported(
+    exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None, *, name: str = "main"
+) -> Program:
+    """The program of what `torch.export.export` gives.
+
+    mesh: a `DeviceMesh` or `Mesh`. name: of the function.
+    shardings: by the full name of a parameter or buffer (`layers.0.weight`), the name of an input or of an
+        output (`output`, `output[0]`, `output['logits']`), or a pattern (`layers.*.weight`; a name said in
+        full goes before, a later pattern before an earlier one). Each a list of placements, one a mesh
+        dimension, or what `Program.annotate` takes: `P(...)`, a `Sharding`, sdy text.
+    Raises `ShardyError` when torch is not installed, for ops that no row translates (`register_aten`), sizes
+    that are not fixed, names that there are not, and placements that a sharding cannot say.
+    """
+    ours = None if mesh is None else as_mesh(mesh)
+    program = program_of(exported, ours, name)
+    if not shardings:
+        return program
+    known = {value.label: value for value in _named_values(program, name)}
+    edits: dict[Any, Any] = {}
+    for key in sorted(shardings, key=_is_exact):
+        for label in _matching(key, known):
+            edits[known[label]] = (label, shardings[key])
+    return program.annotate({v: _annotation(v, label, s, ours) for v, (label, s) in edits.items()})
+
+
+def _named_values(program: Program, function: str) -> list[Value]:
+    values = program.values
+    return [*values.arguments(function), *values.results(function)]
+
+
+def _is_exact(key: str) -> bool:
+    return not any(letter in key for letter in _WILD)
+
+
+def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
+    """The names that a name or pattern means. Raises `ShardyError` when there is none."""
+    if key in known:
+        return [key]
+    pattern = re.compile("".join(_WILD.get(letter, re.escape(letter)) for letter in key) + r"\Z")
+    found = [name for name in known if pattern.match(name)] if not _is_exact(key) else []
+    if found:
+        return found
+    close = get_close_matches(key, known, 3) or list(known)[:8]
+    raise ShardyError(
+        f"no parameter, buffer, input or output is called '{key}'; the model has {', '.join(close)}, ..."
+    )
+
+
+def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
+    """What `Program.annotate` takes, of placements too. Raises `ShardyError`, naming the value."""
+    placement = torch_module("torch.distributed.tensor.placement_types").Placement
+    if isinstance(given, placement):
+        raise ShardyError(f"{label}: expected a list of placements, one a mesh dimension; got: {given!r}")
+    listed = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
+    if not any(isinstance(part, placement) for part in listed):
+        return cast(Any, given)
+    if mesh is None:
+        raise ShardyError(f"{label}: placements are of a mesh: give from_exported(exported, mesh, ...) one")
+    try:
+        return from_placements(mesh, listed, _shape(value))
+    except ShardyError as error:
+        raise ShardyError(f"{label}: {error.diagnostics[0].message}") from None
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return tuple(size or 0 for size in value.shape or ())
+
+
+# ---------------------------------------------------------------------- placements
+
+
+@dataclass(frozen=True, eq=False)
+class Placements(Mapping[str, tuple[Any, ...]]):
+    """The placements of a program's parameters, buffers, inputs and outputs, by name.
+
+    Looking one up raises `ShardyError` when DTensor cannot say the sharding, and KeyError when there is none
+    of that name.
+    """
+
+    program: Program
+    function: str = "main"
+
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        value = self._values[name]
+        sharding = value.sharding
+        if sharding is None:
+            mesh = next(iter(value.meshes.values()), None)
+            if mesh is None:
+                raise ShardyError(f"{name} has no placements: the program has no mesh")
+            sharding = Sharding(mesh, P())
+        try:
+            return to_placements(sharding, _shape(value))
+        except ShardyError as error:
+            raise ShardyError(f"{name}: {error.diagnostics[0].message}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return {value.label or value.name: value for value in _named_values(self.program, self.function)}
+
+
+def placements_of(result: Result | Program, function: str = "main") -> Placements:
+    """The placements that propagation gave to parameters, buffers, inputs and outputs."""
+    return Placements(result.program if isinstance(result, Result) else result, function)
