@@ -9,17 +9,21 @@ a function here is first called. Not here: GSPMD's shardings (`shardy_py.shardin
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.xla import before_propagation
 
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
 
 
@@ -131,9 +135,10 @@ def _memory_kind(value: Value) -> str | None:
     """The memory that JAX has put an argument or result of a function in."""
     name = {"argument": "arg_attrs", "result": "res_attrs"}.get(value.role)
     entries = value.entry.op.properties.get(name) if name else None
-    if not isinstance(entries, ArrayAttr):
+    if entries is None:
         return None
-    found = entries.data[value.entry.index].data.get("mhlo.memory_kind")
+    entry = cast("ArrayAttr[DictionaryAttr]", entries).data[value.entry.index]
+    found = entry.data.get("mhlo.memory_kind")
     return found.data if isinstance(found, StringAttr) else None
 
 
@@ -194,6 +199,7 @@ def mesh_of(mesh: Any) -> Mesh:
     return Mesh.of(dict(mesh.shape))
 
 
+@cache
 def jax_mesh(mesh: Mesh) -> Any:
     """The `AbstractMesh` of the same axes, all of which the compiler shards over (`AxisType.Auto`)."""
     jax = _jax()
@@ -201,8 +207,12 @@ def jax_mesh(mesh: Mesh) -> Any:
     return jax.sharding.AbstractMesh(sizes, names, axis_types=(jax.sharding.AxisType.Auto,) * len(names))
 
 
+@cache
 def _jax() -> Any:
     try:
-        return import_module("jax")
+        jax = import_module("jax")
     except ImportError:
         raise ShardyError(INSTALL) from None
+    # Locations say where the model is; calls from here to JAX are no part of it.
+    import_module("jax.extend.source_info_util").register_exclusion(PACKAGE)
+    return jax

@@ -1,4 +1,4 @@
-"""What XLA makes of a program before it propagates shardings: a program that propagates as `jax.jit` compiles it.
+"""What XLA makes of a program before it propagates shardings.
 
     before_propagation(module)        changes the module in place
 
@@ -19,6 +19,7 @@ Not here: reading dumps of HLO (`passes/xla_sdy_*.py`), merging meshes (`xla_mes
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
@@ -35,15 +36,23 @@ from shardy_py.graph.liveness import dying_ops, may_be_erased
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
-from shardy_py.graph.symbols import FUNCTION, Symbols
+from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.graph.walk import find_ops, innermost_first, owning_op, terminator_of, walk_pre_order
+from shardy_py.graph.walk import (
+    blocks_of,
+    find_ops,
+    innermost_first,
+    owning_op,
+    terminator_of,
+    walk_pre_order,
+)
 from shardy_py.ops import row_of
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import POLICIES, Policy, derive_from_maps
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
 from shardy_py.text.dense import make_dense
+from shardy_py.text.source import call_site
 
 COMPOSITE, WHILE = "stablehlo.composite", "stablehlo.while"
 INLINEABLE = "inlineable"
@@ -100,11 +109,33 @@ def _inline(call: Operation, body: Region) -> None:
         replace_uses(argument, operand)
     end = terminator_of(copy)
     assert end is not None
+    _set_call_site(block, cast(Any, call).location)
     _move_before(call, block, end)
     for result, value in zip(call.results, end._operands, strict=True):
         replace_uses(result, value)
     erase(end)
     erase(call)
+
+
+def _set_call_site(block: Block, caller: Attribute) -> None:
+    """Let everything in `block` say that it was called from `caller`.
+
+    JAX gives ops of its own functions names only: where they stand in the model is where they are called.
+    """
+    sites: dict[int, Attribute] = {}
+
+    def at(location: Attribute) -> Any:
+        site = sites.get(id(location))
+        if site is None:
+            site = sites[id(location)] = call_site(location, caller)
+        return site
+
+    for outer in block.ops:
+        for op in walk_pre_order(outer):
+            cast(Any, op).location = at(cast(Any, op).location)
+            for inner in blocks_of(op) if op.regions else ():
+                for argument in inner.args:
+                    argument.location = at(argument.location)
 
 
 def _move_before(anchor: Operation, block: Block, end: Operation) -> None:

@@ -14,6 +14,7 @@ from math import gcd, prod
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
@@ -139,7 +140,7 @@ def _inside(outer: AxisRef, part: AxisRef, mesh: Mesh) -> AxisRef:
 
 
 def _translate_manual_axes(
-    properties: dict[str, object],
+    properties: dict[str, Attribute],
     translations: Mapping[str, tuple[str, Translation]],
     meshes: Mapping[str, Mesh],
 ) -> None:

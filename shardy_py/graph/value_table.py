@@ -198,7 +198,7 @@ def _name_in(location: Any) -> str:
 
 
 def location_text(location: Any) -> str:
-    """A location in a line: the name and the first file position in it; "" if it says neither.
+    """A location in a line: the name and the innermost position of the model in it; "" if it says neither.
 
     `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
     """

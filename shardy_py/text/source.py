@@ -5,11 +5,13 @@ A `Source` maps offsets to lines and columns. Not here: what a location prints a
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
@@ -91,18 +93,44 @@ def source_location(source: Source, offset: int) -> FileLineColLoc:
     return location
 
 
+def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:
+    """`callsite(callee at caller)`, made without xDSL's checks, which do not know every location."""
+    location = _new(CallSiteLoc)
+    vars(location).update(callee=callee, caller=caller)
+    return location
+
+
+_FRAMEWORK = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]"
+    r"(?:chex|einops|equinox|flax|haiku|jax|jaxlib|keras|numpyro|optax|penzai|praxis)[/\\]"
+)
+"""Files of packages that build models: who reads a location wants the line of the model."""
+
+
 def position_of(location: Attribute) -> Position | None:
-    """The first file position that a location attribute names, None if it names none."""
+    """The innermost file position that a location attribute names, None if it names none.
+
+    Positions in packages that build models, such as flax, only count where there is no other.
+    """
+    first: Position | None = None
+    for position in _positions(location):
+        if not _FRAMEWORK.search(position.file):
+            return position
+        first = first or position
+    return first
+
+
+def _positions(location: Attribute) -> Iterator[Position]:
+    """All file positions in a location, the innermost frame first."""
     waiting: list[Attribute] = [location]
     while waiting:
         found = waiting.pop()
         if isinstance(found, FileLineColLoc):
-            return Position(found.filename.data, found.line.data, found.column.data)
-        if isinstance(found, FileRangeLoc):
-            return Position(found.filename.data, found.start_line.data, found.start_column.data)
-        if isinstance(found, ArrayAttr):
+            yield Position(found.filename.data, found.line.data, found.column.data)
+        elif isinstance(found, FileRangeLoc):
+            yield Position(found.filename.data, found.start_line.data, found.start_column.data)
+        elif isinstance(found, ArrayAttr):
             members: tuple[Attribute, ...] = found.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             waiting.extend(reversed(members))
         elif isinstance(found, ParametrizedAttribute):
             waiting.extend(reversed(found.parameters))
-    return None

@@ -40,10 +40,21 @@ class Compared:
 
 def run_apart(module: str, *arguments: str) -> dict[str, Compared]:
     """What `python -m tests.frontends.MODULE` finds, by the name of the function."""
-    environment = {**os.environ, "XLA_FLAGS": FLAG.format(8), "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": FLAG.format(8),
+        "JAX_PLATFORMS": "cpu",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
     command = [sys.executable, "-m", f"tests.frontends.{module}", *arguments]
     run = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
     found = [Compared(**json.loads(line)) for line in run.stdout.splitlines()]
@@ -91,7 +102,9 @@ def _differences(ours: Any, lowered: Any, compiled: Any, found: Compared) -> Ite
         if not len(mine) == len(theirs) == len(infos):
             yield f"{len(mine)} {kind}s here, {len(theirs)} of JAX, {len(infos)} shapes"
             continue
-        pairs = [(i, *row) for i, row in enumerate(zip(mine, theirs, infos, strict=True)) if row[0] is not None]
+        pairs = [
+            (i, *row) for i, row in enumerate(zip(mine, theirs, infos, strict=True)) if row[0] is not None
+        ]
         setattr(found, f"{kind}s", len(pairs))
         tensors = [value for value in local if value.shape is not None]
         tensors = tensors[len(tensors) - len(pairs) :]

@@ -6,23 +6,24 @@ The whole corpus takes a minute: SHARDY_JAX_CORPUS=all.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 import pytest
 
 pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 
-from tests.conftest import CORPUS, NO_CORPUS  # noqa: E402
-from tests.frontends.compiled import Compared, run_apart  # noqa: E402
-from tests.frontends.compiled_functions import FUNCTIONS  # noqa: E402
+from tests.conftest import CORPUS, NO_CORPUS
+from tests.frontends.compiled import Compared, run_apart
+from tests.frontends.compiled_functions import FUNCTIONS
 
-PROGRAMS = tuple(
-    """mlp_train transformer_forward decode_kv_cache shard_map_collectives signal lowered_for_tpu calls
-    constraints priorities custom_rules explicit_axes""".split()
+PROGRAMS = (
+    *("mlp_train", "transformer_forward", "decode_kv_cache", "shard_map_collectives", "signal"),
+    *("lowered_for_tpu", "calls", "constraints", "priorities", "custom_rules", "explicit_axes"),
 )
 """The programs of the corpus that JAX compiles fast."""
-LONGER = tuple(
-    """transformer_train transformer_train_12 transformer_train_48 scan_transformer moe convnet_train
-    embedding_scatter linalg dropout_rng special_functions""".split()
+LONGER = (
+    *("transformer_train", "transformer_train_12", "transformer_train_48", "scan_transformer", "moe"),
+    *("convnet_train", "embedding_scatter", "linalg", "dropout_rng", "special_functions"),
 )
 NAMES = PROGRAMS + LONGER if os.environ.get("SHARDY_JAX_CORPUS") == "all" else PROGRAMS
 
@@ -40,9 +41,7 @@ def compared_corpus() -> dict[str, Compared]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_function_is_sharded_as_jax_compiles_it(
-    name: str, compared_functions: dict[str, Compared]
-) -> None:
+def test_function_is_sharded_as_jax_compiles_it(name: str, compared_functions: dict[str, Compared]) -> None:
     found = compared_functions[name]
     assert not found.differing
     assert found.results or name == "nothing_sharded"
@@ -65,7 +64,7 @@ def test_every_program_of_the_generator_is_compared() -> None:
     lines = generator.read_text().splitlines()
     programs = [
         after.removeprefix("def ").partition("(")[0]
-        for before, after in zip(lines, lines[1:], strict=False)
+        for before, after in pairwise(lines)
         if before == "@program"
     ]
     assert sorted(programs) == sorted(PROGRAMS + LONGER)

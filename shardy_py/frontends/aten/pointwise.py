@@ -114,7 +114,7 @@ def _remainder(out: TensorType, self: Operand, other: Operand) -> Tensor:
 
 def _power(out: TensorType, self: Operand, exponent: Operand) -> Tensor:
     base, power = converted(out.element_type, self, exponent)
-    match power:
+    match None if isinstance(power, Tensor) else power:
         case 0.5:
             return ops.sqrt(base)
         case -0.5:

@@ -1,0 +1,257 @@
+"""A call, or several, of every ATen op that has a row: full name, arguments, keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+def f(*shape: int) -> Any:
+    return torch.randn(shape)
+
+
+def positive(*shape: int) -> Any:
+    return torch.rand(shape) + 0.1
+
+
+def within(*shape: int) -> Any:
+    return torch.rand(shape) * 1.8 - 0.9
+
+
+def n(*shape: int, low: int = -9, high: int = 10) -> Any:
+    return torch.randint(low, high, shape)
+
+
+def nonzero(*shape: int) -> Any:
+    return n(*shape, low=1) * (1 - 2 * n(*shape, low=0, high=2))
+
+
+def b(*shape: int) -> Any:
+    return torch.randint(0, 2, shape).bool()
+
+
+def call(name: str, *arguments: Any, **keywords: Any) -> Call:
+    return f"aten.{name}", arguments, keywords
+
+
+def calls() -> list[Call]:
+    """All examples, always with the same numbers."""
+    state = torch.random.get_rng_state()
+    torch.manual_seed(0)
+    try:
+        return [*_pointwise(), *_shapes(), *_products(), *_reductions()]
+    finally:
+        torch.random.set_rng_state(state)
+
+
+FLOAT = """
+abs atan ceil cos cosh erf erfc exp exp2 expm1 floor hardsigmoid hardswish log_sigmoid mish neg relu relu6
+round sigmoid sign silu sin sinh square tan tanh trunc
+"""
+POSITIVE = "log log10 log1p log2 reciprocal rsqrt sqrt"
+COMPARISONS = "eq ne lt le gt ge"
+
+
+def _pointwise() -> Iterator[Call]:
+    for name in FLOAT.split():
+        yield call(f"{name}.default", 2 * f(3, 5))
+    for name in POSITIVE.split():
+        yield call(f"{name}.default", positive(3, 5))
+    for name in ("acos", "asin"):
+        yield call(f"{name}.default", within(3, 5))
+    for name in COMPARISONS.split():
+        yield call(f"{name}.Scalar", n(3, 5), 2)
+        yield call(f"{name}.Tensor", n(3, 5), f(5))
+    yield call("le.Scalar", n(3, 5), 0.5)
+    yield call("exp.default", n(4))
+    yield call("round.default", n(4))
+    yield call("bitwise_not.default", n(4))
+    yield call("logical_not.default", n(4, high=2, low=-1))
+    for name in ("and", "or", "xor"):
+        yield call(f"bitwise_{name}.Tensor", n(3, 5), n(5))
+        yield call(f"logical_{name}.default", b(3, 5), n(5, low=0, high=2))
+    yield call("add.Tensor", f(3, 1), n(5), alpha=2)
+    yield call("add.Tensor", f(3, 5), torch.tensor(2.5, dtype=torch.float64))
+    yield call("sub.Tensor", f(3, 5), f(5), alpha=0.5)
+    yield call("rsub.Scalar", f(3, 5), 2, 3)
+    yield call("mul.Tensor", f(3, 5).bfloat16(), f(5).bfloat16())
+    yield call("mul.Scalar", f(3, 5), 0.5)
+    yield call("atan2.default", f(3, 5), f(3, 5))
+    yield call("div.Tensor", n(3, 5), nonzero(5))
+    for mode in (None, "floor", "trunc"):
+        yield call("div.Tensor_mode", 9 * f(3, 5), f(5), rounding_mode=mode)
+        yield call("div.Tensor_mode", n(3, 5), nonzero(3, 5), rounding_mode=mode)
+    yield call("floor_divide.default", n(3, 5), nonzero(3, 5))
+    yield call("fmod.Tensor", n(3, 5), nonzero(3, 5))
+    yield call("remainder.Tensor", n(3, 5), nonzero(3, 5))
+    yield call("remainder.Scalar", 9 * f(3, 5), -2.5)
+    for power in (-0.5, 0.5, 2, 3, 1.7):
+        yield call("pow.Tensor_Scalar", positive(3, 5), power)
+    yield call("pow.Tensor_Tensor", positive(3, 5), f(5))
+    yield call("pow.Scalar", 2.0, f(3, 5))
+    yield call("maximum.default", f(3, 5), f(5))
+    yield call("minimum.default", n(3, 5), n(5))
+    yield call("where.self", b(3, 1), f(3, 5), torch.tensor(2.0))
+    yield call("clamp.default", f(3, 5), -0.5, 0.5)
+    yield call("clamp.default", f(3, 5), None, 0.5)
+    yield call("clamp.Tensor", f(3, 5), f(5) - 2, f(5) + 2)
+    yield call("clamp_max.default", f(3, 5), 0.5)
+    yield call("clamp_min.default", f(3, 5), 0.5)
+    yield call("hardtanh.default", 2 * f(3, 5))
+    yield call("gelu.default", f(3, 5))
+    yield call("gelu.default", f(3, 5), approximate="tanh")
+    yield call("glu.default", f(3, 6), 1)
+    yield call("leaky_relu.default", f(3, 5), 0.1)
+    yield call("elu.default", f(3, 5), 1.5, 2, 0.5)
+    yield call("softplus.default", 9 * f(3, 5), 2, 3)
+    strange = torch.tensor([0.0, -1.0, float("inf"), -float("inf"), float("nan")])
+    for name in ("isnan", "isinf", "isfinite"):
+        yield call(f"{name}.default", strange)
+    yield call("masked_fill.Scalar", f(3, 5), b(5), -2.0)
+
+
+def _shapes() -> Iterator[Call]:
+    yield call("view.default", f(4, 6), [2, -1, 3])
+    yield call("_unsafe_view.default", f(4, 6), [24])
+    yield call("reshape.default", f(4, 6), [8, 3])
+    yield call("flatten.using_ints", f(2, 3, 4), 1)
+    yield call("unsqueeze.default", f(4, 6), -1)
+    yield call("squeeze.dims", f(1, 6, 1), [0, 2])
+    for name in ("clone", "contiguous", "alias", "detach", "lift_fresh_copy"):
+        yield call(f"{name}.default", f(4, 6))
+    yield call("_to_copy.default", f(4, 6), dtype=torch.int32)
+    yield call("_to_copy.default", n(4, 6), dtype=torch.bool)
+    yield call("to.dtype", n(4, 6), torch.float32)
+    yield call("dropout.default", f(4, 6), 0.5, False)
+    yield call("zeros.default", [2, 3])
+    yield call("zeros_like.default", f(2, 3))
+    yield call("new_zeros.default", f(2, 3), [4])
+    yield call("ones.default", [2, 3], dtype=torch.int32)
+    yield call("ones_like.default", f(2, 3))
+    yield call("new_ones.default", f(2, 3), [4])
+    yield call("full.default", [2, 3], 2.5)
+    yield call("full_like.default", n(2, 3), 2)
+    yield call("new_full.default", f(2, 3), [4], 2)
+    yield call("fill.Scalar", f(2, 3), 2)
+    yield call("scalar_tensor.default", 2.5)
+    yield call("arange.default", 5)
+    yield call("arange.start", 2, 7)
+    yield call("arange.start_step", 2, 11, 3, dtype=torch.float32)
+    yield call("split.Tensor", f(7, 2), 3)
+    yield call("split_with_sizes.default", f(2, 7), [3, 4], -1)
+    yield call("chunk.default", f(2, 7), 3, 1)
+    yield call("unbind.int", f(3, 4), 1)
+    yield call("cat.default", [f(2, 3), f(2, 4), torch.zeros(0)], -1)
+    yield call("cat.default", [f(3), n(2)])
+    yield call("stack.default", [f(2, 3), f(2, 3)], -1)
+    yield call("constant_pad_nd.default", f(2, 3, 4), [1, 2, -1, 0], 1.5)
+    yield call("copy.default", f(2, 3), n(3))
+    yield call("embedding.default", f(7, 3), n(2, 4, low=0, high=7))
+    yield call("expand.default", f(3, 1), [2, 3, 4])
+    yield call("flip.default", f(2, 3), [-1])
+    yield call("gather.default", f(4, 5), 1, n(3, 6, low=0, high=5))
+    yield call("index.Tensor", f(4, 5, 6), [None, n(2, 3, low=-5, high=5)])
+    yield call("index.Tensor", f(4, 5, 6), [n(2, 1, low=0, high=4), n(3, low=0, high=5)])
+    yield call("index_select.default", f(4, 5), 1, n(3, low=0, high=5))
+    yield call("permute.default", f(2, 3, 4), [0, -1, 1])
+    yield call("transpose.int", f(2, 3, 4), -1, 0)
+    yield call("t.default", f(2, 3))
+    yield call("repeat.default", f(2, 3), [2, 1, 3])
+    yield call("select.int", f(2, 3, 4), 1, -1)
+    yield call("slice.Tensor", f(5, 9), 1, 1, 9223372036854775807, 3)
+    yield call("slice.Tensor", f(5, 9), 0, -3, -1)
+    yield call("tril.default", f(2, 4, 4), -1)
+    yield call("triu.default", f(4, 5), 1)
+
+
+def _products() -> Iterator[Call]:
+    yield call("mm.default", f(3, 4), f(4, 5))
+    yield call("mv.default", f(3, 4), f(4))
+    yield call("dot.default", f(4), f(4))
+    yield call("bmm.default", f(2, 3, 4), f(2, 4, 5))
+    yield call("addmm.default", f(5), f(3, 4), f(4, 5), beta=2, alpha=0.5)
+    yield call("addmm.default", f(5), f(3, 4), f(4, 5), beta=0)
+    yield call("addmv.default", f(3), f(3, 4), f(4))
+    yield call("baddbmm.default", f(2, 3, 5), f(2, 3, 4), f(2, 4, 5))
+    yield call("linear.default", f(2, 3, 4), f(5, 4), f(5))
+    yield call("linear.default", f(4), f(5, 4))
+    for lhs, rhs in (
+        ((4,), (4,)),
+        ((3, 4), (4,)),
+        ((4,), (2, 4, 3)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 3, 4), (7, 1, 4, 5)),
+    ):
+        yield call("matmul.default", f(*lhs), f(*rhs))
+    weight, two = f(6, 2, 3, 3), [2, 2]
+    one, none = [1, 1], [0, 0]
+    yield call("convolution.default", f(2, 4, 9, 8), weight, f(6), two, one, [2, 1], False, none, 2)
+    yield call("convolution.default", f(2, 6, 5, 4), weight, None, two, one, [1, 2], True, one, 3)
+    yield call("convolution.default", f(2, 3, 9), f(4, 3, 3), f(4), [1], [1], [1], False, [0], 1)
+    yield call("convolution.default", f(2, 3, 5, 5, 5), f(4, 3, 2, 2, 2), None, [1], [0], [1], False, [0], 1)
+    attention = "scaled_dot_product_attention.default"
+    q, k, v = f(2, 4, 5, 8), f(2, 4, 6, 8), f(2, 4, 6, 3)
+    yield call(attention, q, k, v)
+    yield call(attention, q, k, v, None, 0.0, True, scale=0.3)
+    yield call(attention, q, k, v, f(5, 6))
+    mask = b(2, 1, 5, 6)
+    mask[0, 0, 2] = False
+    yield call(attention, q, k, v, mask)
+    yield call(attention, q, k[:, :2], v[:, :2], enable_gqa=True)
+
+
+def _reductions() -> Iterator[Call]:
+    for name in ("sum.dim_IntList", "mean.dim", "amax.default", "amin.default"):
+        yield call(name, f(2, 3, 4), [0, -1])
+        yield call(name, f(2, 3, 4), [1], True)
+    yield call("sum.default", n(2, 3))
+    yield call("mean.default", f(2, 3))
+    yield call("amax.default", n(2, 3))
+    yield call("prod.default", f(2, 3))
+    yield call("prod.dim_int", f(2, 3), 1)
+    for name in ("any", "all"):
+        yield call(f"{name}.default", b(2, 3))
+        yield call(f"{name}.dim", n(4, 3, low=0, high=2), 1, True)
+        yield call(f"{name}.dims", b(4, 3, 2), [0, 2])
+    for name in ("argmax", "argmin"):
+        yield call(f"{name}.default", n(4, 9, low=0, high=4), 1)
+        yield call(f"{name}.default", f(4, 9), None, True)
+    for name in ("max", "min"):
+        yield call(f"{name}.default", f(4, 9))
+        yield call(f"{name}.dim", f(4, 9), 0, True)
+    yield call("cumsum.default", f(3, 5), 1)
+    yield call("logsumexp.default", f(3, 5), [1], True)
+    yield call("sort.default", f(3, 5), 0)
+    yield call("sort.default", f(3, 5), -1, True)
+    yield call("topk.default", f(3, 5), 2)
+    yield call("topk.default", f(5, 3), 2, 0, False)
+    yield call("var.correction", f(3, 5), [1])
+    yield call("var.correction", f(3, 5), None, correction=0, keepdim=True)
+    yield call("var_mean.correction", f(3, 5), [0], correction=0, keepdim=True)
+    for name in ("_softmax", "_log_softmax"):
+        yield call(f"{name}.default", 5 * f(3, 4, 5), 1, False)
+    yield call("softmax.int", 5 * f(3, 4), -1)
+    yield call("log_softmax.int", 5 * f(3, 4), -1)
+    yield call("layer_norm.default", f(3, 4, 5), [4, 5], f(4, 5), f(4, 5))
+    yield call("native_layer_norm.default", f(3, 4, 5), [5], f(5), None, 1e-5)
+    yield call("native_group_norm.default", f(2, 6, 3, 3), f(6), f(6), 2, 6, 9, 3, 1e-5)
+    norm = "_native_batch_norm_legit_no_training.default"
+    yield call(norm, f(2, 6, 3, 3), f(6), f(6), f(6), positive(6), 0.1, 1e-5)
+    yield call("max_pool2d.default", f(2, 3, 9, 8), [3, 2], [2, 2], [1, 1], [1, 1], True)
+    yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
+    yield call("max_pool3d.default", f(2, 3, 4, 4, 4), [2])
+    yield call("max_pool3d_with_indices.default", f(2, 3, 4, 4, 4), [2, 2, 2])
+    yield call("avg_pool1d.default", f(2, 3, 8), [2])
+    yield call("avg_pool2d.default", f(2, 3, 9, 8), [3], [2], [1])
+    yield call("avg_pool2d.default", f(2, 3, 9, 8), [3], [2], [1], True, False)
+    yield call("avg_pool2d.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], True, True)
+    yield call("avg_pool2d.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], False, True, 5)
+    yield call("avg_pool3d.default", f(2, 3, 4, 4, 4), [2])
+    yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [3, 4])
+    yield call("_adaptive_avg_pool3d.default", f(2, 3, 4, 6, 2), [2, 3, 1])

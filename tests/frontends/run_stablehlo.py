@@ -1,0 +1,23 @@
+"""Programs run on the CPU by the compiler that JAX has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def run(program: Any, arguments: Sequence[Any]) -> list[Any]:
+    """What the program gives for these arrays."""
+    jax = pytest.importorskip("jax", reason="JAX is not installed: nothing runs StableHLO")
+    xla_client = pytest.importorskip("jax._src.lib").xla_client
+    devices = jax.devices("cpu")[:1]
+    with jax.enable_x64(True):
+        executable = devices[0].client.compile_and_load(
+            program.text().encode(), xla_client.DeviceList(tuple(devices)), xla_client.CompileOptions()
+        )
+        buffers = [jax.device_put(argument, devices[0]) for argument in arguments]
+        shards = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
+        return [np.asarray(shard[0]) for shard in shards]
