@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import runpy
 from pathlib import Path
@@ -32,9 +33,22 @@ def test_links_lead_somewhere(root: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_readme_example_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
-    exec(code, {"text": PROGRAM})
+def test_readme_examples_run(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    names: dict[str, object] = {"text": PROGRAM}
+    api, jax, stages = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    exec(api, names)
+    printed = capsys.readouterr().out
+    assert "(1024, 16, 64) (1024, 4, 64) P(None, 'tensor', None)" in printed
+    for part in ("The peak is at", "on tpu-v5p", "from the argument sharding of", "why not?"):
+        assert part in printed
+    assert re.search(r"^\d+ \d+ -\d+$", printed, re.MULTILINE)
+    if importlib.util.find_spec("jax"):
+        exec(jax, names)
+        assert capsys.readouterr().out == "P('data', 'model') (8, 512)\n"
+    exec(stages, names)
     printed = capsys.readouterr().out
     assert 'stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data"}]>]>}' in printed
     assert "arguments           1    32 B          8 B  25.0%" in printed
