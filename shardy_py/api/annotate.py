@@ -23,7 +23,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
 )
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import SHARDING, write_all
+from shardy_py.graph.holders import SHARDING, read, write_all
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
 from shardy_py.graph.symbols import Symbols
@@ -46,7 +46,10 @@ class Editor:
         self._symbols = Symbols(module)
 
     def annotate(self, value: Value, annotation: Annotation) -> None:
-        """Give a value a sharding, or take away what the program says of it."""
+        """Give a value a sharding in place of what it has, or take away what the program says of it.
+
+        What has none and is no argument or result of a function gets a constraint.
+        """
         if annotation is None:
             self._remove(value)
             return
@@ -56,11 +59,10 @@ class Editor:
         except ShardyError as error:
             raise ShardyError(f"annotation of {value}: {error.diagnostics[0].message}") from None
         attribute = TensorShardingAttr(sharding.value)
-        if value.role == "intermediate":
-            assert value.entry.value is not None
-            _insert_after(value.entry.value, ShardingConstraintOp, {"sharding": attribute})
-            return
         holder = value.entry.holder
+        if value.role == "intermediate" and (holder is None or read(holder) is None):
+            _insert_after(value, _ssa(value, "a constraint"), ShardingConstraintOp, {"sharding": attribute})
+            return
         assert holder is not None
         write_all([(holder, sharding.value)])
 
@@ -76,7 +78,7 @@ class Editor:
             if mesh is None:
                 raise ShardyError(f"the program has no mesh @{value.mesh}{self._known_meshes()}")
             return Sharding(mesh, value)
-        meshes = self._symbols.meshes()
+        meshes = {name: mesh for name, mesh in self._symbols.meshes().items() if not mesh.is_maximal}
         if len(meshes) != 1:
             raise ShardyError(
                 f"{annotation!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
@@ -123,7 +125,8 @@ class Editor:
             raise ShardyError(f"expected a direction among {', '.join(DIRECTIONS)}; got: {direction!r}")
         _rank(value)
         number = IntegerAttr(DIRECTIONS.index(direction), i32)
-        _insert_after(_ssa(value, "a barrier"), PropagationBarrierOp, {"allowed_direction": number})
+        properties = {"allowed_direction": number}
+        _insert_after(value, _ssa(value, "a barrier"), PropagationBarrierOp, properties)
 
     def _add_mesh(self, wanted: str, mesh: Mesh) -> str:
         properties: dict[str, Any] = {"sym_name": StringAttr(wanted), "mesh": MeshAttr(mesh)}
@@ -161,11 +164,11 @@ class Editor:
                 erase(constraint)
 
 
-def _insert_after(value: SSAValue, op_class: type[Operation], properties: dict[str, Any]) -> None:
+def _insert_after(value: Value, ssa: SSAValue, op_class: type[Operation], properties: dict[str, Any]) -> None:
     """An op with one operand and a result of the same type, between a value and all its users."""
-    op = build_operation(op_class, [value], [value.type], properties, {}, cast(Any, value.owner).location)
-    place_after_value(op, value)
-    replace_uses(value, op.results[0], but_not_in=op)
+    op = build_operation(op_class, [ssa], [ssa.type], properties, {}, value.entry.location)
+    place_after_value(op, ssa)
+    replace_uses(ssa, op.results[0], but_not_in=op)
 
 
 def _rank(value: Value) -> int:

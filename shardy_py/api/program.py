@@ -55,6 +55,8 @@ class Program:
 
         Raises `ShardyError` with the place of the first mistake; `file` is the name of the text in it.
         """
+        if not isinstance(text, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShardyError(f"expected the text of a program, or bytecode, got: {text!r}")
         if isinstance(text, bytes):
             text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
         module = parse_module(text, file)
@@ -73,6 +75,8 @@ class Program:
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
         """A copy of an xDSL module. Raises `ShardyError` when it is not valid."""
+        if not isinstance(module, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShardyError(f"expected a module of xDSL, got: {module!r}; text goes to Program.parse")
         verify_module(module)
         return Program(module).copy()
 
@@ -135,6 +139,8 @@ class Program:
         the program says of the value. Raises `ShardyError` when a value or mesh cannot be found, or the
         sharding does not fit.
         """
+        if not isinstance(shardings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShardyError(f'expected shardings by value, as {{"%arg0": P("x")}}, got: {shardings!r}')
         return self._changed(lambda editor, find: [editor.annotate(find(k), s) for k, s in shardings.items()])
 
     def group(self, *keys: Key) -> Program:
@@ -166,7 +172,7 @@ class Program:
 
     def find(self, key: Key) -> Value:
         """The value of that name, or the value itself if it is of this program."""
-        if isinstance(key, str):
+        if not isinstance(key, Value):
             return self.values[key]
         entry = key.entry
         if entry.value is None and self.module.is_ancestor(entry.op):

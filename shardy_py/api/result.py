@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
+from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.movements import Movement
+from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
 from shardy_py.propagation.record import Record
@@ -28,8 +32,13 @@ from shardy_py.report.explain import Explainer, Explanation, Reason, WhyNot
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices
 
+_REPLACING = frozenset(
+    {"sdy-import-func-calls", "sdy-export-named-computations", "sdy-sharding-constraint-to-reshard"}
+)
+"""Passes whose notes say which value they put in the place of which."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """A propagated program beside the one it was made from.
 
@@ -56,7 +65,7 @@ class Result:
         Raises `ShardyError` when there is none, or the value did not outlive the passes (as constants, of
         which each user gets its own).
         """
-        if isinstance(key, str):
+        if not isinstance(key, Value):
             return self.values[key]
         found = self.followed(key)
         if found is None:
@@ -64,14 +73,48 @@ class Result:
         return found
 
     def followed(self, value: Value) -> Value | None:
-        """The value of the propagated program that a value of the source program has become."""
+        """The value of the propagated program that a value of the source program has become.
+
+        None if it did not outlive the passes: constants, of which each user gets its own, and what nothing
+        uses. Of a function that became several, one for each way its calls are sharded: the first call's.
+        Calls and constraints are followed by the record, so only when there is one.
+        """
         entry = value.entry
         if entry.value is None:
             found = self.values.named(f"@{entry.function}:{entry.name}")
             return found[0] if found else None
-        table = self.values.table
-        known = table.by_value.get(id(self.program.origin.get(entry.value, entry.value)))
+        known = self._entry_of(self.program.origin.get(entry.value, entry.value))
+        if known is None and isinstance(entry.op, ShardingConstraintOp):  # it said what its operand has now
+            source = self.source.values.table.by_value.get(id(entry.op.input))
+            return None if source is None else self.followed(Value(source, self.source.meshes))
         return None if known is None else Value(known, self.values.meshes)
+
+    def _entry_of(self, value: SSAValue) -> ValueEntry | None:
+        """The entry of a value, or of what stands for it now."""
+        by_value, seen = self.values.table.by_value, set[int]()
+        while id(value) not in by_value and id(value) in self._replaced and id(value) not in seen:
+            seen.add(id(value))
+            value = self._replaced[id(value)]
+        return by_value.get(id(value))
+
+    @cached_property
+    def _replaced(self) -> dict[int, SSAValue]:
+        """By identity: what passes put in the place of values."""
+        events = () if self.record is None else self.record.events
+        return {
+            id(event.source): event.target
+            for event in events
+            if isinstance(event, Movement)
+            and event.pass_name in _REPLACING
+            and isinstance(event.source, SSAValue)
+            and isinstance(event.target, SSAValue)
+        }
+
+    def __repr__(self) -> str:
+        return f"<Result of @{', @'.join(self.program.functions)}>"
+
+    def __str__(self) -> str:
+        return self.text()
 
     def text(self) -> str:
         """The propagated program as MLIR prints it."""

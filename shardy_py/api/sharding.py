@@ -29,6 +29,7 @@ from shardy_py.text.source import Source
 
 Shape = tuple[int, ...]
 NO_NAME = "mesh"
+_PREFIX = "#sdy.sharding"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -131,12 +132,22 @@ class Sharding:
 
 
 def parse_sharding(text: str) -> TensorSharding:
-    """The value that sdy text spells, with or without `#sdy.sharding` before it."""
-    body = text.strip().removeprefix("#sdy.sharding")
-    cursor = Cursor(Source(body, "<sharding>"))
-    value = read_sharding(cursor)
-    if cursor.token:
-        cursor.error("expected the end of the sharding")
+    """The value that sdy text spells, with or without `#sdy.sharding` before it.
+
+    Raises `ShardyError` with line and column in `text`.
+    """
+    lead = len(text) - len(text.lstrip()) + (len(_PREFIX) if text.lstrip().startswith(_PREFIX) else 0)
+    cursor = Cursor(Source(" " * lead + text[lead:], "<sharding>"))
+    try:
+        value = read_sharding(cursor)
+        if cursor.token:
+            cursor.error("expected the end of the sharding")
+    except ShardyError as error:
+        fault = error.diagnostics[0]
+        place = "" if fault.position is None else f" at {fault.position.line}:{fault.position.column}"
+        raise ShardyError(
+            replace(fault, message=f"'{text}' is no sharding: {fault.message}{place}")
+        ) from None
     return value
 
 

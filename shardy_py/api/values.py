@@ -22,6 +22,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import Role, ValueEntry, ValueTable, location_text
 from shardy_py.sharding import Mesh
+from shardy_py.text.attribute_writer import attribute_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,11 +99,17 @@ class Value:
             return shape
         return sharding.local_shape(cast(Any, shape))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and other.entry is self.entry
+
+    def __hash__(self) -> int:
+        return hash(self.entry)
+
     def __str__(self) -> str:
         return str(self.entry)
 
     def __repr__(self) -> str:
-        return f"<Value {self.entry} : {self.entry.type}>"
+        return f"<Value {self.entry} : {attribute_text(self.entry.type)}>"
 
 
 class Values(Sequence[Value]):
@@ -131,7 +138,14 @@ class Values(Sequence[Value]):
             return self._wrap(self.table.find(index))
         if isinstance(index, slice):
             return [self._wrap(entry) for entry in self.table.entries[index]]
+        if not isinstance(index, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShardyError(f"a value is looked up by its name, its place or its number, got: {index!r}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} values; got number {index}")
         return self._wrap(self.table.entries[index])
+
+    def __repr__(self) -> str:
+        return f"<Values: {len(self)}>"
 
     def __len__(self) -> int:
         return len(self.table.entries)

@@ -46,7 +46,7 @@ def test_no_spec(spec: object) -> None:
 
 @pytest.mark.parametrize("part", [3, ("x", 3)])
 def test_no_axis(part: object) -> None:
-    with pytest.raises(ShardyError, match="expected .*name"):
+    with pytest.raises(ShardyError, match=r"expected .*name"):
         P(part)  # pyright: ignore
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -140,3 +142,56 @@ def test_a_module_is_copied(program: Program) -> None:
     copy = Program.from_module(program.module)
     assert copy.module is not program.module
     assert copy.text() == program.text()
+
+
+LOOP = """
+sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
+func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i1>) -> tensor<8xf32> {
+  %0 = stablehlo.while(%iterArg = %arg0) : tensor<8xf32>
+  cond {
+    stablehlo.return %arg1 : tensor<i1>
+  } do {
+    %1 = stablehlo.tanh %iterArg : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def test_arguments_of_functions_and_of_regions() -> None:
+    program = Program.parse(LOOP)
+    barred = program.barrier("%arg0", direction="FORWARD")
+    assert "sdy.propagation_barrier %arg0 allowed_direction=FORWARD" in barred.text()
+    (inner,) = [v for v in program.values.named("%iterArg") if v.entry.value in _used(program)]
+    held = program.annotate({inner: P("x")})
+    assert 'sdy.sharding_constraint %iterArg <@mesh, [{"x"}]>' in held.text()
+
+
+def _used(program: Program) -> set[object]:
+    (tanh,) = program.values.of_op("tanh")
+    return set(tanh.entry.op.operands)
+
+
+def test_annotations_take_the_place_of_others() -> None:
+    program = Program.parse(LOOP).annotate({"%1": P("x")})
+    (constraint,) = program.values.of_op("sharding_constraint")
+    again = program.annotate({constraint: P()})
+    (changed,) = again.values.of_op("sharding_constraint")
+    assert str(changed.sharding) == "<@mesh, [{}]>"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: Program.parse(cast(Any, 3)), "expected the text of a program, or bytecode, got: 3"),
+        (lambda p: Program.from_module(cast(Any, 3)), "expected a module of xDSL, got: 3"),
+        (lambda p: p.annotate([1]), "expected shardings by value"),
+        (lambda p: p.annotate({3.5: P()}), "looked up by its name, its place or its number, got: 3.5"),
+        (lambda p: p.annotate({"x": '<@mesh, [{"x"'}), r"is no sharding: expected ',' at 1:13"),
+    ],
+)
+def test_mistakes(program: Program, call: Callable[[Program], object], message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        call(program)

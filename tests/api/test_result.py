@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from shardy_py.api import Options, P, Program, Result, ShardyError, propagate
+from shardy_py.api.propagate import OF_PIPELINE, OF_PROPAGATION, PROPAGATE
+from shardy_py.passes.pipelines import pipeline_by_name
 from tests.api.programs import MATMUL
 
 
@@ -47,3 +51,88 @@ def test_options() -> None:
     assert "sdy.all_" in text
     with pytest.raises(ShardyError, match="expected a strategy among"):
         Options(strategy="wild")
+
+
+CALLS = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<8x8xf32> {
+  %0 = func.call @f(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = func.call @f(%1) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = sdy.sharding_constraint %2 <@mesh, [{}, {"x"}]> : tensor<8x8xf32>
+  %4 = sdy.sharding_constraint %3 <@mesh, [{"y"}, {}]> : tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
+}
+func.func private @f(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+def test_calls_and_constraints_are_followed() -> None:
+    program = Program.parse(CALLS)
+    found = propagate(program)
+    told = {str(value): str(found[value].sharding) for value in program.values}
+    assert told["%0"] == '<@mesh, [{"x"}, {}]>'
+    assert told["%2"] == told["%3"] == '<@mesh, [{}, {"x"}]>'
+    assert told["%4"] == '<@mesh, [{"y"}, {}]>'
+    changed = {change.name for change in found.what_if({"%arg0": P("y")}).changes}
+    assert {"%0", "%1"} <= changed
+    assert propagate(program, record=False).followed(program["%2"]) is None
+
+
+def test_text_of_answers(result: Result) -> None:
+    assert repr(result) == "<Result of @main>"
+    assert str(result) == result.text()
+    assert str(result.communication()) == "The program needs no communication."
+    with pytest.raises(ShardyError, match="expected a Program, got: 'text'"):
+        propagate("text")  # pyright: ignore[reportArgumentType]
+
+
+def test_numbers_and_keys_that_are_none(result: Result) -> None:
+    assert result[0] == result.values[0] == result["x"]  # pyright: ignore[reportArgumentType]
+    assert len({result["x"], result["x"], result["out"]}) == 2
+    with pytest.raises(ShardyError, match="looked up by its name, its place or its number, got: None"):
+        result[None]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(IndexError, match="there are 5 values"):
+        result.values[5]
+
+
+@pytest.mark.parametrize(
+    ("options", "pipeline"),
+    [
+        (Options(conservative=True), {"conservative_propagation": True}),
+        (Options(inline_meshes=True), {"inline_meshes": True}),
+        (Options(keep_sharding_rules=True), {"keep_sharding_rules": True}),
+        (Options(even_boundary=False), {"update_non_divisible_input_output_shardings": False}),
+        (Options(for_further_propagation=True), {"avoid_export_for_partitioning": True}),
+        (Options(dedup_functions_fully=True), {"dedup_functions_fully": True}),
+        (Options(explicit_collectives=True), {"enable_insert_explicit_collectives": True}),
+        (Options(debug_sharding_origins=True), {"debug_sharding_origins": True}),
+        (Options(debug_propagation_edges=True), {"debug_propagation_edge_sharding": True}),
+    ],
+)
+def test_options_are_the_pipeline_s(options: Options, pipeline: dict[str, bool]) -> None:
+    program = Program.parse(CALLS.replace("8x8", "7x7"))
+    text = propagate(program, options).text()
+    assert text == program.run("sdy-propagation-pipeline", **pipeline).text()
+
+
+def test_every_option_of_the_pipeline_is_there() -> None:
+    row = pipeline_by_name("sdy-propagation-pipeline")
+    assert row is not None
+    assert {option.field_name for option in row.options} == set(OF_PIPELINE.values())
+    assert set(OF_PIPELINE) | set(OF_PROPAGATION) == {field.name for field in fields(Options)}
+    for option in row.options:
+        (name,) = [name for name, known in OF_PIPELINE.items() if known == option.field_name]
+        assert getattr(Options(), name) == option.default
+
+
+def test_priorities_of_ops_can_be_left_out() -> None:
+    program = Program.parse(MATMUL).annotate({"x": P(None, "data"), "out": P("model")})
+    calls = [call for call in Options(op_priorities=False).passes() if call.row.name == PROPAGATE]
+    assert dict(calls[0].options)["run_op_priority_propagation"] is False
+    assert propagate(program, Options(op_priorities=False)).text()

@@ -76,6 +76,9 @@ class Bill:
         """The sums of each line of the source, the dearest first."""
         return _sums(self.sending, lambda use: _line(use.cause.location))
 
+    def __str__(self) -> str:
+        return bill_text(self)
+
 
 def communication_bill(module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()) -> Bill:
     """The bill of a module whose reshards have become collectives; `record`: what the passes noted."""
