@@ -94,6 +94,7 @@ def _shell(command: str) -> None:
     try:
         import_module(COMMANDS[name]).main(arguments)
     finally:
+        gc.unfreeze()
         gc.enable()
 
 

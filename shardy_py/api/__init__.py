@@ -1,9 +1,11 @@
 """The Python API: programs in, shardings and answers out. Everything here is also `shardy_py.X`.
 
-from shardy_py import Mesh, P, Program, propagate
+    from shardy_py import Mesh, P, Program, propagate
 
-result = propagate(Program.load("model.mlir").annotate({"%arg0": P("data", None)}))
-print(result["result 0"].sharding)
+    result = propagate(Program.load("model.mlir").annotate({"%arg0": P("data", None)}))
+    print(result["result 0"].sharding)
+
+Not here: how a program is propagated (`pipeline.py`). Look next at `program.py` and `result.py`.
 """
 
 from shardy_py.api.comparison import Comparison
