@@ -10,8 +10,8 @@ func.func @replicated_axes(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m
 
 func.func @a_letter_too_early(%arg0: tensor<8xf32>) {
   // expected-error @+3 {{expecting symbol from 'i' to 'z'. Received: 'h'}}
-  // expected-error @+2 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings'}}
-  // expected-error @+1 {{failed to parse Sdy_OpShardingRule parameter 'operand_mappings'}}
+  // expected-error @+2 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings' which is to be a `::llvm::ArrayRef<DimMappingAttr>`}}
+  // expected-error @+1 {{failed to parse Sdy_OpShardingRule parameter 'operand_mappings' which is to be a `::llvm::ArrayRef<TensorMappingAttr>`}}
   stablehlo.custom_call @f(%arg0) {sdy.sharding_rule = #sdy.op_sharding_rule<([h])->([i]) {i=8}>} : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
@@ -20,8 +20,8 @@ func.func @a_letter_too_early(%arg0: tensor<8xf32>) {
 
 func.func @a_number_with_zeros_before_it(%arg0: tensor<8xf32>) {
   // expected-error @+3 {{expecting positive integer without leading zeros. Received: '01'}}
-  // expected-error @+2 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings'}}
-  // expected-error @+1 {{failed to parse Sdy_OpShardingRule parameter 'operand_mappings'}}
+  // expected-error @+2 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings' which is to be a `::llvm::ArrayRef<DimMappingAttr>`}}
+  // expected-error @+1 {{failed to parse Sdy_OpShardingRule parameter 'operand_mappings' which is to be a `::llvm::ArrayRef<TensorMappingAttr>`}}
   stablehlo.custom_call @f(%arg0) {sdy.sharding_rule = #sdy.op_sharding_rule<([z_01])->([i]) {i=8}>} : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
