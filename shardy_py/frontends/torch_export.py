@@ -34,6 +34,9 @@ from shardy_py.frontends.aten.elements import element_of_torch
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.graph.value_table import RESULT_INFO
 
+MOST_ROUNDS = 4
+"""How often ops are decomposed again into simpler ones."""
+
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
@@ -55,11 +58,17 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
 
 
 def _decomposed(exported: Any) -> Any:
-    """The program in core ATen ops, but for ops that are better left whole."""
+    """The program in ops that have rows, as far as torch can decompose the others into such."""
     table = torch_module("torch.export").default_decompositions()
     for op in [op for op in table if keeps_whole(str(op))]:
         del table[op]
-    return exported.run_decompositions(table)
+    for _ in range(MOST_ROUNDS):
+        exported = exported.run_decompositions(table)
+        unknown = [node.target for node in exported.graph.nodes if _is_unknown(node)]
+        table = torch_module("torch._decomp").get_decompositions(unknown)
+        if not table:
+            break
+    return exported
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +118,7 @@ class Graph:
                     values[node] = _run(node, values, blocks)
                 case _:
                     given = cast("Sequence[Any]", node.args[0])
-                    results = tuple(_result(values, result) for result in given if result is not None)
+                    results = tuple(_result(values, result) for result in given if _is_node(result))
                     _drop_unused(blocks, results)
                     return results
         return ()
@@ -169,12 +178,15 @@ def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
 
 def _known(given: Any, values: Mapping[Any, Any]) -> Any:
     """Arguments of a node, with tensors for nodes."""
-    node_class = torch_module("torch.fx").Node
 
     def known(part: Any) -> Any:
-        return values[part] if isinstance(part, node_class) else part
+        return values[part] if _is_node(part) else part
 
     return torch_module("torch.fx.node").map_aggregate(given, known)
+
+
+def _is_node(part: Any) -> bool:
+    return isinstance(part, torch_module("torch.fx").Node)
 
 
 def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
@@ -191,15 +203,22 @@ def _check(nodes: Iterable[Any]) -> None:
     """Raises `ShardyError` with every op that has no row, and the first size that is not fixed."""
     unknown: dict[str, Any] = {}
     for node in nodes:
-        if node.op == "call_function" and node.target is not operator.getitem:
-            if find_row(str(node.target)) is None:
-                unknown.setdefault(str(node.target), node)
+        if _is_unknown(node):
+            unknown.setdefault(str(node.target), node)
         elif node.op not in ("placeholder", "output", "call_function"):
             raise _blamed(
                 node, f"nodes of kind '{node.op}' are not known: export the model with torch.export"
             )
     if unknown:
         raise ShardyError(*(_unknown(name, node) for name, node in unknown.items()))
+
+
+def _is_unknown(node: Any) -> bool:
+    return (
+        node.op == "call_function"
+        and node.target is not operator.getitem
+        and find_row(str(node.target)) is None
+    )
 
 
 def _unknown(name: str, node: Any) -> Diagnostic:
@@ -268,7 +287,7 @@ def _output_names(exported: Any) -> tuple[str, ...]:
     names: list[str] = []
     for spec in exported.graph_signature.output_specs:
         name = next(user, "output") if spec.kind.name == "USER_OUTPUT" else f"{spec.target} after"
-        if getattr(spec.arg, "value", spec.arg) is not None:
+        if not hasattr(spec.arg, "value"):
             names.append(name)
     return tuple(names)
 

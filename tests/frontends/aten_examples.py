@@ -45,7 +45,7 @@ def calls() -> list[Call]:
     state = torch.random.get_rng_state()
     torch.manual_seed(0)
     try:
-        return [*_pointwise(), *_shapes(), *_products(), *_reductions()]
+        return [*_pointwise(), *_shapes(), *_scatters(), *_products(), *_reductions()]
     finally:
         torch.random.set_rng_state(state)
 
@@ -170,6 +170,25 @@ def _shapes() -> Iterator[Call]:
     yield call("triu.default", f(4, 5), 1)
 
 
+def _scatters() -> Iterator[Call]:
+    places = torch.stack([torch.randperm(5)[:3] for _ in range(4)])
+    yield call("scatter.src", f(4, 5), 1, places, f(4, 6))
+    yield call("scatter.value", f(6, 5), -1, places, 2.5)
+    yield call("scatter_add.default", f(4, 5), 0, n(2, 5, low=0, high=4), f(2, 5))
+    for reduction in ("sum", "prod", "amax", "amin"):
+        yield call("scatter_reduce.two", f(4, 5), 1, n(4, 7, low=0, high=5), f(4, 7), reduction)
+    yield call("index_put.default", f(4, 5), [torch.tensor([2, -1])], f(5))
+    yield call(
+        "index_put.default",
+        f(3, 4, 5, 2),
+        [None, n(6, 1, low=0, high=4), n(2, low=0, high=5)],
+        f(6, 2, 2),
+        True,
+    )
+    yield call("select_scatter.default", f(4, 5), f(4), 1, -2)
+    yield call("slice_scatter.default", f(4, 5), f(4, 2), 1, -3, -1)
+
+
 def _products() -> Iterator[Call]:
     yield call("mm.default", f(3, 4), f(4, 5))
     yield call("mv.default", f(3, 4), f(4))
@@ -254,4 +273,5 @@ def _reductions() -> Iterator[Call]:
     yield call("avg_pool2d.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], False, True, 5)
     yield call("avg_pool3d.default", f(2, 3, 4, 4, 4), [2])
     yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [3, 4])
+    yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [4, 3])
     yield call("_adaptive_avg_pool3d.default", f(2, 3, 4, 6, 2), [2, 3, 1])

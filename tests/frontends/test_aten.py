@@ -118,7 +118,9 @@ def test_rows_compute_what_torch_computes(examples: list[Example]) -> None:
     [
         ("aten.dropout.default", (0.5, True), "export the model in evaluation"),
         ("aten.round.decimals", (), "only rounding to whole numbers"),
-        ("aten._adaptive_avg_pool2d.default", ([2, 3],), "only divisors are known"),
+        ("aten.index.Tensor", ([0, None, 0],), "dimensions that are not neighbours are not known"),
+        ("aten.slice_scatter.default", (None, 0, 0, 4, 2), "known for steps of 1; got: 2"),
+        ("aten.scatter_reduce.two", (0, None, None, "mean"), "got: mean, include_self=True"),
     ],
 )
 def test_what_rows_do_not_know(name: str, arguments: Any, message: str) -> None:

@@ -9,8 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_max, reduce_sum, reduce_window, sort
+from shardy_py.builder import (
+    Tensor,
+    TensorType,
+    dot_general,
+    ops,
+    reduce,
+    reduce_max,
+    reduce_sum,
+    reduce_window,
+    sort,
+)
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import (
     convert,
@@ -327,10 +336,22 @@ def _average_pool(
 def _adaptive_average_pool(out: TensorType, self: Tensor, output_size: Sequence[int]) -> Tensor:
     count = len(output_size)
     shape, wanted = sizes(self.type)[-count:], sizes(out)[-count:]
-    if any(n % w for n, w in zip(shape, wanted, strict=True)):
-        raise ShardyError(f"adaptive pooling of sizes {shape} to {wanted}: only divisors are known")
-    kernel = [n // w for n, w in zip(shape, wanted, strict=True)]
-    return _average_pool(out, self, kernel, count=count)
+    if not any(n % w for n, w in zip(shape, wanted, strict=True)):
+        kernel = [n // w for n, w in zip(shape, wanted, strict=True)]
+        return _average_pool(out, self, kernel, count=count)
+    for size, parts in zip(shape, wanted, strict=True):
+        weights = ops.constant(_averages(size, parts), self.element_type)
+        self = dot_general(self, weights, ((self.rank - count,), (1,)))
+    return self
+
+
+def _averages(size: int, parts: int) -> Any:
+    """[parts, size]: row i averages from floor(i size / parts) to before ceil((i + 1) size / parts)."""
+    weights = np.zeros((parts, size))
+    for i in range(parts):
+        start, limit = i * size // parts, -(-(i + 1) * size // parts)
+        weights[i, start:limit] = 1 / (limit - start)
+    return weights
 
 
 ROWS: dict[str, Callable[..., Any]] = {

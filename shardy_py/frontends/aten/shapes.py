@@ -176,7 +176,16 @@ def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Ten
 
 
 def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """`self[:, i, j]`: tensors of indices at neighbouring dimensions."""
+    """`self[:, i, j]`."""
+    first, given = neighbours(indices)
+    return _indexed(self, first, given)
+
+
+def neighbours(indices: Sequence[Tensor | None]) -> tuple[int, list[Tensor]]:
+    """The first dimension that has indices, and all indices.
+
+    Raises `ShardyError` when their dimensions are not neighbours, and for masks.
+    """
     given = [(d, index) for d, index in enumerate(indices) if index is not None]
     first = given[0][0]
     if [d for d, _ in given] != list(range(first, first + len(given))):
@@ -185,19 +194,14 @@ def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> T
         )
     if any(index.element_type == "i1" for _, index in given):
         raise ShardyError("a mask as index gives a tensor of unknown size; use torch.where")
-    return _indexed(self, first, [index for _, index in given])
+    return first, [index for _, index in given]
 
 
 def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
     """The elements at `indices` along dimensions from `first` on; those of the indices take their place."""
     count, shape = len(indices), sizes(self.type)
-    common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
-    rank = len(common)
-    columns = [
-        ops.reshape(ops.broadcast_to(_from_zero(i, shape[first + n]), common), (*common, 1))
-        for n, i in enumerate(indices)
-    ]
-    starts = columns[0] if count == 1 else ops.concatenate(columns, rank)
+    starts = index_vectors(indices, shape[first : first + count])
+    rank = starts.rank - 1
     numbers = GatherDimensionNumbers(
         offset_dims=(*range(first), *range(first + rank, rank + self.rank - count)),
         collapsed_slice_dims=tuple(range(first, first + count)),
@@ -206,6 +210,19 @@ def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
     )
     window = tuple(1 if first <= d < first + count else size for d, size in enumerate(shape))
     return ops.gather(self, starts, numbers, window)
+
+
+def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
+    """Tensors of indices, broadcast, behind each other in a new last dimension.
+
+    bounds: the sizes of the dimensions that they count along, for those that count from behind.
+    """
+    common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
+    columns = [
+        ops.reshape(ops.broadcast_to(_from_zero(index, size), common), (*common, 1))
+        for index, size in zip(indices, bounds, strict=True)
+    ]
+    return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(common))
 
 
 def _from_zero(index: Tensor, size: int) -> Tensor:
