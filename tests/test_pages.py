@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,35 @@ def test_a_page_is_true(name: str, root: Path, tmp_path: Path, monkeypatch: pyte
     page = Page(root / "docs" / f"{name}.md")
     page.run()
     assert page.checked >= PAGES[name]
+
+
+def test_placements_are_what_the_page_says(root: Path) -> None:
+    placements = pytest.importorskip(
+        "torch.distributed.tensor.placement_types", reason="torch is not installed"
+    )
+    from shardy_py import Mesh, P, Sharding
+    from shardy_py.frontends.torch import from_placements
+
+    mesh = Mesh.of(x=4, y=2)
+    text = (root / "docs" / "coming_from.md").read_text()
+    rows = re.findall(r"^\| `(\[.*\])` \| `(P\(.*\))` \|$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for theirs, ours in rows:
+        wanted = Sharding(mesh, eval(ours, {"P": P})).for_rank(2)
+        assert from_placements(mesh, eval(theirs, vars(placements)), (16, 16)) == wanted
+
+
+def test_hlo_shardings_are_what_jax_says(root: Path) -> None:
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+
+    mesh = AbstractMesh((4, 2), ("x", "y"))
+    text = (root / "docs" / "coming_from.md").read_text()
+    rows = re.findall(r"^(P\(.*\)) +(\{.*\})$", text, re.MULTILINE)
+    assert len(rows) == 5
+    for spec, shown in rows:
+        sharding = NamedSharding(mesh, eval(spec, {"P": PartitionSpec}))
+        assert str(sharding._to_xla_hlo_sharding(2)) == shown, jax.__version__
 
 
 @pytest.mark.parametrize(
