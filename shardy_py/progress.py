@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock, Timer
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -32,7 +32,7 @@ def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], Non
     shown: False: there is never a bar; True: there is one if standard error is a terminal that can move its
         cursor.
     """
-    if not (shown and steps and _is_capable(sys.stderr.isatty())):
+    if not (shown and steps and _is_terminal(sys.stderr)):
         yield lambda name: None
         return
     bar = _Bar(steps)
@@ -42,8 +42,11 @@ def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], Non
         bar.close()
 
 
-def _is_capable(is_terminal: bool) -> bool:
-    return is_terminal and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether there is a terminal behind a stream, and one that can move its cursor."""
+    if stream is None or stream.closed or not stream.isatty():
+        return False
+    return os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
 class _Bar:

@@ -93,16 +93,24 @@ def test_quick_work_has_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPat
     assert terminal.getvalue() == ""
 
 
-@pytest.mark.parametrize("reason", ["not a terminal", "dumb terminal", "not wanted", "no steps"])
+@pytest.mark.parametrize(
+    "reason", ["not a terminal", "dumb terminal", "closed", "none", "not wanted", "no steps"]
+)
 def test_no_bar(reason: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason == "not a terminal":
         monkeypatch.setattr(terminal, "isatty", lambda: False)
     if reason == "dumb terminal":
         monkeypatch.setenv("TERM", "dumb")
+    if reason == "none":
+        monkeypatch.setattr(shardy_py.progress, "sys", SimpleNamespace(stderr=None))
+    written = terminal.getvalue
+    if reason == "closed":
+        written = str
+        terminal.close()
     monkeypatch.setattr(shardy_py.progress, "Timer", None)
     with progress(0 if reason == "no steps" else 1, shown=reason != "not wanted") as begin:
         begin("sdy-first")
-    assert terminal.getvalue() == ""
+    assert written() == ""
 
 
 @pytest.mark.usefixtures("slow")
