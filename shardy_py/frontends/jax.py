@@ -22,6 +22,7 @@ from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyErr
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.xla import before_propagation
+from shardy_py.sharding import AxisRef
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -58,9 +59,15 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     jax = _jax()
+    is_traced = isinstance(function, jax.stages.Traced | jax.stages.Lowered)
+    if is_traced and (arguments or keywords):
+        raise ShardyError(
+            f"what `.{'trace' if isinstance(function, jax.stages.Traced) else 'lower'}(...)` gave has its "
+            "arguments already; give none, or the jitted function itself"
+        )
     if isinstance(function, jax.stages.Lowered):
         return function
-    if not isinstance(function, jax.stages.Traced):
+    if not is_traced:
         jitted = function if isinstance(function, jax.stages.Wrapped) else jax.jit(function)
         function = jitted.trace(*arguments, **keywords)
     # Naming the platform lets JAX lower for meshes that no device is behind.
@@ -126,7 +133,7 @@ def sharding_of_value(value: Value, mesh: Any = None) -> Any:
     """The `NamedSharding` of a value; replicated where it has none, None where the program has no mesh."""
     sharding = value.sharding
     if sharding is None:
-        known = next(iter(value.meshes.values()), None)
+        known = next((mesh for mesh in value.meshes.values() if mesh.axes), None)
         sharding = None if known is None else Sharding(known, P())
     return None if sharding is None else named_sharding(sharding, mesh, memory_kind=_memory_kind(value))
 
@@ -152,10 +159,20 @@ def named_sharding(sharding: Sharding, mesh: Any = None, *, memory_kind: str | N
     jax = _jax()
     if sharding.mesh.is_maximal:
         raise ShardyError(f"{sharding} lies on one device of a maximal mesh: JAX has no NamedSharding for it")
+    unreduced = tuple(axis.name for axis in sharding.unreduced_axes)
     if mesh is None:
-        mesh = jax_mesh(sharding.mesh)
-    elif dict(mesh.shape) != dict(sharding.mesh.sizes):
-        raise ShardyError(f"{sharding} is on the mesh {sharding.mesh}; JAX's mesh has {dict(mesh.shape)}")
+        mesh = jax_mesh(sharding.mesh, explicit=unreduced)
+    elif tuple(mesh.shape.items()) != tuple(sharding.mesh.sizes.items()):
+        raise ShardyError(
+            f"{sharding} is on the mesh {sharding.mesh}, JAX's mesh is {mesh_of(mesh)}; give the mesh "
+            "that the function was lowered for, or none"
+        )
+    for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True):
+        if name in unreduced and kind is not jax.sharding.AxisType.Explicit:
+            raise ShardyError(
+                f"{sharding} is unreduced over {name}, which JAX only says of explicit axes; give a mesh "
+                f"where {name} is AxisType.Explicit"
+            )
     return jax.sharding.NamedSharding(mesh, partition_spec(sharding), memory_kind=memory_kind)
 
 
@@ -167,27 +184,32 @@ def partition_spec(sharding: Sharding) -> Any:
     """
     spec: Any = _jax().sharding.PartitionSpec
     parts: list[Any] = []
+    unreduced = _whole_axes(sharding.unreduced_axes, f"{sharding} is unreduced")
     for number, dimension in enumerate(sharding.dimensions):
-        for axis in dimension.axes:
-            if axis.sub_axis is not None:
-                raise ShardyError(
-                    f"dimension {number} of {sharding} is sharded over a part of an axis, {axis}, which JAX "
-                    f"cannot say; split the axis {axis.name} of the mesh into two"
-                )
-        names = tuple(axis.name for axis in dimension.axes)
+        names = _whole_axes(dimension.axes, f"dimension {number} of {sharding} is sharded")
         if not names:
             parts.append(None if dimension.is_closed else spec.UNCONSTRAINED)
         else:
             parts.append(names[0] if len(names) == 1 else names)
     while parts and parts[-1] is None:
         parts.pop()
-    unreduced = {axis.name for axis in sharding.unreduced_axes}
-    return spec(*parts, unreduced=unreduced) if unreduced else spec(*parts)
+    return spec(*parts, unreduced=set(unreduced)) if unreduced else spec(*parts)
+
+
+def _whole_axes(axes: tuple[AxisRef, ...], what: str) -> tuple[str, ...]:
+    for axis in axes:
+        if axis.sub_axis is not None:
+            raise ShardyError(
+                f"{what} over a part of an axis, {axis}, which JAX cannot say; split the axis {axis.name} of "
+                "the mesh into two"
+            )
+    return tuple(axis.name for axis in axes)
 
 
 def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
     """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded."""
-    sharding = Sharding(mesh_of(named.mesh), P.of(named.spec))
+    spec = named.spec
+    sharding = Sharding(mesh_of(named.mesh), P(*P.of(spec.partitions).dimensions, unreduced=spec.unreduced))
     return sharding if rank is None else sharding.for_rank(rank)
 
 
@@ -200,11 +222,13 @@ def mesh_of(mesh: Any) -> Mesh:
 
 
 @cache
-def jax_mesh(mesh: Mesh) -> Any:
-    """The `AbstractMesh` of the same axes, all of which the compiler shards over (`AxisType.Auto`)."""
+def jax_mesh(mesh: Mesh, *, explicit: tuple[str, ...] = ()) -> Any:
+    """The `AbstractMesh` of the same axes: `AxisType.Explicit` those named so, all others `Auto`."""
     jax = _jax()
+    kinds: Any = jax.sharding.AxisType
     sizes, names = tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes)
-    return jax.sharding.AbstractMesh(sizes, names, axis_types=(jax.sharding.AxisType.Auto,) * len(names))
+    types = tuple(kinds.Explicit if name in explicit else kinds.Auto for name in names)
+    return jax.sharding.AbstractMesh(sizes, names, axis_types=types)
 
 
 @cache

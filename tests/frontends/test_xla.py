@@ -1,0 +1,223 @@
+"""XLA's steps before propagation, one by one; that they are what XLA does: `test_compiled.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py import Program, propagate
+from shardy_py.frontends import xla
+from shardy_py.frontends.xla_meshes import merge_meshes
+
+
+def after(step: Callable[[ModuleOp], None], text: str) -> Program:
+    """The program after a step, verified."""
+    program = Program.parse(text)
+    step(program.module)
+    return Program.parse(program.text(debuginfo=True))
+
+
+CALLS = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = call @outer(%arg0) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0#0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+func.func private @outer(%arg0: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = call @inner(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %arg0 : tensor<8xf32>, tensor<8xf32>
+}
+func.func private @inner(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<8xf32> loc("negate")
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def test_calls_are_inlined() -> None:
+    program = after(xla.inline_calls, CALLS)
+    assert program.functions == ("main",)
+    first, second = program.values.of_op("negate")
+    assert [first.entry.op.operands[0], second.entry.op.operands[0]] == [
+        program["%arg0"].entry.value,
+        program["%arg0"].entry.value,
+    ]
+    returned = program["%0"].entry.op.parent.last_op  # pyright: ignore
+    assert list(returned.operands) == [first.entry.value, second.entry.value]
+
+
+def test_what_is_inlined_stands_where_it_was_called() -> None:
+    text = CALLS.replace(
+        "%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32>",
+        '%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32> loc("model.py":7:3)',
+    )
+    assert [value.location for value in after(xla.inline_calls, text).values.of_op("negate")][1] == (
+        "model.py:7:3 negate"
+    )
+
+
+def test_calls_that_are_to_stay() -> None:
+    kept = '{mhlo.frontend_attributes = {inlineable = "false"}}'
+    text = CALLS.replace("call @inner(%0#1) :", f"call @inner(%0#1) {kept} :")
+    program = after(xla.inline_calls, text)
+    assert program.functions == ("main", "inner")
+    assert len(program.values.of_op("func.call")) == 1
+
+
+def test_composites_are_their_decomposition() -> None:
+    program = after(
+        xla.inline_calls,
+        """
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.composite "a.b" %arg0 {decomposition = @impl, version = 1 : i32}
+      : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @impl(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""",
+    )
+    assert [value.op_name for value in program.values] == ["func.func", "stablehlo.negate", "func.func"]
+
+
+def test_values_without_elements_become_constants() -> None:
+    program = after(
+        xla.before_propagation,
+        """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<0x4xf32>, tensor<8x4xf32>) {
+  %0 = stablehlo.slice %arg0 [0:0, 0:4] : (tensor<8x4xf32>) -> tensor<0x4xf32>
+  %1 = stablehlo.concatenate %0, %arg0, dim = 0 : (tensor<0x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0, %1 : tensor<0x4xf32>, tensor<8x4xf32>
+}
+""",
+    )
+    assert [value.op_name for value in program.values if value.role == "intermediate"] == [
+        "stablehlo.constant",
+        "stablehlo.concatenate",
+    ]
+    result = propagate(program)
+    assert result["result 0"].sharding is None
+    assert str(result["result 1"].sharding) == '<@mesh, [{}, {"x"}]>'
+
+
+def test_dead_ops_go() -> None:
+    program = after(
+        xla.erase_dead_ops,
+        """
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<8xf32>
+  %1 = stablehlo.sine %0 : tensor<8xf32>
+  %2 = stablehlo.custom_call @effect(%arg0) {has_side_effect = true} : (tensor<8xf32>) -> tensor<8xf32>
+  return %arg0 : tensor<8xf32>
+}
+""",
+    )
+    assert [value.op_name for value in program.values] == ["func.func", "stablehlo.custom_call", "func.func"]
+
+
+APPROXIMATE = """
+%0:2 = stablehlo.custom_call @ApproxTopK(%arg0, %arg1, %arg2, %arg3)
+  {called_computations = [], mhlo.backend_config = {is_fallback = IS_FALLBACK, reduction_dim = 1 : i64}}
+  : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<f32>, tensor<i32>) -> (tensor<8x4xf32>, tensor<8x4xi32>)
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "rule"),
+    [
+        (
+            "%0 = chlo.lgamma %arg0 : tensor<8x16xf32> -> tensor<8x16xf32>",
+            "<([i, j])->([i, j]) {i=8, j=16}>",
+        ),
+        (
+            "%0 = chlo.next_after %arg0, %arg0 : tensor<8x16xf32>, tensor<8x16xf32> -> tensor<8x16xf32>",
+            "<([i, j], [i, j])->([i, j]) {i=8, j=16}>",
+        ),
+        (
+            "%0:2 = chlo.top_k(%arg0, k = 4) : tensor<8x16xf32> -> (tensor<8x4xf32>, tensor<8x4xi32>)",
+            "<([i, j])->([i, j], [i, j]) {i=8, j=16} need_replication={j} blocked_propagation={j}>",
+        ),
+        ("%0 = chlo.erf %arg0 : tensor<8x16xf32> -> tensor<8x16xf32>", ""),
+        ("%0 = stablehlo.sine %arg0 : tensor<8x16xf32>", ""),
+        (
+            APPROXIMATE.replace("IS_FALLBACK", "true"),
+            "<([i, j], [i, j], [], [])->([i, j], [i, j]) {i=8, j=16} need_replication={j}>",
+        ),
+        (APPROXIMATE.replace("IS_FALLBACK", "false"), ""),
+    ],
+)
+def test_rules_of_ops_that_xla_expands(op: str, rule: str) -> None:
+    arguments = "%arg0: tensor<8x16xf32>, %arg1: tensor<8x16xi32>, %arg2: tensor<f32>, %arg3: tensor<i32>"
+    program = after(xla.give_rules, f"func.func @main({arguments}) {{\n{op}\nreturn\n}}")
+    made = next(value for value in program.values if value.role == "intermediate")
+    given = made.entry.op.attributes.get("sdy.sharding_rule")
+    assert (str(given.data) if given is not None else "") == rule  # pyright: ignore
+
+
+LOOP = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<8xf32>,
+                %arg2: tensor<i32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%iterArg = %arg2, %iterArg_0 = %arg1) : tensor<i32>, tensor<8xf32>
+   cond {
+    %1 = stablehlo.compare LT, %iterArg, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %arg0, %arg1 : tensor<8xf32>
+    %2 = stablehlo.multiply %1, %arg0 : tensor<8xf32>
+    stablehlo.return %iterArg, %2 : tensor<i32>, tensor<8xf32>
+  }
+  %3 = stablehlo.add %0#1, %arg0 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+"""
+
+
+def test_sharded_values_enter_loops_open() -> None:
+    program = after(xla.open_free_values, LOOP)
+    (opened,) = program.values.of_op("sdy.sharding_constraint")
+    assert str(opened.sharding) == "<@mesh, [{?}]>"
+    assert opened.entry.op.operands[0] is program["%arg0"].entry.value
+    users = [use.operation.name for use in opened.entry.value.uses]  # pyright: ignore
+    assert users == ["stablehlo.multiply", "stablehlo.add"]
+    (after_the_loop,) = [v for v in program.values.of_op("add") if v.entry.op.parent_op().name == "func.func"]  # pyright: ignore
+    assert after_the_loop.entry.op.operands[1] is program["%arg0"].entry.value
+
+
+def test_meshes_of_the_same_devices_become_one() -> None:
+    program = after(
+        merge_meshes,
+        """
+sdy.mesh @flat = <["all"=8]>
+sdy.mesh @grid = <["x"=2, "y"=4]>
+sdy.mesh @other = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@flat, [{"all", ?}p1]>},
+                %arg1: tensor<8xf32>
+                  {sdy.sharding = #sdy.sharding<@flat, [{"all":(2)2}], replicated={"all":(1)2}>},
+                %arg2: tensor<8xf32> {sdy.sharding = #sdy.sharding<@other, [{"x"}]>},
+                %arg3: tensor<8xf32> {sdy.sharding = #sdy.sharding<@flat, [{}], unreduced={"all"}>}) {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@flat, [{"all"}]>] out_shardings=[<@flat, [{"all"}]>]
+      manual_axes={"all"} (%arg4: tensor<1xf32>) {
+    sdy.return %arg4 : tensor<1xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+""",
+    )
+    assert [str(value.sharding) for value in program.values.arguments()] == [
+        '<@grid, [{"x", "y", ?}p1]>',
+        '<@grid, [{"y":(1)2}], replicated={"x"}>',
+        '<@other, [{"x"}]>',
+        '<@grid, [{}], unreduced={"x", "y"}>',
+    ]
+    assert 'in_shardings=[<@grid, [{"x", "y"}]>]' in program.text()
+    assert 'manual_axes={"x", "y"}' in program.text()
