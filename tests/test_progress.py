@@ -14,6 +14,7 @@ import pytest
 
 import shardy_py.progress
 from shardy_py import Options, Program, cli, propagate
+from shardy_py.cli import check
 from shardy_py.progress import progress
 
 PROGRAM = """
@@ -152,3 +153,12 @@ def test_the_api_without_a_bar(terminal: Terminal) -> None:
 def test_rich_is_loaded_for_a_bar_alone() -> None:
     code = "import sys, shardy_py.cli.driver, shardy_py.api; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("flags", [(), ("--no-progress",)])
+def test_sdy_check_has_one_too(flags: tuple[str, ...], terminal: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text(PROGRAM)
+    check.main([str(file), *flags])
+    assert ("sdy-user-priority-propagate" in terminal.getvalue()) == (not flags)

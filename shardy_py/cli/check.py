@@ -33,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reshard-bytes", default="1M", help="SDY003, SDY007 speak from here on (1M)")
     parser.add_argument("--model", help="what links cost: tpu-v5p,data=tpu-dcn")
     parser.add_argument("--no-propagate", action="store_true", help="the program is propagated already")
+    parser.add_argument("--no-progress", action="store_true", help="show no bar on a terminal")
     parser.add_argument("--json", action="store_true", help="for tools, on standard output")
     parser.add_argument("--sarif", metavar="FILE", help="for code hosts; '-': standard output")
     parser.add_argument("--baseline", metavar="FILE", help="leave out what this file lists")
@@ -62,7 +63,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if options.no_propagate:
         result = Result(program, program, (), lambda changed: propagate(changed, Options()))
     else:
-        result = propagate(program)
+        result = propagate(program, progress=not options.no_progress)
     found = check(result, choice, limits)
     if options.baseline is not None:
         found = without_baseline(found, files.read(options.baseline).text)
