@@ -204,7 +204,8 @@ def _check(nodes: Iterable[Any]) -> None:
     unknown: dict[str, Any] = {}
     for node in nodes:
         if _is_unknown(node):
-            unknown.setdefault(str(node.target), node)
+            # Of what an op of the model was decomposed into, the user knows nothing.
+            unknown.setdefault(str(node.meta.get("original_aten") or node.target), node)
         elif node.op not in ("placeholder", "output", "call_function"):
             raise _blamed(
                 node, f"nodes of kind '{node.op}' are not known: export the model with torch.export"
@@ -224,7 +225,7 @@ def _is_unknown(node: Any) -> bool:
 def _unknown(name: str, node: Any) -> Diagnostic:
     stem = ".".join(name.split(".")[:2])
     return Diagnostic(
-        f"{_named(node)}: no row says what this op does; add one: "
+        f"{_named(node, name)}: no row says what this op does; add one: "
         f'register_aten("{stem}", row), where row(out, *arguments) gives a tensor of type out '
         "(shardy_py.frontends.torch)",
         _position(node),
@@ -235,9 +236,9 @@ def _blamed(node: Any, message: str) -> ShardyError:
     return ShardyError(Diagnostic(f"{_named(node)}: {message}", _position(node)))
 
 
-def _named(node: Any) -> str:
+def _named(node: Any, name: str = "") -> str:
     path = _module_path(node)
-    return f"{node.target} in {path}" if path else f"{node.target}"
+    return f"{name or node.target} in {path}" if path else f"{name or node.target}"
 
 
 def _module_path(node: Any) -> str:

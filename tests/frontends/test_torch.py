@@ -1,0 +1,286 @@
+"""Exported models: names, places, numbers, and placements in and out."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardy_py import Mesh, P, Program, Sharding, ShardyError, propagate
+from shardy_py.builder import ops
+from shardy_py.frontends.torch import from_exported, placements_of, register_aten, unregister_aten
+from tests.frontends import torch_models
+from tests.frontends.run_stablehlo import run
+from tests.frontends.test_aten import as_array, tensors_in
+from tests.frontends.torch_models import MLP, ResNet, Transformer, exported, models, torch
+
+types = pytest.importorskip("torch.distributed.tensor.placement_types")
+Shard, Replicate, Partial, Strided = types.Shard, types.Replicate, types.Partial, types._StridedShard
+
+MESH = Mesh.of(dp=2, tp=4)
+COLUMN, ROW, WHOLE, BATCH = (
+    (Replicate(), Shard(0)),
+    (Replicate(), Shard(1)),
+    (Replicate(), Replicate()),
+    (Shard(0), Replicate()),
+)
+
+
+@pytest.fixture(scope="module")
+def programs() -> dict[str, tuple[Program, Any, Any]]:
+    return {
+        name: (from_exported(exported(model, arguments)), model, arguments)
+        for name, (model, arguments) in models().items()
+    }
+
+
+def leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        return [leaf for part in tree.values() for leaf in leaves(part)]
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, list | tuple) else [tree]
+
+
+def test_exported_models_compute_what_torch_computes(programs: Any) -> None:
+    for name, (program, model, arguments) in programs.items():
+        state = {n: t.clone() for n, t in model.state_dict().items()}
+        inputs = iter([leaf for leaf in leaves(arguments) if isinstance(leaf, torch.Tensor)])
+        labels = [value.label for value in program.values.arguments()]
+        given = [as_array(state[label] if label in state else next(inputs)) for label in labels]
+        with torch.no_grad():
+            expected = [leaf for leaf in leaves(model(*arguments)) if isinstance(leaf, torch.Tensor)]
+        found = run(program, given)[-len(expected) :]
+        for array, tensor in zip(found, expected, strict=True):
+            wanted = tensor.float().numpy()
+            tolerance = 2e-2 if name == "bfloat16" else 2e-6
+            assert np.allclose(array.astype(np.float32), wanted, rtol=tolerance, atol=tolerance), name
+
+
+def test_arguments_are_called_by_their_full_names_and_results_by_where_they_are(programs: Any) -> None:
+    transformer, model, _ = programs["transformer"]
+    names = [value.label for value in transformer.values.arguments()]
+    assert set(names) == {*dict(model.named_parameters()), "tokens"}
+    assert transformer["layers.1.mlp.up.weight"].shape == (64, 16)
+    assert transformer["output"].shape == (4, 6, 32)
+    resnet = programs["resnet"][0]
+    assert resnet["norm1.running_var"].shape == (8,)
+    counter = programs["counter"][0]
+    assert [value.label for value in counter.values.results()] == [
+        "calls after",
+        "output['sum']",
+        "output['rest'][0]",
+    ]
+
+
+def test_products_stay_whole_and_nothing_unused_is_left(programs: Any) -> None:
+    program = programs["transformer"][0]
+    assert len(program.values.of_op("dot_general")) == 2 * (4 + 2 + 2) + 1
+    assert not [value for value in program.values if value.entry.value and not list(value.entry.value.uses)]
+
+
+def test_ops_know_the_line_of_the_model(programs: Any) -> None:
+    program = programs["transformer"][0]
+    lines, start = inspect.getsourcelines(torch_models.Block.forward)
+    line = start + next(i for i, text in enumerate(lines) if "self.mlp" in text)
+    mlp, start = inspect.getsourcelines(MLP.forward)
+    line = start + next(i for i, text in enumerate(mlp) if "self.down" in text)
+    products = [value.location for value in program.values.of_op("dot_general")]
+    assert f"{torch_models.__file__}:{line}:1 layers.0.mlp.up/linear" in products
+    assert all("torch_models.py" in value.location for value in program.values.of_op("stablehlo.add"))
+
+
+def test_an_mlp_as_megatron_shards_it() -> None:
+    model, arguments = models()["mlp"]
+    program = from_exported(exported(model, arguments), MESH, {"up.weight": COLUMN, "x": BATCH})
+    result = propagate(program)
+    assert dict(placements_of(result)) == {
+        "up.weight": COLUMN,
+        "up.bias": COLUMN,
+        "down.weight": ROW,
+        "down.bias": WHOLE,
+        "x": BATCH,
+        "output": BATCH,
+    }
+    assert result["down.weight"].local_shape == (16, 16)
+    (use,) = result.communication().uses
+    assert (use.kind, dict(use.axes)) == ("all_reduce", {"tp": 4})
+
+
+def test_a_transformer_as_megatron_shards_it() -> None:
+    model, arguments = models()["transformer"]
+    shardings = {
+        "layers.*.weight": None,
+        **{f"layers.*.{name}.weight": COLUMN for name in ("q", "k", "v", "up")},
+        "tokens": BATCH,
+    }
+    result = propagate(from_exported(exported(model, arguments), MESH, shardings))
+    placements = placements_of(result)
+    for layer in ("layers.0", "layers.1"):
+        assert placements[f"{layer}.attention.o.weight"] == ROW
+        assert placements[f"{layer}.attention.q.bias"] == COLUMN
+        assert placements[f"{layer}.mlp.down.weight"] == ROW
+        assert placements[f"{layer}.norm1.weight"] == WHOLE
+    assert placements["output"] == BATCH
+    reduced = [use for use in result.communication().uses if use.kind == "all_reduce"]
+    assert [dict(use.axes) for use in reduced] == [{"tp": 4}] * 4
+
+
+def test_fully_sharded_and_tensor_parallel_weights_come_back_as_they_went_in() -> None:
+    both = (Strided(0, split_factor=4), Shard(0))
+    program = from_exported(exported(*models()["mlp"]), MESH, {"up.weight": both})
+    assert str(program["up.weight"].sharding) == '<@mesh, [{"tp", "dp"}, {}]>'
+    assert placements_of(propagate(program))["up.weight"] == both
+
+
+def test_channels_and_batches_of_convolutions() -> None:
+    shardings = {"image": BATCH, "conv1.weight": COLUMN}
+    result = propagate(from_exported(exported(*models()["resnet"]), MESH, shardings))
+    placements = placements_of(result)
+    assert placements["norm1.running_mean"] == COLUMN
+    assert placements["conv2.weight"] == ROW
+    assert placements["norm2.weight"] == WHOLE
+    assert placements["output"] == BATCH
+    assert placements["norm0.num_batches_tracked"] == WHOLE
+
+
+def test_decomposed_programs_compute_and_shard_too() -> None:
+    model, arguments = models()["transformer"]
+    program = from_exported(exported(model, arguments).run_decompositions(), MESH, {"tokens": BATCH})
+    assert placements_of(propagate(program))["output"] == BATCH
+    state = model.state_dict()
+    given = [
+        as_array(state.get(value.label, tensors_in(arguments)[0])) for value in program.values.arguments()
+    ]
+    with torch.no_grad():
+        expected = model(*arguments).numpy()
+    assert np.allclose(run(program, given)[0], expected, rtol=2e-6, atol=2e-6)
+
+
+def test_shardings_of_every_spelling() -> None:
+    program = exported(*models()["mlp"])
+    spellings = (COLUMN, list(COLUMN), P("tp"), Sharding(MESH, P("tp")), '<@mesh, [{"tp"}, {}]>')
+    texts = {str(from_exported(program, MESH, {"up.weight": s})["up.weight"].sharding) for s in spellings}
+    assert texts == {'<@mesh, [{"tp"}, {}]>'}
+    partial = from_exported(program, MESH, {"output": (Partial(), Replicate())})
+    assert placements_of(partial)["output"] == (Partial(), Replicate())
+
+
+def test_names_go_before_patterns_and_later_patterns_before_earlier_ones() -> None:
+    shardings = {"up.bias": P("dp"), "*.bias": P("tp"), "down.*": P(None), "u?.weight": P("dp")}
+    program = from_exported(exported(*models()["mlp"]), MESH, shardings)
+    found = {value.label: value.sharding for value in program.values.arguments()}
+    assert found.pop("x") is None
+    assert {name: sharding.spec for name, sharding in found.items() if sharding} == {
+        "up.weight": P("dp", None),
+        "up.bias": P("dp"),
+        "down.weight": P(None, None),
+        "down.bias": P(None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("mesh", "shardings", "message"),
+    [
+        (MESH, {"up.weigth": P()}, "called 'up.weigth'; the model has up.weight"),
+        (MESH, {"layers.*": P()}, r"called 'layers\.\*'; the model has up.weight, up.bias"),
+        (MESH, {"up.weight": Shard(0)}, r"up.weight: expected a list of placements, .* got: Shard\(dim=0\)"),
+        (MESH, {"up.weight": [Shard(0)]}, "up.weight: expected a placement for each of the 2 dimensions"),
+        (MESH, {"up.bias": [Replicate(), Shard(1)]}, "up.bias: .* the tensor has 1 dimensions"),
+        (None, {"up.bias": [Replicate()]}, "up.bias: placements are of a mesh: give from_exported"),
+    ],
+)
+def test_shardings_that_cannot_be_given(mesh: Any, shardings: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        from_exported(exported(*models()["mlp"]), mesh, shardings)
+
+
+def test_placements_that_cannot_be_said() -> None:
+    program = exported(*models()["mlp"])
+    placements = placements_of(from_exported(program, MESH, {"x": P("tp:(1)2")}))
+    assert len(placements) == 6
+    assert placements["up.weight"] == WHOLE
+    with pytest.raises(ShardyError, match=r"x: dimension 0 of .* uses a part of the axis 'tp'"):
+        placements["x"]
+    with pytest.raises(ShardyError, match="x has no placements: the program has no mesh"):
+        placements_of(from_exported(program))["x"]
+    with pytest.raises(KeyError):
+        placements["y"]
+
+
+class Odd(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.logcumsumexp(x, 0)
+
+
+class Outer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Odd()
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x) + self.inner(2 * x) + torch.special.bessel_j0(x)
+
+
+def test_every_op_without_a_row_is_named_with_its_place_and_remedy() -> None:
+    line = inspect.getsourcelines(Odd.forward)[1] + 1
+    with pytest.raises(ShardyError) as caught:
+        from_exported(exported(Outer(), (torch.randn(3, 4),)))
+    first, second = caught.value.diagnostics
+    assert str(first.position) == f"{__file__}:{line}:1"
+    assert first.message == (
+        "aten.logcumsumexp.default in inner: no row says what this op does; add one: "
+        'register_aten("aten.logcumsumexp", row), where row(out, *arguments) gives a tensor of type out '
+        "(shardy_py.frontends.torch)"
+    )
+    assert second.message.startswith("aten.special_bessel_j0.default: no row")
+
+
+def test_rows_of_users() -> None:
+    register_aten("aten.logcumsumexp", lambda out, self, dim: ops.tanh(self))
+    try:
+        program = from_exported(exported(Odd(), (torch.randn(3, 4),)))
+        assert len(program.values.of_op("tanh")) == 1
+        register_aten("aten.logcumsumexp", lambda out, self, dim: ops.reshape(self, (12,)))
+        with pytest.raises(ShardyError, match="its row gives tensor<12xf32>; torch says tensor<3x4xf32>"):
+            from_exported(exported(Odd(), (torch.randn(3, 4),)))
+        register_aten("aten.logcumsumexp", lambda out, self: self)
+        with pytest.raises(
+            ShardyError, match=r"its row cannot be called with these arguments: .* positional"
+        ):
+            from_exported(exported(Odd(), (torch.randn(3, 4),)))
+    finally:
+        unregister_aten("aten.logcumsumexp")
+
+
+def test_what_is_no_exported_program_or_has_no_fixed_sizes() -> None:
+    with pytest.raises(ShardyError, match=r"expected what torch\.export\.export.* gives, got: MLP"):
+        from_exported(MLP())
+    batch = torch.export.Dim("batch")
+    dynamic = torch.export.export(MLP(), (torch.randn(4, 16),), dynamic_shapes=({0: batch},))
+    with pytest.raises(ShardyError, match=r"are sizes that are not fixed; export without dynamic shapes"):
+        from_exported(dynamic)
+
+
+def test_results_that_rows_leave_out() -> None:
+    class Pool(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+
+    with pytest.raises(
+        ShardyError, match=r"max_pool2d_with_indices\.default: its result number 1 is not known"
+    ):
+        from_exported(exported(Pool(), (torch.randn(1, 1, 4, 4),)))
+
+
+def test_training_gives_the_new_statistics() -> None:
+    model = ResNet().train()
+    program = from_exported(torch.export.export(model, (torch.randn(4, 3, 32, 32),)), MESH, {"image": BATCH})
+    names = [value.label for value in program.values.results()]
+    assert names[-1] == "output"
+    assert "norm1.running_mean after" in names
+
+
+def test_large_transformers_keep_all_layers() -> None:
+    program = from_exported(exported(Transformer(layers=6), (torch.randint(0, 32, (4, 6)),)))
+    assert len(program.values.of_op("dot_general")) == 6 * 8 + 1
