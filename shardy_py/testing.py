@@ -83,7 +83,16 @@ def assert_collectives(
         raise AssertionError("\n".join([*faults, "", bill_text(bill)]))
 
 
-KINDS = ("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter", "reshard")
+KINDS = (
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "collective_broadcast",
+    "collective_permute",
+    "reduce_scatter",
+    "reshard",
+)
+"""What `assert_collectives` counts."""
 
 
 def _result(subject: Result | Program) -> Result:

@@ -75,11 +75,14 @@ def note_moved(
 
 
 def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) -> tuple[Movement, ...]:
-    """The movements to values that `origin` leads to a copy of, as if they had been to the copies."""
+    """The movements to values, those that `origin` leads to a copy of as if they had been to the copies.
+
+    Those to values that are gone stay: chains of notes lead through them.
+    """
     return tuple(
-        replace(event, target=origin[event.target])
+        replace(event, target=origin[event.target]) if event.target in origin else event
         for event in events
-        if isinstance(event, Movement) and isinstance(event.target, SSAValue) and event.target in origin
+        if isinstance(event, Movement) and isinstance(event.target, SSAValue)
     )
 
 

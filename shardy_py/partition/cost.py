@@ -9,6 +9,7 @@ MPICH", 2005, and the bandwidth terms of NCCL's performance notes):
     all_reduce      twice (n - 1) / n of held   2 (n - 1) latencies, as reduce_scatter and all_gather
     all_to_all      (n - 1) / n of held         (n - 1) latencies
     permute         held                        one latency, over the slowest axis that takes part
+    broadcast       held                        (n - 1) latencies: in small parts, from device to device
     all_slice       nothing
 
 Several axes are taken one after another: gathers the slowest first, while the parts are small, scatters the
@@ -110,6 +111,13 @@ class CostModel:
         slowest = min(link.bytes_per_second for link in moving)
         latency = max(link.latency_seconds for link in moving)
         return Cost(held_bytes, held_bytes / slowest + latency)
+
+    def collective_broadcast(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
+        """One device along `axes` sends all it holds to all others, who hold as much already."""
+        total = Cost()
+        for name, size in axes:
+            total += self._ring(name, size, held_bytes, size - 1)
+        return Cost(min(total.bytes, held_bytes), total.seconds)
 
     def _ring(self, axis: str, size: int, moved_bytes: int, steps: int) -> Cost:
         if size == 1:

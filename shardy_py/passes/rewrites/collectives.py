@@ -22,6 +22,7 @@ from shardy_py.dialects.sdy import (
     ReduceScatterOp,
     TensorShardingAttr,
 )
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.top_level import meshes_of, module_of
@@ -35,6 +36,7 @@ from shardy_py.text.construct import build_operation
 from shardy_py.text.location_syntax import fuse
 
 LABEL = "sdy-collective"
+_PASS = "canonicalize"
 Params = tuple[tuple[Axes, int, int], ...]
 
 
@@ -92,7 +94,9 @@ def _reduce_of_freed(op: Operation) -> bool:
     if sort_and_merge((axis for axes in by_dimension for axis in axes), mesh) != _data(op, "reduction_axes"):
         return False
     properties = {"gathering_axes": made.properties["axes"], "out_sharding": op.properties["out_sharding"]}
-    replace_op(op, _collective(AllGatherOp, made._operands[0], properties, op.location))
+    gather = _collective(AllGatherOp, made._operands[0], properties, op.location)
+    note_moved(gather.results, op.results, _PASS)
+    replace_op(op, gather)
     return True
 
 
@@ -107,7 +111,9 @@ def _exchange_of_exchange(op: Operation) -> bool:
     combined = AllToAllParamListAttr(tuple(sorted(params, key=lambda param: param[1])))
     properties = {"params": combined, "out_sharding": op.properties["out_sharding"]}
     location = fuse([op.location, inner.location])
-    replace_op(op, _collective(AllToAllOp, inner._operands[0], properties, location))
+    both = _collective(AllToAllOp, inner._operands[0], properties, location)
+    note_moved(both.results, op.results, _PASS)
+    replace_op(op, both)
     erase(inner)
     return True
 
@@ -138,6 +144,7 @@ def _slice_of_reduce(op: Operation) -> bool:
         properties["reduction_op"] = reduce.properties["reduction_op"]
     properties["out_sharding"] = TensorShardingAttr(fusion.sharding)
     made = _collective(ReduceScatterOp, source, properties, reduce.location)
+    note_moved(made.results, reduce.results, _PASS)
     place_before(made, op)
     if fusion.sliced_after is not None:
         rest = {
@@ -145,6 +152,7 @@ def _slice_of_reduce(op: Operation) -> bool:
             "out_sharding": op.properties["out_sharding"],
         }
         made = _collective(AllSliceOp, made.results[0], rest, op.location)
+        note_moved(made.results, op.results, _PASS)
         place_before(made, op)
     for user in slices:
         _become(user, made.results[0])

@@ -95,10 +95,11 @@ def bill_text(bill: Bill, most: int = 20) -> str:
     dearest = sorted(bill.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
     rows = [("collective", "axes", "tensor", "times", "bytes", "time", "for", "at")]
     rows += [_row(use) for use in dearest[:most]]
-    listing = table(rows) + _rest(len(dearest) - most)
+    listing = table(rows, left=(0, 1, 2, 6, 7)) + _rest(len(dearest) - most)
     total = bill.total
+    count = len(bill.sending)
     summary = (
-        f"{len(bill.sending)} collectives; each device takes in {bytes_text(total.bytes)} "
+        f"{count} collective{'s' if count > 1 else ''}; each device takes in {bytes_text(total.bytes)} "
         f"in {seconds_text(total.seconds)} on {bill.model.name}."
     )
     notes = [summary]
@@ -214,5 +215,6 @@ def _use_json(use: Use) -> dict[str, Any]:
             "operand": cause.operand,
             "reason": cause.reason,
             "location": cause.location,
+            "is_explicit": cause.is_explicit,
         },
     }

@@ -61,6 +61,7 @@ class Cause:
     operand: which operand of it is brought to another sharding; -1: its result is.
     reason: in words.
     location: of that op in the source, "" if unknown. position: the file position in it, None if unknown.
+    is_explicit: whether the program itself asks for it: a collective, a constraint or a reshard.
     """
 
     op: str
@@ -68,6 +69,7 @@ class Cause:
     reason: str
     location: str
     position: Position | None = None
+    is_explicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class _Collector:
         if type_ is None:
             return None
         source, target = self.reader.of(value), self.reader.of(op.results[0])
-        held = tensor_size(type_, source, self.meshes, "linear").bytes.local_bytes
+        held = sum(map(self._held, op._operands)) if op.name in USER_KINDS else self._held(value)
         axes = self._axes(op, source, target)
         times, is_known = self.trips(op)
         return Use(
@@ -151,6 +153,13 @@ class _Collector:
             cause=self._cause(op),
         )
 
+    def _held(self, value: SSAValue) -> int:
+        """What each device holds of a value; 0 for what is no tensor."""
+        type_ = tensor_type(value._type)
+        if type_ is None:
+            return 0
+        return tensor_size(type_, self.reader.of(value), self.meshes, "linear").bytes.local_bytes
+
     def _cost(self, kind: str, axes: tuple[AxisSize, ...], held: int) -> Cost:
         match kind:
             case "all_gather":
@@ -163,6 +172,8 @@ class _Collector:
                 return self.model.all_to_all(axes, held)
             case "collective_permute" | "reshard":
                 return self.model.collective_permute(axes, held)
+            case "collective_broadcast":
+                return self.model.collective_broadcast(axes, held)
             case _:
                 return Cost()
 
@@ -182,12 +193,14 @@ class _Collector:
             return _sized((axis for param in params for axis in param[0]), mesh)
         name = _AXES_OF.get(op.name)
         if name is None:
-            return _sized(_differing(source, target), mesh)
+            if len({(other.axes, other.device_ids) for other in meshes}) > 1:  # devices in another order
+                return tuple((axis.name, axis.size) for axis in mesh.axes)
+            return _sized(_differing(source, target, mesh), mesh)
         return _sized(_flat(plain(op.properties[name])), mesh)
 
     def _cause(self, op: Operation) -> Cause:
         if op.name in USER_KINDS:
-            return _cause_at(op, op.name, -1, "written in the program")
+            return _cause_at(op, op.name, -1, "written in the program", is_explicit=True)
         event = self._movement(op.results[0])
         cause_op = event.op if event is not None and event.op is not None else None
         if event is not None and cause_op is not None:
@@ -199,28 +212,36 @@ class _Collector:
                 reason = f"the result of {cause_op.name} is used in another sharding"
             place = cause_op if location_text(_location(cause_op)) else op
             return _cause_at(place, cause_op.name, event.index, reason)
-        return _cause_at(op, op.name, -1, _reason_alone(op))
+        return self._cause_alone(op, event)
+
+    def _cause_alone(self, op: Operation, event: Movement | None) -> Cause:
+        """The cause of what no other op brought about."""
+        source = op._operands[0]
+        if isinstance(source, OpResult) and source.op.name == "func.call":
+            return _cause_at(op, source.op.name, -1, "a call gives another sharding than its user takes")
+        wanted = event.source if event is not None else None
+        name = wanted.op.name if isinstance(wanted, OpResult) else op.name
+        if name == "sdy.sharding_constraint":
+            return _cause_at(op, name, -1, "the program constrains the sharding here", is_explicit=True)
+        return _cause_at(op, "sdy.reshard", -1, "the program reshards here", is_explicit=True)
 
     def _movement(self, value: SSAValue) -> Movement | None:
-        """The first note that names an op, following `value` back through what it replaced."""
+        """The first note that names an op, else the last one, from `value` back through what it replaced."""
         seen: set[int] = set()
-        event = self.moved.get(id(value))
+        found = event = self.moved.get(id(value))
         while event is not None and event.op is None and id(event.source) not in seen:
             seen.add(id(event.source))
-            event = self.moved.get(id(event.source))
-        return event
+            found, event = event, self.moved.get(id(event.source))
+        return event or found
 
 
-def _cause_at(place: Operation, op_name: str, operand: int, reason: str) -> Cause:
+def _cause_at(
+    place: Operation, op_name: str, operand: int, reason: str, *, is_explicit: bool = False
+) -> Cause:
     location = _location(place)
-    return Cause(op_name, operand, reason, location_text(location), position_of(location))
-
-
-def _reason_alone(op: Operation) -> str:
-    source = op._operands[0]
-    if isinstance(source, OpResult) and source.op.name == "func.call":
-        return "a call gives another sharding than its user takes"
-    return "the program constrains the sharding here"
+    return Cause(
+        op_name, operand, reason, location_text(location), position_of(location), is_explicit=is_explicit
+    )
 
 
 def _flat(axes: Any) -> Iterator[AxisRef]:
@@ -235,17 +256,19 @@ def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> tuple[AxisSize, ...]:
     return tuple((axis.name, axis.size(mesh)) for axis in axes)
 
 
-def _differing(source: TensorSharding | None, target: TensorSharding | None) -> list[AxisRef]:
-    """The axes that do not shard the same dimension before and after."""
-    before = {(d, axis) for d, axis in _placed(source)}
-    after = {(d, axis) for d, axis in _placed(target)}
-    return list(dict.fromkeys(axis for _, axis in sorted(before ^ after, key=lambda p: (p[0], p[1].order))))
+def _differing(source: TensorSharding | None, target: TensorSharding | None, mesh: Mesh) -> list[AxisRef]:
+    """The axes that do not cut the same dimension into the same parts before and after."""
+    changed = set(_placed(source, mesh)) ^ set(_placed(target, mesh))
+    return list(dict.fromkeys(axis for _, _, axis in sorted(changed, key=lambda p: (p[0], p[2].order))))
 
 
-def _placed(sharding: TensorSharding | None) -> Iterator[tuple[int, AxisRef]]:
+def _placed(sharding: TensorSharding | None, mesh: Mesh) -> Iterator[tuple[int, int, AxisRef]]:
+    """The dimension that each axis cuts, into how many parts it is cut by then, and the axis."""
     for number, dimension in enumerate(sharding.dimensions if sharding is not None else ()):
+        parts = 1
         for axis in dimension.axes:
-            yield number, axis
+            parts *= axis.size(mesh)
+            yield number, parts, axis
 
 
 def _location(op: Operation) -> Any:

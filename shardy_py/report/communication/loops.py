@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.plain import plain
@@ -24,35 +24,61 @@ Times = tuple[int, bool]
 
 
 def trip_counts(module: ModuleOp) -> Callable[[Operation], Times]:
-    """A function that tells how often an op of the module runs when the program runs once."""
+    """A function that tells how often an op of the module runs when the program runs once.
+
+    Every branch counts as taken; a condition runs once more than its loop turns; what calls itself counts
+    once. A function that nothing calls runs once.
+    """
     callers: dict[str, list[Operation]] = {}
     for op in walk_pre_order(module):
         if op.name == "func.call":
             callers.setdefault(callee_name(op), []).append(op)
     known: dict[int, Times] = {}
 
-    def of_block(block: Block | None) -> Times:
-        if block is None:
-            return 1, True
-        found = known.get(id(block))
-        if found is None:
-            known[id(block)] = 1, True  # a recursive call counts once
-            found = known[id(block)] = around(block.parent_op())
-        return found
+    def inside(op: Operation) -> tuple[Operation, int, bool]:
+        """The function around an op, how often the op runs in one run of it, whether that is known."""
+        times, is_known = 1, True
+        block = op.parent
+        while block is not None:
+            around = block.parent_op()
+            if around is None or around.name == "func.func":
+                return around or op, times, is_known
+            if around.name == "stablehlo.while":
+                turns = loop_turns(around)
+                is_condition = block.parent is around.regions[0]
+                times *= 1 if turns is None else turns + is_condition
+                is_known = is_known and turns is not None
+            block = around.parent
+        return op, times, is_known
 
-    def around(op: Operation | None) -> Times:
-        if op is None:
-            return 1, True
-        if op.name == "func.func":
-            calls = [of_block(call.parent) for call in callers.get(function_name(op), ())]
-            return (sum(times for times, _ in calls), all(sure for _, sure in calls)) if calls else (1, True)
-        times, is_known = of_block(op.parent)
-        if op.name != "stablehlo.while":
-            return times, is_known
-        turns = loop_turns(op)
-        return (times, False) if turns is None else (times * turns, is_known)
+    def of_function(function: Operation) -> Times:
+        """Callers first, without recursion: chains of calls may be long."""
+        waiting = [function]
+        begun: set[int] = set()
+        while waiting:
+            current = waiting[-1]
+            calls = callers.get(function_name(current), ()) if current.name == "func.func" else ()
+            sites = [inside(call) for call in calls]
+            missing = [site for site, _, _ in sites if id(site) not in known and id(site) not in begun]
+            begun.add(id(current))
+            if missing:
+                waiting.extend(missing)
+                continue
+            waiting.pop()
+            if id(current) not in known:
+                found = [(known.get(id(site), (1, True)), times, sure) for site, times, sure in sites]
+                known[id(current)] = (
+                    sum(outer * times for (outer, _), times, _ in found) if found else 1,
+                    all(outer_sure and sure for (_, outer_sure), _, sure in found),
+                )
+        return known[id(function)]
 
-    return lambda op: of_block(op.parent)
+    def of(op: Operation) -> Times:
+        function, times, is_known = inside(op)
+        outer, is_outer_known = of_function(function)
+        return outer * times, is_known and is_outer_known
+
+    return of
 
 
 def loop_turns(loop: Operation) -> int | None:
@@ -67,6 +93,8 @@ def loop_turns(loop: Operation) -> int | None:
     extra = _EXTRA.get(str(plain(test.op.properties["comparison_direction"])))
     if not isinstance(counter, BlockArgument) or limit is None or extra is None:
         return None
+    if counter.owner.parent_op() is not loop:
+        return None
     start = _number(loop._operands[counter.index])
     step = _step(body._operands[counter.index], counter.index, loop)
     if start is None or step is None or step <= 0:
@@ -77,9 +105,10 @@ def loop_turns(loop: Operation) -> int | None:
 def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
     if not (isinstance(value, OpResult) and value.op.name == "stablehlo.add"):
         return None
-    old, step = value.op._operands
-    is_counter = isinstance(old, BlockArgument) and old.index == index and old.owner.parent_op() is loop
-    return _number(step) if is_counter else None
+    for old, step in (value.op._operands, reversed(value.op._operands)):
+        if isinstance(old, BlockArgument) and old.index == index and old.owner.parent_op() is loop:
+            return _number(step)
+    return None
 
 
 def _number(value: SSAValue) -> int | None:

@@ -13,8 +13,10 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
+from shardy_py.dialects.stablehlo.structs import AxisRef, ReplicaGroupMeshAxes
 from shardy_py.graph.plain import plain
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh
@@ -23,6 +25,7 @@ USER_KINDS = {
     "stablehlo.all_gather": "all_gather",
     "stablehlo.all_reduce": "all_reduce",
     "stablehlo.all_to_all": "all_to_all",
+    "stablehlo.collective_broadcast": "collective_broadcast",
     "stablehlo.collective_permute": "collective_permute",
     "stablehlo.reduce_scatter": "reduce_scatter",
 }
@@ -37,9 +40,25 @@ def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]
     if op.name == "stablehlo.collective_permute":
         pairs: Any = plain(op.properties["source_target_pairs"])
         return _permuted_axes(_rows(pairs), tuple(meshes.values()))
+    named: Any = getattr(op.properties["replica_groups"], "data", None)
+    if isinstance(named, ReplicaGroupMeshAxes):
+        return _named_axes(named, meshes)
     groups: Any = plain(op.properties["replica_groups"])
     rows = _rows(groups) if isinstance(groups, tuple) else ()
     return _axes_of_groups(rows, tuple(meshes.values())) if rows else ()
+
+
+def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
+    """The axes of a mesh that the op names; parts of axes count with their own sizes."""
+    mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None
+    sizes = {} if mesh is None else {axis.name: axis.size for axis in mesh.axes}
+    found: list[AxisSize] = []
+    for reference in cast(Any, groups.axes).data:
+        axis = getattr(reference, "data", None)
+        if isinstance(axis, AxisRef):
+            part: Any = axis.sub_axis_info
+            found.append((axis.name, sizes.get(axis.name, 1) if part is None else part.size))
+    return tuple(found)
 
 
 def _rows(table: Any) -> Groups:

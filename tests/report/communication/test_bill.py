@@ -129,7 +129,7 @@ def test_sums() -> None:
     assert [entry.key for entry in bill.by_axes] == ["x"]
     assert [entry.key for entry in bill.by_line] == ["model.py:7"]
     text = bill_text(bill)
-    assert "1 collectives; each device takes in 192 B in 192.00 ns on test." in text
+    assert "1 collective; each device takes in 192 B in 192.00 ns on test." in text
     assert "8x4xf32" in text
 
 
