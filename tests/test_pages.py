@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shardy_py import cli
+from shardy_py.cli import check, diff
 from tests.pages import Page
 
 PAGES = {
@@ -28,6 +33,42 @@ def test_a_page_is_true(name: str, root: Path, tmp_path: Path, monkeypatch: pyte
     page = Page(root / "docs" / f"{name}.md")
     page.run()
     assert page.checked >= PAGES[name]
+
+
+PROGRAM = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<30x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<30x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  return %arg0 : tensor<30x8xf32>
+}
+"""
+
+
+def test_every_field_of_json_is_described(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.mlir").write_text(PROGRAM)
+    Path("b.mlir").write_text(PROGRAM.replace('[{"x"}, {}]', '[{"y"}, {}]'))
+    runs: tuple[tuple[str, Callable[[list[str]], int], list[str]], ...] = (
+        ("communication", cli.main, ["a.mlir", "--communication-report", "--json"]),
+        ("diff", diff.main, ["a.mlir", "b.mlir", "--json"]),
+        ("check", check.main, ["a.mlir", "--json", "--fail-on", "never"]),
+    )
+    for page, main, arguments in runs:
+        assert main(arguments) == 0
+        text = (root / "docs" / f"{page}.md").read_text()
+        fields = set(_fields(json.loads(capsys.readouterr().out)))
+        assert len(fields) > 8
+        assert not [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text]
+
+
+def _fields(value: Any) -> Iterator[str]:
+    """The names of all fields of a document; names of collectives are no fields."""
+    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from _fields(part)
+    if isinstance(value, dict):
+        yield from (name for name in value if not name.startswith("all_"))
 
 
 def test_placements_are_what_the_page_says(root: Path) -> None:
