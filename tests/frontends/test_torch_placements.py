@@ -211,3 +211,35 @@ def test_uneven_cuts_are_refused_on_the_way_back() -> None:
     assert to_placements(sharding, (16,)) == (Shard(0), Shard(0))
     with pytest.raises(ShardyError, match="cut unevenly by 2 mesh dimensions"):
         to_placements(sharding, (9,))
+
+
+def test_device_meshes_and_dtensors_of_torch() -> None:
+    """With a process group that talks to nobody: DTensor's own local shapes, and offsets, of every rank."""
+    distributed = pytest.importorskip("torch.distributed")
+    fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    tensors = pytest.importorskip("torch.distributed.tensor")
+    for rank in range(8):
+        distributed.init_process_group("fake", store=fake.FakeStore(), rank=rank, world_size=8)
+        try:
+            device_mesh = distributed.init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
+            assert mesh_of(device_mesh) == MESH
+            for placements in (
+                (Shard(0), Shard(0)),
+                (Shard(1), Replicate()),
+                (Strided(0, split_factor=4), Shard(0)),
+            ):
+                tensor = tensors.DTensor.from_local(
+                    torch.zeros(2, 3), device_mesh, placements, run_check=False
+                )
+                shape = tuple(tensor.shape)
+                sharding = from_placements(device_mesh, tensor.placements, shape)
+                local, offset = dtensor.compute_local_shape_and_global_offset(shape, device_mesh, placements)
+                part = sharding.device_slices(shape).of(rank)
+                assert part is not None
+                assert (part.size, part.offset) == (tuple(local), tuple(offset))
+                assert to_placements(sharding, shape) == tensor.placements
+            if rank > 3:
+                with pytest.raises(ShardyError, match="is a part of a larger one"):
+                    mesh_of(device_mesh["tp"])
+        finally:
+            distributed.destroy_process_group()
