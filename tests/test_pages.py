@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from shardy_py import cli
+import shardy_py
+from shardy_py import builder, cli, testing
 from shardy_py.cli import check, diff
 from tests.pages import Page
 
@@ -33,6 +35,13 @@ def test_a_page_is_true(name: str, root: Path, tmp_path: Path, monkeypatch: pyte
     page = Page(root / "docs" / f"{name}.md")
     page.run()
     assert page.checked >= PAGES[name]
+
+
+@pytest.mark.parametrize(("page", "module"), [("api", shardy_py), ("builder", builder), ("testing", testing)])
+def test_a_guide_names_all_that_is_public(page: str, module: ModuleType, root: Path) -> None:
+    text = (root / "docs" / f"{page}.md").read_text()
+    public = getattr(module, "__all__", None) or ["assert_sharding", "assert_collectives"]
+    assert not [name for name in public if not re.search(rf"\b{name}\b", text)]
 
 
 PROGRAM = """
