@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.frontends.aten import register_aten, unregister_aten
-from shardy_py.frontends.torch_export import program_of
+from shardy_py.frontends.torch_export import program_of, tied_names
 from shardy_py.frontends.torch_placements import (
     as_mesh,
     from_placements,
@@ -53,11 +53,15 @@ def from_exported(
         output (`output`, `output[0]`, `output['logits']`), or a pattern (`layers.*.weight`; a name said in
         full goes before, a later pattern before an earlier one). Each a list of placements, one a mesh
         dimension, or what `Program.annotate` takes: `P(...)`, a `Sharding`, sdy text.
+    Parameters that are one tensor (tied weights) get one sharding.
     Raises `ShardyError` when torch is not installed, for ops that no row translates (`register_aten`), sizes
     that are not fixed, names that there are not, and placements that a sharding cannot say.
     """
     ours = None if mesh is None else as_mesh(mesh)
     program = program_of(exported, ours, name)
+    for names in tied_names(exported):
+        arguments = {value.label: value for value in program.values.arguments(name)}
+        program = program.group(*(arguments[each] for each in names))
     if not shardings:
         return program
     known = {value.label: value for value in _named_values(program, name)}

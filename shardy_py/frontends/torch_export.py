@@ -57,6 +57,17 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
     return program
 
 
+def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
+    """The full names of parameters and buffers that are one tensor, where a tensor has several."""
+    found: dict[Any, list[str]] = {}
+    targets = {spec.target for spec in exported.graph_signature.input_specs}
+    for name, tensor in exported.state_dict.items():
+        if name in targets:
+            place = (tensor.untyped_storage()._cdata, tensor.storage_offset())
+            found.setdefault((place, tensor.dtype, tuple(tensor.shape), tensor.stride()), []).append(name)
+    return tuple(tuple(names) for names in found.values() if len(names) > 1)
+
+
 def _decomposed(exported: Any) -> Any:
     """The program in ops that have rows, as far as torch can decompose the others into such."""
     table = torch_module("torch.export").default_decompositions()
@@ -208,7 +219,9 @@ def _check(nodes: Iterable[Any]) -> None:
             unknown.setdefault(str(node.meta.get("original_aten") or node.target), node)
         elif node.op not in ("placeholder", "output", "call_function"):
             raise _blamed(
-                node, f"nodes of kind '{node.op}' are not known: export the model with torch.export"
+                node,
+                f"a graph or attribute inside of the graph ('{node.op}'), as torch.cond makes, is not known; "
+                "export a model without control flow",
             )
     if unknown:
         raise ShardyError(*(_unknown(name, node) for name, node in unknown.items()))
@@ -312,10 +325,10 @@ def location_of(node: Any) -> Attribute:
 
 
 def _position(node: Any) -> Position | None:
-    """The innermost line of the stack that is not torch's own."""
+    """The innermost line of the stack that is neither torch's own nor made by it."""
     inside = str(Path(torch_module("torch").__file__).parent)
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     for file, line in reversed(frames):
-        if not file.startswith(inside):
+        if not file.startswith((inside, "<eval_with_key>")):
             return Position(file, int(line), 1)
     return None

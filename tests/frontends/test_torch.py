@@ -284,3 +284,60 @@ def test_training_gives_the_new_statistics() -> None:
 def test_large_transformers_keep_all_layers() -> None:
     program = from_exported(exported(Transformer(layers=6), (torch.randint(0, 32, (4, 6)),)))
     assert len(program.values.of_op("dot_general")) == 6 * 8 + 1
+
+
+class Tied(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(32, 16), torch.nn.Linear(16, 32, bias=False)
+        self.other = torch.nn.Linear(16, 32, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.embed(tokens)
+        return self.head(x), self.other(x)
+
+
+def test_tied_weights_get_one_sharding() -> None:
+    program = from_exported(exported(Tied(), (torch.tensor([[1, 2]]),)), MESH, {"head.weight": COLUMN})
+    placements = placements_of(propagate(program))
+    assert placements["embed.weight"] == COLUMN
+    assert placements["other.weight"] == WHOLE
+
+
+def test_control_flow_is_not_known() -> None:
+    class Branch(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x + 1, (x,))
+
+    with pytest.raises(ShardyError, match=r"as torch\.cond makes, is not known"):
+        from_exported(exported(Branch(), (torch.randn(3),)))
+
+
+def test_ops_of_users_through_their_rows() -> None:
+    @torch.library.custom_op("shardy_py_test::scaled", mutates_args=())
+    def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return x * factor
+
+    scaled.register_fake(lambda x, factor: torch.empty_like(x))
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            with torch.no_grad():
+                y = torch.ops.shardy_py_test.scaled(x, 3.0)
+            return x + y
+
+    name = "shardy_py_test.scaled"
+    with pytest.raises(ShardyError, match=rf'register_aten\("{name}", row\)'):
+        from_exported(exported(Scaled(), (torch.randn(3),)))
+    try:
+
+        @register_aten(name)
+        def row(out: Any, x: Any, factor: float) -> Any:
+            return x * factor
+
+        program = from_exported(exported(Scaled(), (torch.randn(3),)))
+    finally:
+        unregister_aten(name)
+    (found,) = run(program, [np.array([1, 2, 3], np.float32)])
+    assert found.tolist() == [4, 8, 12]

@@ -21,7 +21,7 @@ Output = Any
 """What torch says an op gives: a `TensorType`, a tuple of them, None."""
 
 _ORDER = (
-    "i1", "ui8", "i8", "i16", "i32", "i64",
+    "i1", "ui8", "i8", "ui16", "i16", "ui32", "i32", "ui64", "i64",
     "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>",
 )  # fmt: skip
 _MET_HIGHER = {frozenset({"f16", "bf16"}): "f32", frozenset({"ui8", "i8"}): "i16"}
@@ -32,7 +32,7 @@ def element_of_torch(dtype: Any) -> str:
     """The element type of a `torch.dtype`. Raises `ShardyError` when there is none."""
     name = str(dtype).removeprefix("torch.")
     found = element_of(name)
-    if found == name and not name.startswith("complex"):
+    if found == name:
         raise ShardyError(f"no element type is known for {dtype}")
     return found
 
