@@ -31,6 +31,7 @@ COMMANDS = {
     "sdy-check": "shardy_py.cli.check",
     "sdy-diff": "shardy_py.cli.diff",
     "shardy-view": "shardy_py.cli.view",
+    "hlo-indexing": "shardy_py.cli.hlo_indexing",
 }
 
 
@@ -68,7 +69,7 @@ class Page:
 
     def _console(self, text: str) -> None:
         for command, expected in _COMMAND.findall(text):
-            self._compare(expected, _printed_by(lambda command=command: _shell(command)))
+            self._compare(expected, _printed_by(lambda command=command: run_command(command)))
 
     def _compare(self, expected: str, printed: str) -> None:
         self.checked += 1
@@ -89,10 +90,11 @@ def _file(text: str) -> None:
         Path(name[1]).write_text(text)
 
 
-def _shell(command: str) -> None:
+def run_command(command: str) -> int:
+    """Run a line of a shell in this process; returns the exit code."""
     name, *arguments = shlex.split(command)
     try:
-        import_module(COMMANDS[name]).main(arguments)
+        return import_module(COMMANDS[name]).main(arguments)
     finally:
         gc.unfreeze()
         gc.enable()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import COMMANDS, run_command
+
 PROGRAM = """
 module @step {
   sdy.mesh @mesh = <["data"=4]>
@@ -52,6 +54,21 @@ def test_readme_examples_run(
     printed = capsys.readouterr().out
     assert 'stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data"}]>]>}' in printed
     assert "arguments           1    32 B          8 B  25.0%" in printed
+
+
+def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("program", "before", "after", "dump"):
+        Path(f"{name}.mlir").write_text(PROGRAM)
+    hlo = "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  ROOT r = f32[8] negate(p)\n}\n"
+    Path("module.hlo").write_text(hlo)
+    Path("known.json").write_text('{"version": 1, "findings": []}')
+    text = (root / "README.md").read_text().replace("%5,0,tensor", "%0,0,data").replace("%5", "%0")
+    names = "|".join(COMMANDS)
+    commands = re.findall(rf"^    ((?:{names}) [^<\n]*)$", text, re.MULTILINE)
+    assert len(commands) == 8
+    for command in commands:
+        assert run_command(command) == 0, command
 
 
 def test_no_machine_is_named(root: Path) -> None:
