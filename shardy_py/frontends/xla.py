@@ -9,7 +9,7 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy sees another pro
 | meshes of the same devices become one | sdy_round_trip/dedup_meshes.cc |
 | calls and composites are inlined | the HLO pass CallInliner |
 | values without elements become constants | the HLO pass ZeroSizedHloElimination |
-| dynamic slices at constants and values that loops only carry go | StableHLO's canonicalization |
+| some slices, broadcasts, loops become simpler (`xla_folds.py`) | StableHLO's canonicalization |
 | ops of chlo are expanded; here they get a rule | stablehlo-legalize chlo, before HLO |
 | what a loop uses of its surroundings becomes open | round_trip_common/open_while_free_vars_sharding.cc |
 
@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.frontends.xla_folds import free_loop_values, slice_at_constants
+from shardy_py.frontends.xla_folds import free_loop_values, reshape_broadcasts, slice_at_constants
 from shardy_py.frontends.xla_meshes import merge_meshes
 from shardy_py.graph.call_graph import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
@@ -241,6 +241,7 @@ STEPS: tuple[Callable[[ModuleOp], None], ...] = (
     inline_calls,
     fold_empty_values,
     slice_at_constants,
+    reshape_broadcasts,
     free_loop_values,
     erase_dead_ops,
     give_rules,

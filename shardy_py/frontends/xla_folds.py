@@ -3,6 +3,7 @@
 | before | after |
 |---|---|
 | `dynamic_slice` at constants | `slice` |
+| `broadcast_in_dim` that adds dimensions of size 1 | `reshape` |
 | a value that a loop only carries along | a value from outside of the loop |
 
 Not here: the steps around them (`xla.py`).
@@ -12,6 +13,7 @@ Not here: the steps around them (`xla.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp, i64
@@ -19,14 +21,15 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
 from shardy_py.graph.walk import find_ops, innermost_first, terminator_of
 from shardy_py.text.construct import build_operation
 from shardy_py.text.dense import elements_type, load_integer
 from shardy_py.text.type_tests import is_integer
 
-CONSTANT, DYNAMIC_SLICE, WHILE = "stablehlo.constant", "stablehlo.dynamic_slice", "stablehlo.while"
+BROADCAST, CONSTANT = "stablehlo.broadcast_in_dim", "stablehlo.constant"
+DYNAMIC_SLICE, WHILE = "stablehlo.dynamic_slice", "stablehlo.while"
 
 
 def slice_at_constants(module: ModuleOp) -> None:
@@ -63,12 +66,33 @@ def _constant(value: SSAValue) -> int | None:
     dense = maker.properties["value"]
     if not isinstance(dense, DenseIntOrFPElementsAttr):
         return None
+    dense = cast("DenseIntOrFPElementsAttr[Any]", dense)
     element = elements_type(dense)[1]
     return load_integer(dense.data.data, element) if is_integer(element) else None
 
 
 def _integers(values: list[int]) -> Attribute:
     return cast(Attribute, DenseArrayBase.from_list(i64, values))
+
+
+def reshape_broadcasts(module: ModuleOp) -> None:
+    """Make reshapes of broadcasts that only add dimensions of size 1; those that add nothing go."""
+    for op in find_ops(module, BROADCAST):
+        source, result = tensor_type(op._operands[0]._type), tensor_type(op.results[0]._type)
+        dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
+        if source is None or result is None or None in (*source.shape, *result.shape):
+            continue
+        is_ordered = dimensions == tuple(sorted(dimensions))
+        if not is_ordered or prod(cast("Any", source.shape)) != prod(cast("Any", result.shape)):
+            continue
+        if source.shape == result.shape:
+            replace_uses(op.results[0], op._operands[0])
+            erase(op)
+        else:
+            types, location = [op.results[0]._type], cast(Any, op).location
+            attributes = dict(op.attributes)
+            made = build_operation(op_class("reshape"), op._operands, types, {}, attributes, location)
+            replace_op(op, made)
 
 
 def free_loop_values(module: ModuleOp) -> None:

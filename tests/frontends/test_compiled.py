@@ -1,6 +1,6 @@
 """The JAX adaptor gives the shardings that `jax.jit(...).lower(...).compile()` gives, on eight host devices.
 
-The whole corpus takes a minute: SHARDY_JAX_CORPUS=all.
+The whole corpus takes a minute: SHARDY_JAX_CORPUS=all. More random functions: SHARDY_JAX_RANDOM=500.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ LONGER = (
     *("convnet_train", "embedding_scatter", "linalg", "dropout_rng", "special_functions"),
 )
 NAMES = PROGRAMS + LONGER if os.environ.get("SHARDY_JAX_CORPUS") == "all" else PROGRAMS
+
+
+RANDOM = int(os.environ.get("SHARDY_JAX_RANDOM", "12"))
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +58,12 @@ def test_program_of_the_corpus_is_sharded_as_jax_compiles_it(
     assert not found.differing
     assert found.arguments
     assert found.results
+
+
+def test_random_functions_are_sharded_as_jax_compiles_them() -> None:
+    found = run_apart("compiled_random", "0", str(RANDOM)).values()
+    assert [(compared.name, compared.differing) for compared in found if compared.differing] == []
+    assert sum(compared.results for compared in found) > RANDOM
 
 
 def test_every_program_of_the_generator_is_compared() -> None:

@@ -193,6 +193,78 @@ def test_sharded_values_enter_loops_open() -> None:
     assert after_the_loop.entry.op.operands[1] is program["%arg0"].entry.value
 
 
+@pytest.mark.parametrize(
+    ("start", "limits"),
+    [((1, 2), "[1:5, 2:18]"), ((60, 30), "[60:64, 16:32]"), ((-3, 0), "[0:4, 0:16]")],
+)
+def test_dynamic_slices_at_constants(start: tuple[int, int], limits: str) -> None:
+    types = "(tensor<64x32xf32>, tensor<i32>, tensor<i32>) -> tensor<4x16xf32>"
+    program = after(
+        xla.slice_at_constants,
+        f"""
+func.func @main(%arg0: tensor<64x32xf32>, %arg1: tensor<i32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {{
+  %c = stablehlo.constant dense<{start[0]}> : tensor<i32>
+  %c_0 = stablehlo.constant dense<{start[1]}> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %arg0, %c, %c_0, sizes = [4, 16] : {types}
+  %1 = stablehlo.dynamic_slice %arg0, %c, %arg1, sizes = [4, 16] : {types}
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}}
+""",
+    )
+    assert f"stablehlo.slice %arg0 {limits} : (tensor<64x32xf32>) -> tensor<4x16xf32>" in program.text()
+    assert len(program.values.of_op("dynamic_slice")) == 1
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "types", "op"),
+    [
+        ("[1]", "(tensor<8xf32>) -> tensor<1x8xf32>", "stablehlo.reshape"),
+        ("[0, 2]", "(tensor<8x4xf32>) -> tensor<8x1x4xf32>", "stablehlo.reshape"),
+        ("[0]", "(tensor<8xf32>) -> tensor<8xf32>", None),
+        ("[0]", "(tensor<8xf32>) -> tensor<8x4xf32>", "stablehlo.broadcast_in_dim"),
+        ("[1, 0]", "(tensor<8x4xf32>) -> tensor<4x8xf32>", "stablehlo.broadcast_in_dim"),
+    ],
+)
+def test_broadcasts_that_are_reshapes(dimensions: str, types: str, op: str | None) -> None:
+    source, result = types.strip("(").split(") -> ")
+    program = after(
+        xla.reshape_broadcasts,
+        f"""
+func.func @main(%arg0: {source}) -> {result} {{
+  %0 = stablehlo.broadcast_in_dim %arg0, dims = {dimensions} : {types}
+  return %0 : {result}
+}}
+""",
+    )
+    made = [value.op_name for value in program.values if value.role == "intermediate"]
+    assert made == ([op] if op else [])
+
+
+def test_loops_do_not_carry_what_does_not_change() -> None:
+    program = after(
+        xla.free_loop_values,
+        """
+func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<i32>) {
+  %0:3 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %arg1, %iterArg_1 = %arg0)
+      : tensor<8xf32>, tensor<i32>, tensor<8xf32>
+   cond {
+    %1 = stablehlo.compare LT, %iterArg_0, %iterArg_0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %iterArg, %iterArg_1 : tensor<8xf32>
+    stablehlo.return %iterArg, %iterArg_0, %1 : tensor<8xf32>, tensor<i32>, tensor<8xf32>
+  }
+  return %0#0, %0#2, %0#1 : tensor<8xf32>, tensor<8xf32>, tensor<i32>
+}
+""",
+    )
+    loop = program.text().split("stablehlo.while")[1]
+    assert loop.startswith("(%iterArg = %arg0) : tensor<8xf32>")
+    assert "compare LT, %arg1, %arg1" in loop
+    assert "stablehlo.add %arg0, %iterArg" in loop
+    assert "return %arg0, %0, %arg1" in loop
+
+
 def test_meshes_of_the_same_devices_become_one() -> None:
     program = after(
         merge_meshes,
