@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast, overload
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,8 +21,14 @@ from shardy_py.graph.holders import read
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import Role, ValueEntry, ValueTable, location_text
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.attribute_writer import attribute_text
+
+
+@lru_cache(maxsize=4096)
+def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
+    """A program has many values and few shardings."""
+    return Sharding(mesh, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +90,10 @@ class Value:
         value = None if holder is None else read(holder)
         if value is None:
             return None
-        if isinstance(value.mesh, Mesh):
-            return Sharding(value.mesh, value)
-        mesh = self.meshes.get(value.mesh)
+        mesh = value.mesh if isinstance(value.mesh, Mesh) else self.meshes.get(value.mesh)
         if mesh is None:
             raise ShardyError(f"sharding {value} of {self}: the program has no mesh @{value.mesh}")
-        return Sharding(mesh, value)
+        return _sharding(mesh, value)
 
     @property
     def local_shape(self) -> tuple[int | None, ...] | None:

@@ -25,6 +25,7 @@ class Finding:
     function: the function around it; "" if there is none.
     position: in the source, None if unknown. location: the same in words, with the name the source gives.
     bytes: what it is about, 0 if nothing of a size.
+    anchor: what stands for the subject in the fingerprint; "": itself. Numbers of values change with edits.
     """
 
     code: str
@@ -36,11 +37,12 @@ class Finding:
     position: Position | None = None
     location: str = ""
     bytes: int = 0
+    anchor: str = ""
 
     @property
     def fingerprint(self) -> str:
         """What stays the same when lines move: the code, the function, the fact."""
-        text = "\0".join((self.code, self.function, self.subject, self.message))
+        text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
         return sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:

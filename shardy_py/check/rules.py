@@ -20,8 +20,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from xdsl.ir import BlockArgument
+
 from shardy_py.api import Result, Value
 from shardy_py.check.finding import Finding, Level
+from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.graph.walk import find_ops
@@ -31,11 +34,13 @@ from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes
+from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
 EXPLAINED = 3
 """For so many findings of a rule the reason is looked up in the record of propagation."""
 CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
+MANUAL = "sdy.manual_computation"
 REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
 
 
@@ -66,9 +71,10 @@ def find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         sharding, size = value.sharding, _bytes(value)
         if size < limits.replicated_bytes or value.entry.op.name in CONSTANTS or _is_wanted(result, value):
             continue
-        if (sharding is not None and not sharding.is_fully_replicated) or not _has_large_mesh(value):
+        place = _best_place(value)
+        if (sharding is not None and not sharding.is_fully_replicated) or place is None:
             continue
-        dimension, axis = _best_place(value)
+        dimension, axis = place
         remedy = f'give it a sharding, as {value}: dimension {dimension} over "{axis}"'
         explained += 1
         if result.record is not None and explained <= EXPLAINED:
@@ -102,11 +108,9 @@ def find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
 def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY003."""
     for use in _bill(result, limits):
-        if use.kind in REDUCTIONS or use.kind == "all_slice" or use.cause.op in ("", "sdy.reshard"):
+        if use.kind in REDUCTIONS or use.cause.is_explicit or use.cost.bytes < limits.reshard_bytes:
             continue
-        if use.cause.reason.startswith(("the program", "written")) or use.cost.bytes < limits.reshard_bytes:
-            continue
-        message = f"an {use.kind} over {_axes(use)} of {bytes_text(use.cost.bytes)}: {use.cause.reason}"
+        message = f"{_a(use.kind)} over {_axes(use)} of {bytes_text(use.cost.bytes)}: {use.cause.reason}"
         remedy = (
             f"let {_told(use.source)} and {_told(use.target)} agree, or write the reshard as a constraint"
         )
@@ -118,11 +122,11 @@ def find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     used: set[tuple[str, str]] = set()
     for value in result.values:
         found = value.sharding
-        for dimension in found.dimensions if found is not None else ():
-            used.update((str(found.value.mesh), axis.name) for axis in dimension.axes if found is not None)
+        if found is not None:
+            lists = [found.unreduced_axes, *(dimension.axes for dimension in found.dimensions)]
+            used.update((str(found.value.mesh), axis.name) for axes in lists for axis in axes)
     for op in find_ops(result.program.module, "sdy.manual_computation"):
-        axes: Any = op.properties["manual_axes"]
-        used.update((name, axis) for name in result.program.meshes for axis in axes.data)
+        used.update((name, axis) for name in result.program.meshes for axis in manual_axes(op))
     for name, mesh in result.program.meshes.items():
         for axis in mesh.axes:
             if axis.size > 1 and (name, axis.name) not in used:
@@ -174,9 +178,9 @@ def find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
         ]
         if use.kind not in REDUCTIONS or not slow or use.cost.bytes < limits.reshard_bytes:
             continue
-        names = _listed(f'"{name}"' for name in slow)
+        names = _listed(dict.fromkeys(f'"{name}"' for name in slow))
         message = (
-            f"an {use.kind} of {bytes_text(use.cost.bytes)} goes over the slow {names}: {use.cause.reason}"
+            f"{_a(use.kind)} of {bytes_text(use.cost.bytes)} goes over the slow {names}: {use.cause.reason}"
         )
         remedy = f"shard the summed dimension over another axis than {names}"
         yield _use_finding("SDY007", result, use, message, remedy)
@@ -205,7 +209,16 @@ def _finding(code: str, value: Value, message: str, remedy: str, size: int) -> F
         position=position_of(value.entry.location),
         location=value.location,
         bytes=size,
+        anchor=_anchor(value),
     )
+
+
+def _anchor(value: Value) -> str:
+    """What a value goes by whatever stands before it: its label, or its op, type and name in the source."""
+    if value.label or value.role != "intermediate":
+        return value.label or value.name
+    name = value.location.partition(" ")[2]
+    return f"{value.op_name} {attribute_text(value.entry.type)} {name}"
 
 
 def _use_finding(code: str, result: Result, use: Use, message: str, remedy: str) -> Finding:
@@ -236,10 +249,6 @@ def _bytes(value: Value) -> int:
     return layout_bytes(element, tuple(size or 0 for size in shape), "linear").unpadded
 
 
-def _has_large_mesh(value: Value) -> bool:
-    return any(mesh.device_count > 1 for mesh in value.meshes.values())
-
-
 def _is_wanted(result: Result, value: Value) -> bool:
     """Whether the program itself says that the value is replicated."""
     if value.role == "intermediate":
@@ -250,12 +259,28 @@ def _is_wanted(result: Result, value: Value) -> bool:
     return any(d.is_closed for v in given if v.sharding is not None for d in v.sharding.dimensions)
 
 
-def _best_place(value: Value) -> tuple[int, str]:
-    """The largest dimension, and the largest axis of its mesh."""
+def _best_place(value: Value) -> tuple[int, str] | None:
+    """The largest dimension, and the largest axis that may shard it; None where there is none."""
     shape = [size or 0 for size in value.shape or ()]
     meshes = [value.sharding.mesh] if value.sharding is not None else list(value.meshes.values())
-    axes = [axis for mesh in meshes for axis in mesh.axes]
+    taken = _manual_around(value)
+    axes = [axis for mesh in meshes for axis in mesh.axes if axis.size > 1 and axis.name not in taken]
+    if not shape or not axes:
+        return None
     return shape.index(max(shape)), max(axes, key=lambda axis: axis.size).name
+
+
+def _manual_around(value: Value) -> set[str]:
+    """The manual axes of the computations that a value is inside of: along those it is a part already."""
+    taken: set[str] = set()
+    ssa = value.entry.value
+    inside = ssa.owner if isinstance(ssa, BlockArgument) else value.entry.op.parent
+    around = None if inside is None or ssa is None else inside.parent_op()
+    while around is not None:
+        if around.name == MANUAL:
+            taken.update(manual_axes(around))
+        around = around.parent_op()
+    return taken
 
 
 def _is_passed_on(value: Value) -> bool:
@@ -269,12 +294,17 @@ def _is_known(result: Result, op: Any) -> bool:
     return not op.operands
 
 
+def _a(kind: str) -> str:
+    """The kind of a collective with its article."""
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def _names(axes: Axes) -> str:
     return ", ".join(map(str, axes))
 
 
 def _axes(use: Use) -> str:
-    return _listed(f'"{name}"' for name, _ in use.axes) or "no axis"
+    return _listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
 
 
 def _listed(words: Any) -> str:

@@ -7,7 +7,9 @@ text and JSON of our own (`text.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.check.finding import Finding
@@ -38,12 +40,23 @@ def findings_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
 
+def _uri(file: str) -> str:
+    """A file as a URI reference; one below the current directory relative to it, as code hosts want it."""
+    path = Path(file)
+    if not path.is_absolute():
+        return quote(path.as_posix())
+    try:
+        return quote(path.relative_to(Path.cwd()).as_posix())
+    except ValueError:
+        return path.as_uri()
+
+
 def _result(finding: Finding, number: int) -> dict[str, Any]:
     location: dict[str, Any] = {}
     place = finding.position
     if place is not None:
         region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
-        location["physicalLocation"] = {"artifactLocation": {"uri": place.file}, "region": region}
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(place.file)}, "region": region}
     if finding.function:
         name = f"{finding.function}:{finding.subject}"
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]

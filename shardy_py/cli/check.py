@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import ArgumentParser
-from shardy_py.cli.shell import FAILURE, SUCCESS, Files, UsageError, run_command
+from shardy_py.cli.shell import FAILURE, SUCCESS, Files, UsageError, run_on_program
 
 if TYPE_CHECKING:
     from shardy_py.check import Choice, Finding, Limits
@@ -37,14 +37,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="for tools, on standard output")
     parser.add_argument("--sarif", metavar="FILE", help="for code hosts; '-': standard output")
     parser.add_argument("--baseline", metavar="FILE", help="leave out what this file lists")
-    parser.add_argument("--write-baseline", metavar="FILE", help="list all findings in this file")
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", help="list all findings in this file, exit with 0"
+    )
     parser.add_argument("--rules", action="store_true", help="show the rules")
     return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-check", lambda files: _run(_parser().parse_args(arguments), files))
+    return run_on_program("sdy-check", lambda files: _run(_parser().parse_args(arguments), files))
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
@@ -57,6 +59,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         return SUCCESS
     if options.program is None:
         raise UsageError("expected a program, or --rules")
+    if (options.sarif, options.write_baseline).count("-") + options.json > 1:
+        raise UsageError("standard output can take one of --json, --sarif and --write-baseline only")
     choice, limits = _choice(options), _limits(options)
     source = files.read(options.program)
     program = Program.parse(source.text, source.file)
@@ -65,12 +69,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     else:
         result = propagate(program, progress=not options.no_progress)
     found = check(result, choice, limits)
-    if options.baseline is not None:
-        found = without_baseline(found, files.read(options.baseline).text)
     if options.write_baseline is not None:
         files.write(options.write_baseline, baseline_text(found))
+    if options.baseline is not None:
+        found = without_baseline(found, files.read(options.baseline).text)
     _show(found, options, files)
-    return FAILURE if _fails(found, options.fail_on) else SUCCESS
+    return FAILURE if _fails(found, options.fail_on) and options.write_baseline is None else SUCCESS
 
 
 def _show(found: tuple[Finding, ...], options: argparse.Namespace, files: Files) -> None:

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import ArgumentParser
-from shardy_py.cli.shell import FAILURE, SUCCESS, Files, Source, UsageError, run_command
+from shardy_py.cli.shell import FAILURE, SUCCESS, Files, Source, UsageError, run_on_program
 
 if TYPE_CHECKING:
     from shardy_py.graph.value_table import ValueTable
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-diff", lambda files: _run(_parser().parse_args(arguments), files))
+    return run_on_program("sdy-diff", lambda files: _run(_parser().parse_args(arguments), files))
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:

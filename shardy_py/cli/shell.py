@@ -19,6 +19,7 @@ hello
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -120,6 +121,18 @@ def run_command(name: str, work: Callable[[Files], int]) -> int:
             "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
         )
         return BUG
+
+
+def run_on_program(name: str, work: Callable[[Files], int]) -> int:
+    """As `run_command`, for work on programs: one large graph that lives to the end of the process.
+
+    Collections would find nothing in it, nor need the interpreter look through it on its way out.
+    """
+    gc.disable()
+    try:
+        return run_command(name, work)
+    finally:
+        gc.freeze()
 
 
 def show(text: str) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.text.construct import append_argument, build_operation
+from shardy_py.text.construct import append_argument, attach_operands, build_operation
 
 Mapping = dict[SSAValue, SSAValue]
 """From values to what stands for them in the copy; cloning adds what it defines."""
@@ -49,7 +49,7 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
     successors = dict(blocks)
     for op, copy in pairs:
         if op._operands:
-            copy.operands = [mapping.get(value, value) for value in op._operands]
+            attach_operands(copy, [mapping.get(value, value) for value in op._operands])
         if op._successors:
             copy.successors = [successors.get(block, block) for block in op._successors]
         for old, new in zip(op.regions, copy.regions, strict=True):

@@ -87,9 +87,9 @@ def read(holder: Holder) -> TensorSharding | None:
         case Place.PROPERTY:
             return _value(op.properties.get(PROPERTY_OF[op.name]))
         case Place.ARGUMENT:
-            return _at(attribute_list_shardings(op.properties.get("arg_attrs")), index)
+            return _in_list(op.properties.get("arg_attrs"), index)
         case Place.FUNCTION_RESULT:
-            return _at(attribute_list_shardings(op.properties.get("res_attrs")), index)
+            return _in_list(op.properties.get("res_attrs"), index)
         case Place.INNER_ARGUMENT:
             return _at(DATA_FLOW[op.name].block_argument_edge_owner_shardings(op), index)
         case Place.OUTER_RESULT:
@@ -149,6 +149,14 @@ def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorShardi
         return ()
     dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
     return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in dictionaries)
+
+
+def _in_list(attributes: Attribute | None, index: int) -> TensorSharding | None:
+    """One entry of `arg_attrs` or `res_attrs`; the others, maybe thousands, are not looked at."""
+    if attributes is None:
+        return None
+    dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
+    return _value(dictionaries[index].data.get(SHARDING)) if index < len(dictionaries) else None
 
 
 def _value(attribute: Attribute | None) -> TensorSharding | None:

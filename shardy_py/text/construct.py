@@ -94,6 +94,21 @@ def build_operation(
     return op
 
 
+def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Give an op that was built without operands its operands."""
+    uses: list[Use] = []
+    for index, value in enumerate(operands):
+        use = _new(Use)
+        first = value.first_use
+        use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
+        if first is not None:
+            first._prev_use = use  # pyright: ignore[reportPrivateUsage]
+        value.first_use = use
+        uses.append(use)
+    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
+    op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage]
+
+
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
     """New last arguments of `block`, with their types and locations."""
     first = len(block.args)

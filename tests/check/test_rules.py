@@ -20,6 +20,7 @@ from shardy_py.check import (
     without_baseline,
 )
 from shardy_py.cli.check import main
+from shardy_py.errors import Position
 from shardy_py.partition.cost import cost_model
 
 SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
@@ -204,3 +205,83 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 1
     assert message in capsys.readouterr().err
+
+
+MANUAL = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> tensor<8x8xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {"y"}]>]
+      out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={AXES} (%arg1: tensor<SHAPExf32>) {
+    %1 = stablehlo.tanh %arg1 : tensor<SHAPExf32>
+    sdy.return %1 : tensor<SHAPExf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+def test_parts_inside_manual_computations_are_not_replicated() -> None:
+    whole = MANUAL.replace("AXES", '"x", "y"').replace("SHAPE", "4x4")
+    assert found_in(whole, "SDY001") == ()
+    assert found_in(whole, "SDY004") == ()
+
+
+def test_axes_that_only_sums_are_over_are_used() -> None:
+    partial = '<@mesh, [{"x"}, {}], unreduced={"y"}>'
+    text = CLEAN.replace('["x"=2]', '["x"=2, "y"=2]').replace('<@mesh, [{"x"}, {}]>', partial)
+    text = text.replace("  %0 = stablehlo.tanh %arg0 : tensor<8x4xf32>\n", "").replace(
+        "return %0", "return %arg0"
+    )
+    assert found_in(text, "SDY004") == ()
+    assert found_in(text.replace('unreduced={"y"}', 'replicated={"y"}'), "SDY004")
+
+
+def test_articles() -> None:
+    text = BAD["SDY007"].replace(
+        "-> tensor<8xf32> {", '-> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {', 1
+    )
+    (finding,) = found_in(text, "SDY007", SLOW)
+    assert finding.message.startswith("a reduce_scatter of 16 B goes over the slow")
+
+
+def test_baselines_outlive_edits() -> None:
+    before = found_in(BAD["SDY001"], "SDY001")
+    edited = (
+        BAD["SDY001"]
+        .replace(
+            "  %0 = stablehlo.tanh %arg1",
+            "  %7 = stablehlo.negate %arg0 : tensor<8x4xf32>\n  %0 = stablehlo.tanh %arg1",
+        )
+        .replace("return %arg0", "return %7")
+    )
+    after = found_in(edited, "SDY001")
+    assert {f.subject for f in before} != {f.subject for f in after}
+    assert without_baseline(after, baseline_text(before)) == ()
+
+
+def test_an_old_baseline_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, baseline = tmp_path / "m.mlir", tmp_path / "known.json"
+    program.write_text(BAD["SDY004"])
+    assert main([str(program), "--write-baseline", str(baseline)]) == 0
+    first = baseline.read_text()
+    assert json.loads(first)["findings"]
+    assert main([str(program), "--baseline", str(baseline), "--write-baseline", str(baseline)]) == 0
+    assert baseline.read_text() == first
+    assert main([str(program), "--json", "--sarif", "-"]) == 1
+    assert "standard output can take one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("a b/m.py", "a%20b/m.py"),
+        ("<stdin>", "%3Cstdin%3E"),
+        ("/else/where.py", "file:///else/where.py"),
+        (str(Path.cwd() / "src" / "m.py"), "src/m.py"),
+    ],
+)
+def test_files_are_uris(file: str, uri: str) -> None:
+    finding = Finding("SDY001", "warning", "fact", "remedy", "%0", position=Position(file, 1, 1))
+    (result,) = findings_sarif([finding])["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
