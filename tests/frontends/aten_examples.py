@@ -219,6 +219,7 @@ def _products() -> Iterator[Call]:
     yield call(attention, q, k, v)
     yield call(attention, q, k, v, None, 0.0, True, scale=0.3)
     yield call(attention, q, k, v, f(5, 6))
+    yield call(attention, q.bfloat16(), k.bfloat16(), v.bfloat16(), None, 0.0, True)
     mask = b(2, 1, 5, 6)
     mask[0, 0, 2] = False
     yield call(attention, q, k, v, mask)
@@ -262,6 +263,13 @@ def _reductions() -> Iterator[Call]:
     yield call("native_group_norm.default", f(2, 6, 3, 3), f(6), f(6), 2, 6, 9, 3, 1e-5)
     norm = "_native_batch_norm_legit_no_training.default"
     yield call(norm, f(2, 6, 3, 3), f(6), f(6), f(6), positive(6), 0.1, 1e-5)
+    yield call(norm, f(2, 6, 3, 3).bfloat16(), f(6), f(6), f(6), positive(6), 0.1, 1e-5)
+    half = [f(5).bfloat16(), f(5).bfloat16()]
+    yield call("native_layer_norm.default", f(3, 4, 5).bfloat16(), [5], *half, 1e-5)
+    yield call("native_layer_norm.default", f(3, 4, 5).bfloat16(), [5], f(5), f(5), 1e-5)
+    yield call("native_group_norm.default", f(2, 4, 3).bfloat16(), f(4), None, 2, 4, 3, 2, 1e-5)
+    for name in ("_softmax", "_log_softmax"):
+        yield call(f"{name}.default", f(3, 4).bfloat16(), 1, False)
     yield call("max_pool2d.default", f(2, 3, 9, 8), [3, 2], [2, 2], [1, 1], [1, 1], True)
     yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
     yield call("max_pool3d.default", f(2, 3, 4, 4, 4), [2])

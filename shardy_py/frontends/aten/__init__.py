@@ -14,7 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten import pointwise, products, reductions, scatters, shapes
+from shardy_py.frontends.aten import (
+    normalizations,
+    pointwise,
+    pooling,
+    products,
+    reductions,
+    scatters,
+    shapes,
+)
 
 Row = Callable[..., Any]
 
@@ -28,7 +36,15 @@ def _nothing(out: Any, *_: Any, **__: Any) -> None:
 
 _CHECKS = ("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range_for_size")
 
-_TABLES = (pointwise.ROWS, shapes.ROWS, scatters.ROWS, products.ROWS, reductions.ROWS)
+_TABLES = (
+    pointwise.ROWS,
+    shapes.ROWS,
+    scatters.ROWS,
+    products.ROWS,
+    reductions.ROWS,
+    normalizations.ROWS,
+    pooling.ROWS,
+)
 
 ROWS: dict[str, Row] = {
     **{f"aten.{name}": row for rows in _TABLES for name, row in rows.items()},

@@ -25,6 +25,7 @@ _ORDER = (
     "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>",
 )  # fmt: skip
 _MET_HIGHER = {frozenset({"f16", "bf16"}): "f32", frozenset({"ui8", "i8"}): "i16"}
+_HALF = ("f16", "bf16")
 DEFAULT_FLOAT = "f32"
 
 
@@ -75,6 +76,11 @@ def convert(operand: Tensor, element_type: str) -> Tensor:
     if element_type == "i1":
         return ops.compare(operand, 0, "NE")
     return ops.convert(operand, element_type)
+
+
+def widened(*operands: Tensor | None) -> tuple[Any, ...]:
+    """Tensors of half precision in f32, in which torch computes norms and softmax of them."""
+    return tuple(convert(o, "f32") if o is not None and o.element_type in _HALF else o for o in operands)
 
 
 def filled(type_: TensorType, number: Any) -> Tensor:

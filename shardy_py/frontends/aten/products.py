@@ -11,7 +11,7 @@ import numpy as np
 from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.frontends.aten.elements import sizes
+from shardy_py.frontends.aten.elements import convert, sizes, widened
 
 
 def _mm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
@@ -148,7 +148,9 @@ def _attention(
         scores = _masked(scores, ops.compare(columns, rows, "LE"))
     if attn_mask is not None:
         scores = _masked(scores, attn_mask) if attn_mask.element_type == "i1" else scores + attn_mask
+    (scores,) = widened(scores)
     weights = softmax(scores, last, empty_rows=attn_mask is not None)
+    weights = convert(weights, value.element_type)
     return dot_general(weights, value, ((last,), (last - 1,)), (leading, leading))
 
 

@@ -1,0 +1,90 @@
+"""ATen's normalisations: `ROWS` by name, as in `pointwise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
+from shardy_py.frontends.aten.elements import convert, filled, sizes, widened
+from shardy_py.frontends.aten.products import along
+from shardy_py.frontends.aten.reductions import shaped
+
+
+def _normalized(input: Tensor, over: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """(input - mean) / sqrt(variance + eps) over dimensions; the mean; 1 / sqrt(variance + eps)."""
+    shape = sizes(input.type)
+    count = float(prod(shape[d] for d in over))
+    kept = [d for d in range(input.rank) if d not in over]
+    mean = reduce_sum(input, over) / count
+    centred = input - ops.broadcast_in_dim(mean, shape, kept)
+    rstd = ops.rsqrt(reduce_sum(centred * centred, over) / count + eps)
+    return centred * ops.broadcast_in_dim(rstd, shape, kept), mean, rstd
+
+
+def _layer_norm(
+    out: Any,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    *_: Any,
+) -> Any:
+    """`layer_norm`, and `native_layer_norm`, which gives mean and reciprocal deviation, too."""
+    over = range(input.rank - len(normalized_shape), input.rank)
+    input, weight, bias = widened(input, weight, bias)
+    found, mean, rstd = _normalized(input, over, eps)
+    found = found if weight is None else found * weight
+    found = found if bias is None else found + bias
+    if isinstance(out, TensorType):
+        return convert(found, out.element_type)
+    return shaped(found, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
+
+
+def _group_norm(
+    out: Sequence[TensorType],
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    input, weight, bias = widened(input, weight, bias)
+    grouped = ops.reshape(input, (N, group, C // group, *sizes(input.type)[2:]))
+    found, mean, rstd = _normalized(grouped, range(2, grouped.rank), eps)
+    found = ops.reshape(found, sizes(out[0]))
+    found = found if weight is None else found * along(weight, 1, sizes(out[0]))
+    found = found if bias is None else found + along(bias, 1, sizes(out[0]))
+    return shaped(found, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
+
+
+def _batch_norm_inference(
+    out: Sequence[TensorType],
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    shape = sizes(out[0])
+    input, weight, bias, running_mean, running_var = widened(input, weight, bias, running_mean, running_var)
+    scale = ops.rsqrt(running_var + eps)
+    scale = scale if weight is None else scale * weight
+    found = (input - along(running_mean, 1, shape)) * along(scale, 1, shape)
+    found = found if bias is None else found + along(bias, 1, shape)
+    return shaped(found, out[0]), *(filled(type_, 0) for type_ in out[1:])
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("native_layer_norm", "layer_norm"), _layer_norm),
+    "_native_batch_norm_legit_no_training": _batch_norm_inference,
+    "native_group_norm": _group_norm,
+}
+"""The rows by the name of the op without overload."""
