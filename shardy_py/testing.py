@@ -19,7 +19,6 @@ from shardy_py.api.sharding import parse_sharding
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import bill_text
-from shardy_py.report.explain import explanation_text
 from shardy_py.report.tables import bytes_text
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 
@@ -46,7 +45,7 @@ def assert_sharding(subject: Result | Program, key: Key, expected: Expected) -> 
         f"  got      {_told(found)}",
     ]
     if result.record is not None:
-        lines += ["", explanation_text(result.explain(key))]
+        lines += ["", str(result.explain(key))]
     raise AssertionError("\n".join(lines))
 
 

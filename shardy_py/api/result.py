@@ -28,7 +28,7 @@ from shardy_py.pipeline import communication
 from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
 from shardy_py.report.communication import Bill
-from shardy_py.report.explain import Explainer, Explanation, Reason, WhyNot
+from shardy_py.report.explain import Explainer, Explanation, Reasons, WhyNot
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices
 
@@ -165,12 +165,20 @@ class Result:
         return communication(self.program.module, DEFAULT, events)
 
     def explain(self, key: Key) -> Explanation:
-        """Why a value is sharded as it is: for each axis the chain from the user's annotation to it."""
+        """Why a value is sharded as it is: for each axis the chain from the user's annotation to it.
+
+        `print` shows it as text. Raises `ShardyError` when propagation was not recorded.
+        """
         return self._explainer.explain(self[key].entry)
 
-    def why_not(self, key: Key, dimension: int, axis: str) -> tuple[Reason, ...]:
-        """What kept an axis (`x`, `x:(1)2`) from a dimension of a value, the nearest reason first."""
-        return WhyNot(self._explainer, self.program.module).reasons(self[key].entry, dimension, axis)
+    def why_not(self, key: Key, dimension: int, axis: str) -> Reasons:
+        """What kept an axis (`x`, `x:(1)2`) from a dimension of a value, the nearest reason first.
+
+        As text (`print`) with remedies. Raises `ShardyError` for a dimension or axis that there is not.
+        """
+        value = self[key]
+        found = WhyNot(self._explainer, self.program.module).reasons(value.entry, dimension, axis)
+        return Reasons(f"why is dimension {dimension} of {value} not sharded by {axis}?", found)
 
     @cached_property
     def _explainer(self) -> Explainer:

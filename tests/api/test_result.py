@@ -136,3 +136,15 @@ def test_priorities_of_ops_can_be_left_out() -> None:
     calls = [call for call in Options(op_priorities=False).passes() if call.row.name == PROPAGATE]
     assert dict(calls[0].options)["run_op_priority_propagation"] is False
     assert propagate(program, Options(op_priorities=False)).text()
+
+
+def test_answers_print(result: Result) -> None:
+    text = str(result.explain("out"))
+    assert text.startswith("result 0")
+    assert "dim 0 is sharded by data" in text
+    reasons = result.why_not("out", 0, "model")
+    assert str(reasons).splitlines()[0] == "why is dimension 0 of result 0 not sharded by model?"
+    assert reasons[0].message in str(reasons)
+    assert str(reasons[0]).startswith(f"{reasons[0].kind}: ")
+    with pytest.raises(ShardyError, match="propagation was not recorded"):
+        propagate(result.source, record=False).explain("out")

@@ -17,7 +17,7 @@ from shardy_py.report.explain.explanation import (
     Link,
     Place,
 )
-from shardy_py.report.explain.reasons import Reason, reasons_text
+from shardy_py.report.explain.reasons import Reason, Reasons, reasons_text
 from shardy_py.report.explain.text import explanation_text
 from shardy_py.report.explain.why_not import WhyNot, why_not, why_not_named
 
@@ -30,6 +30,7 @@ __all__ = [
     "Link",
     "Place",
     "Reason",
+    "Reasons",
     "WhyNot",
     "explain",
     "explain_named",

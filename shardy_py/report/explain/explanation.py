@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shardy_py.report.explain.text import explanation_text
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -109,6 +111,9 @@ class Explanation:
     type: str
     sharding: str
     axes: tuple[AxisExplanation, ...]
+
+    def __str__(self) -> str:
+        return explanation_text(self).rstrip("\n")
 
     def to_json(self) -> dict[str, Any]:
         """The same as dictionaries, lists, strings and numbers."""

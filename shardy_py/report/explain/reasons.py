@@ -5,9 +5,9 @@ Not here: finding them (`why_not.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from shardy_py.report.explain.explanation import Place
 
@@ -35,6 +35,24 @@ class Reason:
     def to_json(self) -> dict[str, Any]:
         """The same as dictionaries, lists, strings and numbers."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+class Reasons(tuple[Reason, ...]):
+    """All reasons, the nearest first; as text under the question that they answer."""
+
+    title: str
+
+    def __new__(cls, title: str, reasons: Iterable[Reason]) -> Self:
+        """The reasons that answer the question `title`."""
+        made = super().__new__(cls, reasons)
+        made.title = title
+        return made
+
+    def __str__(self) -> str:
+        return reasons_text(self.title, self).rstrip("\n")
 
 
 KINDS: dict[str, str] = {

@@ -13,8 +13,10 @@ Not here: finding them (`explaining.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from shardy_py.report.explain.explanation import Annotation, Chain, Explanation, Link, Place
+if TYPE_CHECKING:
+    from shardy_py.report.explain.explanation import Annotation, Chain, Explanation, Link, Place
 
 
 def explanation_text(explanation: Explanation) -> str:
