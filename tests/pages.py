@@ -7,7 +7,10 @@
 | `mlir`, `json`, ... that begin with a comment `// name.mlir` | written to a file of that name |
 | `console` | after `$` a command, then what it prints |
 
-A line `...` in what is shown stands for any number of lines. Other blocks are left alone.
+A line `...` in what is shown stands for any number of lines. Other blocks are left alone. What pages show is
+rewritten, to be read and committed, by
+
+    python -m tests.pages docs/tutorial.md ...
 """
 
 from __future__ import annotations
@@ -18,10 +21,14 @@ import gc
 import io
 import re
 import shlex
+import sys
+import tempfile
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -45,49 +52,77 @@ class Page:
     checked: int = 0
 
     def run(self) -> None:
-        """Everything, from top to bottom."""
+        """Everything, from top to bottom; raises `AssertionError` where it shows what does not happen."""
         for language, text in _BLOCK.findall(self.path.read_text()):
-            {"python": self._python, "text": self._text, "console": self._console}.get(language, _file)(text)
+            found = self._found(language, text)
+            assert found == text, f"{self.path.name} shows\n{text}\nnot\n{found}"
 
-    def _python(self, code: str) -> None:
-        if code.startswith(">>>"):
-            self._doctest(code)
-            return
-        program = compile(code, f"{self.path.stem}.py", "exec", dont_inherit=True)
-        self.printed = _printed_by(lambda: exec(program, self.names))
+    def rewritten(self) -> str:
+        """The page with what happens."""
+        return _BLOCK.sub(lambda m: f"```{m[1]}\n{self._found(m[1], m[2])}```", self.path.read_text())
 
-    def _doctest(self, code: str) -> None:
+    def _found(self, language: str, text: str) -> str:
+        """What a block ought to show."""
+        match language:
+            case "python" if text.startswith(">>>"):
+                return self._doctest(text)
+            case "python":
+                code = compile(text, f"{self.path.stem}.py", "exec", dont_inherit=True)
+                self.printed = _printed_by(lambda: exec(code, self.names))
+            case "text":
+                return self._shown(text, self.printed)
+            case "console":
+                return _COMMAND.sub(self._command, text)
+            case _:
+                _write_file(text)
+        return text
+
+    def _doctest(self, code: str) -> str:
         example = doctest.DocTestParser().get_doctest(code, self.names, self.path.name, self.path.name, 0)
-        report = io.StringIO()
-        result = doctest.DocTestRunner(verbose=False).run(example, out=report.write, clear_globs=False)
+        runner = _Transcript()
+        runner.run(example, out=lambda text: None, clear_globs=False)
         self.names |= example.globs
-        self.checked += result.attempted
-        assert not result.failed, report.getvalue()
+        self.checked += len(example.examples)
+        return "".join(runner.shown)
 
-    def _text(self, expected: str) -> None:
-        self._compare(expected, self.printed)
+    def _command(self, match: re.Match[str]) -> str:
+        expected = match[2]
+        ending = "\n" if expected.endswith("\n\n") else ""
+        printed = _printed_by(lambda: run_command(match[1]))
+        return f"$ {match[1]}\n{self._shown(expected.rstrip() + chr(10), printed)}{ending}"
 
-    def _console(self, text: str) -> None:
-        for command, expected in _COMMAND.findall(text):
-            self._compare(expected, _printed_by(lambda command=command: run_command(command)))
-
-    def _compare(self, expected: str, printed: str) -> None:
+    def _shown(self, expected: str, printed: str) -> str:
+        """What is expected if it says what was printed, else what was printed."""
         self.checked += 1
-        lines = [".*" if line == "..." else re.escape(line.rstrip()) for line in _lines(expected)]
-        shown = "\n".join(line.rstrip() for line in _lines(printed))
-        assert re.fullmatch("\n".join(lines), shown, re.DOTALL), (
-            f"{self.path.name} shows\n{expected}\nnot\n{shown}"
-        )
+        lines = [".*" if line == "..." else re.escape(line) for line in expected.rstrip().split("\n")]
+        found = "\n".join(line.rstrip() for line in printed.strip("\n").split("\n"))
+        return expected if re.fullmatch("\n".join(lines), found, re.DOTALL) else found + "\n"
 
 
-def _lines(text: str) -> list[str]:
-    return text.strip("\n").split("\n")
+class _Transcript(doctest.DocTestRunner):
+    """Keeps a session as it went: its examples with what they gave."""
 
+    def __init__(self) -> None:
+        super().__init__(verbose=False)
+        self.shown: list[str] = []
 
-def _file(text: str) -> None:
-    name = _FILE.match(text)
-    if name:
-        Path(name[1]).write_text(text)
+    def _add(self, example: doctest.Example, got: str) -> None:
+        lines = example.source.rstrip("\n").split("\n")
+        prompts = [">>> " if number == 0 else "... " for number in range(len(lines))]
+        self.shown += [f"{p}{line}".rstrip() + "\n" for p, line in zip(prompts, lines, strict=True)]
+        self.shown.append(got)
+
+    def report_success(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self._add(example, example.want)
+
+    def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self._add(example, got)
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        error = "".join(traceback.format_exception_only(exc_info[1]))
+        self._add(example, f"Traceback (most recent call last):\n    ...\n{error}")
 
 
 def run_command(command: str) -> int:
@@ -100,8 +135,21 @@ def run_command(command: str) -> int:
         gc.enable()
 
 
+def _write_file(text: str) -> None:
+    name = _FILE.match(text)
+    if name:
+        Path(name[1]).write_text(text)
+
+
 def _printed_by(work: Callable[[], object]) -> str:
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         work()
     return output.getvalue()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        page = Page(Path(name).resolve())
+        with contextlib.chdir(tempfile.mkdtemp()):
+            page.path.write_text(page.rewritten())

@@ -110,15 +110,26 @@ def test_hlo_shardings_are_what_jax_says(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "message"),
+    ("page", "true"),
     [
-        ("```python\nprint(1)\n```\n\n```text\n2\n```", "not\n1"),
-        ("```python\n>>> 1\n2\n```", "Got:\n    1"),
-        ("```console\n$ sdy-check --rules\nSDY009\n...\n```", "not\nSDY001"),
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "```python\nprint(1)\n```\n\n```text\n1\n```\n"),
+        ("```python\n>>> 1\n2\n```\n", "```python\n>>> 1\n1\n```\n"),
+        (
+            "```python\n>>> {}[1]\n2\n```\n",
+            "```python\n>>> {}[1]\nTraceback (most recent call last):\n    ...\nKeyError: 1\n```\n",
+        ),
+        (
+            "```console\n$ sdy-check --no\nusage: x\n\n$ sdy-check --rules\nSDY001  w\n...\n```\n",
+            None,
+        ),
     ],
 )
-def test_a_page_that_is_not_true_is_found_out(page: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text(page)
-    with pytest.raises(AssertionError) as raised:
-        Page(tmp_path / "page.md").run()
-    assert message in str(raised.value)
+def test_a_page_that_is_not_true_is_found_out(page: str, true: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(page)
+    with pytest.raises(AssertionError, match=r"page\.md shows"):
+        Page(file).run()
+    file.write_text(Page(file).rewritten())
+    if true is not None:
+        assert file.read_text() == true
+    Page(file).run()
