@@ -106,6 +106,11 @@ class MemoryReport:
     target: Target
     collected: Collected
 
+    def __str__(self) -> str:
+        from shardy_py.report.memory.text import memory_text  # which is made of this
+
+        return memory_text(self)
+
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
         """The meshes of the module by name."""
