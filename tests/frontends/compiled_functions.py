@@ -198,6 +198,43 @@ def loop_beside_a_constraint() -> Any:
 
 
 @function
+def slices_at_constants() -> Any:
+    mesh = grid()
+
+    def f(a: Any) -> Any:
+        at = [(1, 2), (60, 30), (-5, 0)]
+        return [lax.dynamic_slice(a, start, (8, 16)) for start in at], lax.dynamic_slice(a, (0, 0), (64, 16))
+
+    return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"))
+
+
+@function
+def values_that_loops_only_carry() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any) -> Any:
+        def turn(state: Any) -> Any:
+            count, total, kept = state
+            return count + 1, jnp.tanh(total + kept), kept
+
+        last = lax.while_loop(lambda state: state[0] < 3, turn, (0, a, b))
+        return last[1], last[2].T
+
+    return jax.jit(f).lower(array(mesh, (64, 32), None, "x"), array(mesh, (64, 32), "x"))
+
+
+@function
+def dimensions_of_size_one() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any) -> Any:
+        rows = lax.scan(lambda carry, row: (carry + row, carry * row), a[0], a)[1]
+        return rows + b, jnp.tanh(a[None]) + b[:, None]
+
+    return jax.jit(f).lower(array(mesh, (64, 64), None, "x"), array(mesh, (64, 64), "x"))
+
+
+@function
 def gradients() -> Any:
     mesh = grid()
 
