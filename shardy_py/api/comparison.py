@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from shardy_py.api.values import Value
 from shardy_py.graph.value_table import ValueEntry
-from shardy_py.report.difference import Change, Difference, Figures, changed, difference_text
+from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -46,7 +46,8 @@ class Comparison:
         return self.figures[1].peak_bytes - self.figures[0].peak_bytes
 
     def __str__(self) -> str:
-        return difference_text(Difference(self.changes), *self.figures)
+        meshes = changed_meshes(self.before.program.meshes, self.after.program.meshes)
+        return difference_text(Difference(self.changes, meshes=meshes), *self.figures)
 
 
 def compare(before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]) -> Comparison:

@@ -9,9 +9,9 @@ Not here: how it was decided (`passes/`), the tables (`report/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, reduce
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -30,7 +30,7 @@ from shardy_py.report import collect_values, summarize, summary_text
 from shardy_py.report.communication import Bill
 from shardy_py.report.explain import Explainer, Explanation, Reasons, WhyNot
 from shardy_py.report.memory import MemoryReport, Target, memory_report
-from shardy_py.sharding import DeviceSlices
+from shardy_py.sharding import DeviceSlices, Mesh
 
 _REPLACING = frozenset(
     {"sdy-import-func-calls", "sdy-export-named-computations", "sdy-sharding-constraint-to-reshard"}
@@ -186,7 +186,21 @@ class Result:
             raise ShardyError("propagation was not recorded: propagate(program, options, record=True)")
         return Explainer(self.record, self.program.module, self.values.table)
 
-    def what_if(self, edits: Edits) -> Comparison:
-        """Propagate again with these annotations added, changed or (None) removed: what would differ."""
-        edited = self.source.annotate(edits)
-        return compare(self, self.again(edited), edited.origin)
+    def what_if(
+        self, edits: Edits | None = None, *, mesh: Mesh | Mapping[str, Mesh] | None = None
+    ) -> Comparison:
+        """Propagate again with these annotations added, changed or (None) removed: what would differ.
+
+        mesh: in place of @mesh, or of several by name. Raises `ShardyError` as `Program.annotate` does.
+        """
+        steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in _by_name(mesh).items()]
+        edited, origins = self.source, list[Mapping[SSAValue, SSAValue]]()
+        for step in (*steps, partial(Program.annotate, shardings=edits or {})):
+            edited = step(edited)
+            origins.append(edited.origin)
+        origin = {first: reduce(lambda value, known: known[value], origins, first) for first in origins[0]}
+        return compare(self, self.again(edited), origin)
+
+
+def _by_name(mesh: Mesh | Mapping[str, Mesh] | None) -> Mapping[str, Mesh]:
+    return {"mesh": mesh} if isinstance(mesh, Mesh) else mesh or {}

@@ -9,23 +9,24 @@ here: running passes (`pipeline.py`), one program's figures (`communication/`, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from xdsl.ir import Attribute
 
 from shardy_py.graph.holders import read
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.report.collect import module_meshes
 from shardy_py.report.communication import Bill, seconds_text
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, table
-from shardy_py.sharding import TensorSharding
+from shardy_py.sharding import Mesh, TensorSharding
 
 SCHEMA = 1
-MOST_ALIGNED = 4000
-"""So many values that differ in a row are aligned; more count as removed and added."""
+MOST_EDITS = 2000
+"""So many removals and additions in one function are told apart; with more, all that differs is both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,28 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class MeshChange:
+    """A mesh that differs under one name; None: the program has none of that name."""
+
+    name: str
+    before: Mesh | None
+    after: Mesh | None
+
+    def __str__(self) -> str:
+        return f"@{self.name}: {_told(self.before)} -> {_told(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """Changed values, and those that only one of the programs has, in program order."""
+    """Changed values, those that only one of the programs has, in program order; meshes that differ."""
 
     changes: tuple[Change, ...]
     removed: tuple[ValueEntry, ...] = ()
     added: tuple[ValueEntry, ...] = ()
+    meshes: tuple[MeshChange, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.changes or self.removed or self.added)
+        return bool(self.changes or self.removed or self.added or self.meshes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,15 @@ def difference(before: ValueTable, after: ValueTable) -> Difference:
             else:
                 removed.extend(first)
                 added.extend(second)
-    return Difference(changed(pairs), tuple(removed), tuple(added))
+    meshes = changed_meshes(module_meshes(before.module), module_meshes(after.module))
+    return Difference(changed(pairs), tuple(removed), tuple(added), meshes)
+
+
+def changed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> tuple[MeshChange, ...]:
+    """The meshes that are not the same in two programs."""
+    names = dict.fromkeys((*before, *after))
+    found = (MeshChange(name, before.get(name), after.get(name)) for name in names)
+    return tuple(change for change in found if change.before != change.after)
 
 
 def changed(pairs: Iterable[tuple[ValueEntry, ValueEntry]]) -> tuple[Change, ...]:
@@ -108,6 +130,7 @@ def difference_text(found: Difference, before: Figures, after: Figures, most: in
     """Only what differs, at most `most` values of each kind."""
     parts: list[str] = []
     sections: tuple[tuple[str, Sequence[object]], ...] = (
+        (_plural("mesh", "meshes", found.meshes), found.meshes),
         ("changed", found.changes),
         ("removed", found.removed),
         ("added", found.added),
@@ -135,6 +158,10 @@ def difference_json(found: Difference, before: Figures, after: Figures) -> dict[
                 "location": change.location,
             }
             for change in found.changes
+        ],
+        "meshes": [
+            {"name": change.name, "before": _text(change.before), "after": _text(change.after)}
+            for change in found.meshes
         ],
         "removed": [str(entry) for entry in found.removed],
         "added": [str(entry) for entry in found.added],
@@ -189,17 +216,65 @@ def _aligned(first: Sequence[ValueEntry], second: Sequence[ValueEntry]) -> Runs:
 
 
 def _middle(first: Sequence[ValueEntry], second: Sequence[ValueEntry]) -> Runs:
-    if max(len(first), len(second)) > MOST_ALIGNED or not first or not second:
-        yield first, ()
-        yield (), second
-        return
-    matcher = SequenceMatcher(None, [_key(e) for e in first], [_key(e) for e in second], autojunk=False)
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind == "equal":
-            yield first[a:b], second[c:d]
-        else:
-            yield first[a:b], ()
-            yield (), second[c:d]
+    pairs = matched([_key(entry) for entry in first], [_key(entry) for entry in second], MOST_EDITS)
+    at, other = 0, 0
+    for i, j in (*pairs, (len(first), len(second))):
+        yield first[at:i], ()
+        yield (), second[other:j]
+        yield first[i : i + 1], second[j : j + 1]
+        at, other = i + 1, j + 1
+
+
+def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
+    """Where two sequences agree after the fewest removals and additions; nowhere, if those are over `most`.
+
+    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
+    first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
+
+    >>> matched("abcd", "xbd", 10)
+    [(1, 1), (3, 2)]
+    """
+    numbers: dict[Hashable, int] = {}
+    a, b = ([numbers.setdefault(key, len(numbers)) for key in keys] for keys in (first, second))
+    limit = min(most, len(a) + len(b))
+    reach = array("q", [-1]) * (2 * limit + 3)
+    middle = limit + 1
+    reach[middle + 1] = 0
+    steps: list[array[int]] = []
+    for edits in range(limit + 1):
+        steps.append(reach[middle - edits - 1 : middle + edits + 2])
+        for k in range(-edits, edits + 1, 2):
+            below, above = reach[middle + k - 1], reach[middle + k + 1]
+            i = above if _is_addition(k, edits, below, above) else below + 1
+            j = i - k
+            while i < len(a) and j < len(b) and a[i] == b[j]:
+                i, j = i + 1, j + 1
+            reach[middle + k] = i
+            if i >= len(a) and j >= len(b):
+                return _walked_back(steps, len(a), len(b))
+    return []
+
+
+def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
+    """Whether the last edit on the way to diagonal k takes from the second sequence, not from the first."""
+    return k == -edits or (k != edits and below < above)
+
+
+def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int, int]]:
+    """The agreements on the way to (i, j); `steps`: how far each number of edits had led before."""
+    found: list[tuple[int, int]] = []
+    for edits in range(len(steps) - 1, -1, -1):
+        k = i - j
+        below, above = steps[edits][k + edits], steps[edits][k + edits + 2]
+        is_addition = _is_addition(k, edits, below, above)
+        start = above if is_addition else below + 1
+        while i > max(start, 0) and j > 0:
+            i, j = i - 1, j - 1
+            found.append((i, j))
+        if edits:
+            i = above if is_addition else below
+            j = i - (k + 1 if is_addition else k - 1)
+    return found[::-1]
 
 
 def _common(first: Sequence[object], second: Sequence[object]) -> int:
@@ -220,9 +295,13 @@ def _sharding(entry: ValueEntry) -> TensorSharding | None:
     return None if holder is None else read(holder)
 
 
-def _told(sharding: TensorSharding | None) -> str:
-    return "none" if sharding is None else str(sharding)
+def _told(value: TensorSharding | Mesh | None) -> str:
+    return "none" if value is None else str(value)
 
 
-def _text(sharding: TensorSharding | None) -> str | None:
-    return None if sharding is None else str(sharding)
+def _text(value: TensorSharding | Mesh | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _plural(one: str, many: str, entries: Sequence[object]) -> str:
+    return one if len(entries) == 1 else many

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shardy_py.api import P, Program, propagate
-from shardy_py.report.difference import Figures, difference, difference_json, difference_text
+from shardy_py.api import Mesh, P, Program, propagate
+from shardy_py.report.difference import Figures, difference, difference_json, difference_text, matched
 from tests.api.programs import MATMUL
 
 SAME = Figures((("all_gather", 1),), 10, 1e-6, 100)
@@ -84,3 +88,45 @@ def test_what_if_tells_the_cost() -> None:
         comparison.after.memory().entries[0].peak.bytes.padded_bytes
         - comparison.before.memory().entries[0].peak.bytes.padded_bytes
     )
+
+
+def _longest_common(first: str, second: str) -> int:
+    @cache
+    def after(i: int, j: int) -> int:
+        if i == len(first) or j == len(second):
+            return 0
+        if first[i] == second[j]:
+            return 1 + after(i + 1, j + 1)
+        return max(after(i + 1, j), after(i, j + 1))
+
+    return after(0, 0)
+
+
+@given(st.text("abc", max_size=9), st.text("abc", max_size=9))
+def test_as_much_as_can_be_is_matched(first: str, second: str) -> None:
+    pairs = matched(first, second, 100)
+    assert all(first[i] == second[j] for i, j in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+    assert len(pairs) == _longest_common(first, second)
+
+
+def test_too_many_edits_match_nothing() -> None:
+    assert matched("aab", "bcc", 3) == []
+    assert matched("aab", "bcc", 4) == [(2, 0)]
+
+
+def test_meshes_that_differ() -> None:
+    base = values_of(MATMUL).annotate({"x": P("data")})
+    other = base.with_mesh(Mesh.of(data=8, model=2))
+    found = difference(base.values.table, other.values.table)
+    assert found
+    assert difference_text(found, SAME, SAME) == (
+        '1 mesh:\n  @mesh: <["data"=4, "model"=2]> -> <["data"=8, "model"=2]>'
+    )
+    (mesh,) = difference_json(found, SAME, SAME)["meshes"]
+    assert mesh["after"] == '<["data"=8, "model"=2]>'
+    comparison = propagate(base).what_if({"params['w']": P(None, "model")}, mesh=Mesh.of(data=8, model=2))
+    assert '@mesh: <["data"=4, "model"=2]> -> <["data"=8, "model"=2]>' in str(comparison)
+    assert comparison.after["x"].local_shape == (4, 128)
+    assert [change.name for change in comparison.changes] == ["%arg1", "%0", "%1", "result 0"]
+    assert propagate(base).what_if(mesh={"mesh": Mesh.of(data=8, model=2)}).changes == ()
