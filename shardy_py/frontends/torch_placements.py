@@ -7,7 +7,7 @@ dimensions that are more major make f parts (torch.distributed.tensor, `_Strided
 weights that "tp" shards is `[_StridedShard(0, split_factor=tp), Shard(0)]`: dimension 0 over (tp, dp).
 
 What DTensor cannot say and `to_placements` leaves out: open dimensions, priorities, explicit replication.
-Not here: programs (`torch.py`).
+Not here: where uneven cuts fall (`torch_cuts.py`), programs (`torch.py`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import product
 from math import prod
 from typing import Any, cast
 
-import numpy as np
-
 from shardy_py.api import Mesh, Sharding, ShardyError
+from shardy_py.frontends.torch_cuts import Step, difference
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding
 
 INSTALL = "PyTorch is not installed; `pip install 'shardy_py[torch]'`"
@@ -37,15 +35,6 @@ class Piece:
     name: str
     pre_size: int
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one mesh dimension does to a tensor dimension: cuts each of `split_factor` parts in `size`."""
-
-    name: str
-    size: int
-    split_factor: int
 
 
 def torch_module(name: str) -> Any:
@@ -280,45 +269,12 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
             steps = _steps(dimension.axes, mesh)
         except KeyError:
             continue
-        difference = _difference(size, dimension, steps)
-        if difference:
+        found = difference(size, dimension, steps)
+        if found:
             raise ShardyError(
                 f"dimension {number} of size {size} is cut unevenly by {len(steps)} mesh dimensions, "
-                f"{difference}; make its size a multiple of {parts}, or shard it over one mesh dimension"
+                f"{found}; make its size a multiple of {parts}, or shard it over one mesh dimension"
             )
-
-
-def _difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -> str:
-    """Where the cuts of DTensor (each mesh dimension's parts cut anew) and sdy (all at once) differ."""
-    mesh = Mesh.of({step.name: step.size for step in steps})
-    ours = Sharding(mesh, TensorSharding("mesh", (dimension,))).device_slices((size,))
-    coordinates = product(*(range(step.size) for step in steps))
-    offsets, sizes = ours.offsets[:, 0].tolist(), ours.sizes[:, 0].tolist()
-    for place, theirs, offset, count in zip(coordinates, _cut(size, steps), offsets, sizes, strict=True):
-        if theirs.tolist() != list(range(offset, offset + count)):
-            named = ", ".join(f"{step.name}={i}" for step, i in zip(steps, place, strict=True))
-            return (
-                f"where DTensor and sdy differ: at {named}, DTensor holds {_few(theirs.tolist())}, "
-                f"sdy [{offset}:{offset + count}]"
-            )
-    return ""
-
-
-def _cut(size: int, steps: Sequence[Step]) -> list[Any]:
-    """The indices that each device holds, in mesh order, as torch cuts: step by step, `torch.chunk`."""
-    parts = [np.arange(size)]
-    for step in steps:
-        parts = [
-            np.concatenate(pieces)
-            for part in parts
-            for pieces in zip(*(_chunks(p, step.size) for p in _chunks(part, step.split_factor)), strict=True)
-        ]
-    return parts
-
-
-def _chunks(part: Any, count: int) -> list[Any]:
-    each = -(-len(part) // count)
-    return [part[i * each : (i + 1) * each] for i in range(count)]
 
 
 def _few(numbers: Sequence[int]) -> str:

@@ -152,6 +152,13 @@ def test_a_split_factor_inside_a_mesh_dimension_makes_parts_of_its_axis() -> Non
     assert to_placements(sharding) == placements
 
 
+def test_uneven_cuts_of_long_dimensions_are_compared_without_listing_them() -> None:
+    size = 7 * 10**12 + 1
+    with pytest.raises(ShardyError, match=r"at dp=0, tp=3, DTensor holds \[2625000000003:3500000000001\]"):
+        from_placements(MESH, (Shard(0), Shard(0)), (size,))
+    assert from_placements(MESH, (Shard(0), Replicate()), (size,)).local_shape((size,)) == (size // 2 + 1,)
+
+
 def test_partial_values_are_unreduced_axes() -> None:
     sharding = from_placements(MESH, (Partial("max"), Shard(1)), (3, 8))
     assert str(sharding) == '<@mesh, [{}, {"tp"}], unreduced=max{"dp"}>'
@@ -182,7 +189,7 @@ REFUSED = [
     ((Partial("sum"), Partial("max")), (8,), "one reduction for all unreduced axes; got: max, sum"),
     ((Shard(0), Strided(0, split_factor=2)), (8,), "'tp' cuts each of 2 parts, but later .* make 1 of"),
     ((Strided(0, split_factor=8), Shard(0)), (8,), "'dp' cuts each of 8 parts, but later .* make 4 of"),
-    ((Shard(0), Shard(0)), (9,), r"at dp=0, tp=2, DTensor holds \[4\], sdy \[4:6\]; make .* multiple of 8"),
+    ((Shard(0), Shard(0)), (9,), r"at dp=0, tp=2, DTensor holds \[4:5\], sdy \[4:6\]; make .* multiple of 8"),
 ]
 
 

@@ -1,0 +1,93 @@
+"""How DTensor cuts a dimension that several mesh dimensions shard, where the parts are uneven.
+
+Each mesh dimension cuts anew what the ones before it left, as `torch.chunk`; sdy cuts once, into the product
+of the axes. 9 elements over 2 and then 4: DTensor gives 5 to the first four devices, as 2, 2, 1 and 0.
+
+>>> from shardy_py.sharding import AxisRef
+>>> steps = (Step("dp", 2, 1), Step("tp", 4, 1))
+>>> difference(9, DimensionSharding((AxisRef("dp"), AxisRef("tp")), is_closed=True), steps)
+'where DTensor and sdy differ: at dp=0, tp=2, DTensor holds [4:5], sdy [4:6]'
+
+Not here: which mesh dimension cuts what (`torch_placements.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from shardy_py.api import Mesh, Sharding
+from shardy_py.sharding import DimensionSharding, TensorSharding
+
+Spans = tuple[range, ...]
+"""Indices in the order in which a device holds them, as spans none of which continues the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one mesh dimension does to a tensor dimension: cuts each of `split_factor` parts in `size`."""
+
+    name: str
+    size: int
+    split_factor: int
+
+
+def difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -> str:
+    """Where a device first holds another part of a dimension of `size` elements; "" if none does.
+
+    steps: what the mesh dimensions do, in mesh order; dimension: the same as axes.
+    """
+    mesh = Mesh.of({step.name: step.size for step in steps})
+    ours = Sharding(mesh, TensorSharding("mesh", (dimension,))).device_slices((size,))
+    coordinates = product(*(range(step.size) for step in steps))
+    offsets, sizes = ours.offsets[:, 0].tolist(), ours.sizes[:, 0].tolist()
+    for place, theirs, offset, count in zip(coordinates, _cut(size, steps), offsets, sizes, strict=True):
+        if theirs != _joined([range(offset, offset + count)]):
+            named = ", ".join(f"{step.name}={i}" for step, i in zip(steps, place, strict=True))
+            return (
+                f"where DTensor and sdy differ: at {named}, DTensor holds {_spelled(theirs)}, "
+                f"sdy [{offset}:{offset + count}]"
+            )
+    return ""
+
+
+def _cut(size: int, steps: Sequence[Step]) -> list[Spans]:
+    """The indices that each device holds, in mesh order, as torch cuts: step by step, `torch.chunk`."""
+    parts = [_joined([range(size)])]
+    for step in steps:
+        parts = [
+            _joined([span for piece in pieces for span in piece])
+            for part in parts
+            for pieces in zip(*(_chunks(p, step.size) for p in _chunks(part, step.split_factor)), strict=True)
+        ]
+    return parts
+
+
+def _chunks(part: Spans, count: int) -> list[Spans]:
+    each = -(-sum(map(len, part)) // count)
+    return [_between(part, i * each, (i + 1) * each) for i in range(count)]
+
+
+def _between(part: Spans, start: int, limit: int) -> Spans:
+    """The indices from place `start` to before place `limit`."""
+    found: list[range] = []
+    place = 0
+    for span in part:
+        found.append(span[max(start - place, 0) : max(limit - place, 0)])
+        place += len(span)
+    return _joined(found)
+
+
+def _joined(spans: Sequence[range]) -> Spans:
+    found: list[range] = []
+    for span in spans:
+        if found and span and found[-1].stop == span.start:
+            found[-1] = range(found[-1].start, span.stop)
+        elif span:
+            found.append(span)
+    return tuple(found)
+
+
+def _spelled(spans: Spans) -> str:
+    return " and ".join(f"[{span.start}:{span.stop}]" for span in spans[:4]) or "nothing"
