@@ -28,6 +28,8 @@ from shardy_py.text.source import position_of
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _CONTEXTLIB = contextlib.__file__
+MOST_NESTED = 100
+"""So many regions in each other: MLIR text is not read much deeper."""
 Signatures = dict[object, tuple[dict[str, Attribute], list[Attribute]]]
 
 
@@ -110,6 +112,8 @@ def inserting_into(block: Block, *, isolated: bool = False) -> Generator[None]:
     """Within, ops go to the end of `block`; isolated: they use nothing from around it."""
     outer = _SCOPE.get()
     visible = frozenset[int]() if isolated or outer is None else outer.visible
+    if len(visible) >= MOST_NESTED:
+        raise ShardyError(f"regions nest deeper than {MOST_NESTED} levels: use a loop, or `call`")
     current_trace().blocks[id(block)] = block
     token = _SCOPE.set(_Scope(block, visible | {id(block)}))
     try:

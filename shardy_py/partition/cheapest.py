@@ -3,8 +3,9 @@
 Shardings are nodes: which axes cut which dimension, major to minor. Edges gather the minor-most axis of a
 dimension, slice along an axis that is free, move a minor-most axis to another dimension, or let axes of one
 size, or of one dimension, change places. Their lengths are seconds (`cost.py`). A shortest path keeps the
-triangle inequality: no detour over a third sharding is cheaper (E. W. Dijkstra, "A Note on Two Problems in
-Connexion with Graphs", 1959).
+triangle inequality: no detour over a third sharding that cuts axes at the same places is cheaper (E. W.
+Dijkstra, "A Note on Two Problems in Connexion with Graphs", 1959). Over one that takes an axis apart there
+may be: parts of an axis move on their own.
 
 Not here: the sequence that Shardy takes (`collectives.py`), which need not be the cheapest.
 """

@@ -215,6 +215,14 @@ def test_equal_signatures_keep_their_own_attributes_types_and_lines() -> None:
     ][1] == "array<i64: 0, 1>"
 
 
+def test_regions_do_not_nest_without_end() -> None:
+    def branch(x: Any) -> Any:
+        return builder.if_(ops.constant(True), lambda: branch(x), lambda: x)[0]
+
+    with pytest.raises(ShardyError, match="regions nest deeper than 100 levels: use a loop, or `call`"):
+        build(branch, X)
+
+
 def test_arguments_from_arrays_and_shardings() -> None:
     array = SimpleNamespace(shape=(4, 2), dtype=np.dtype("float16"))
     program = build(lambda x, y: (x, y), array, Argument(X, P("x")), mesh=Mesh.of(x=2))

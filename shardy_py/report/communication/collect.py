@@ -257,9 +257,13 @@ def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> tuple[AxisSize, ...]:
 
 
 def _differing(source: TensorSharding | None, target: TensorSharding | None, mesh: Mesh) -> list[AxisRef]:
-    """The axes that do not cut the same dimension into the same parts before and after."""
+    """The axes that do not cut the same dimension into the same parts before and after.
+
+    Where a whole axis is among them, its parts are not listed beside it.
+    """
     changed = set(_placed(source, mesh)) ^ set(_placed(target, mesh))
-    return list(dict.fromkeys(axis for _, _, axis in sorted(changed, key=lambda p: (p[0], p[2].order))))
+    axes = list(dict.fromkeys(axis for _, _, axis in sorted(changed, key=lambda p: (p[0], p[2].order))))
+    return [a for a in axes if not any(b != a and b.name == a.name and b.contains(a) for b in axes)]
 
 
 def _placed(sharding: TensorSharding | None, mesh: Mesh) -> Iterator[tuple[int, int, AxisRef]]:

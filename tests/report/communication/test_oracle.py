@@ -85,6 +85,12 @@ def test_bytes_are_what_a_device_lacks(
     assert use.cost.bytes == (0 if kind == "all_slice" else ceil(lacked * element_bits / 8))
 
 
+def test_an_axis_is_not_listed_beside_its_parts() -> None:
+    whole, parts = '<@mesh, [{"x"}, {}]>', '<@mesh, [{"x":(2)2, "x":(1)2}, {}]>'
+    (use,) = resharded(whole, parts).communication(MODEL).sending
+    assert use.axes == (("x", 4),)
+
+
 def test_padded_parts_are_counted_whole() -> None:
     (use,) = resharded('<@mesh, [{"x"}, {}]>', "<@mesh, [{}, {}]>", "7x3xf32").communication(MODEL).sending
     assert (use.held_bytes, use.cost.bytes) == (2 * 3 * 4, 3 * 2 * 3 * 4)
