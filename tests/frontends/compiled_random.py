@@ -11,6 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
+pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+
 import jax
 import jax.numpy as jnp
 from jax import lax

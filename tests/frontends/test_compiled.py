@@ -19,10 +19,11 @@ from tests.frontends.compiled_functions import FUNCTIONS
 PROGRAMS = (
     *("mlp_train", "transformer_forward", "decode_kv_cache", "shard_map_collectives", "signal"),
     *("lowered_for_tpu", "calls", "constraints", "priorities", "custom_rules", "explicit_axes"),
+    "scan_transformer",
 )
 """The programs of the corpus that JAX compiles fast."""
 LONGER = (
-    *("transformer_train", "transformer_train_12", "transformer_train_48", "scan_transformer", "moe"),
+    *("transformer_train", "transformer_train_12", "transformer_train_48", "moe"),
     *("convnet_train", "embedding_scatter", "linalg", "dropout_rng", "special_functions"),
 )
 NAMES = PROGRAMS + LONGER if os.environ.get("SHARDY_JAX_CORPUS") == "all" else PROGRAMS
