@@ -109,7 +109,11 @@ def _wanted(value: Value, expected: Expected) -> TensorSharding:
     if isinstance(expected, Sharding):
         return expected.for_rank(rank).value
     found = value.sharding
-    mesh = found.mesh if found is not None else next(iter(value.meshes.values()), Mesh())
+    meshes = [] if found is None else [found.mesh]
+    meshes += [mesh for mesh in value.meshes.values() if not mesh.is_maximal]
+    axes = {axis.name for dimension in P.of(expected).dimensions for axis in dimension.axes}
+    fitting = (mesh for mesh in meshes if axes <= set(mesh.order))
+    mesh = next(fitting, meshes[0] if meshes else Mesh())
     return Sharding(mesh, expected).for_rank(rank).value
 
 

@@ -75,3 +75,19 @@ def test_other_collectives_fail_with_the_bill(
 def test_no_collective_of_that_name() -> None:
     with pytest.raises(ShardyError, match="there is no collective 'gather'"):
         assert_collectives(SUMMED, {"gather": 1})
+
+
+def test_the_mesh_that_has_the_axes_is_meant() -> None:
+    text = """
+    sdy.mesh @one = <["a"=2]>
+    sdy.mesh @alone = <[], device_ids=[1]>
+    sdy.mesh @two = <["a"=2, "b"=2]>
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    """
+    with pytest.raises(AssertionError, match=r"expected \[\{\"b\"\}\]\s+got      \[\{\}\]"):
+        assert_sharding(Program.parse(text), "result 0", P("b"))
+    with pytest.raises(ShardyError, match="unknown axis name"):
+        assert_sharding(Program.parse(text), "result 0", P("c"))

@@ -170,15 +170,27 @@ class Values(Sequence[Value]):
             if op_name in (entry.op.name, entry.op.name.partition(".")[2])
         ]
 
-    def arguments(self, function: str = "main") -> list[Value]:
-        """The arguments of a function."""
+    def arguments(self, function: str | None = None) -> list[Value]:
+        """The arguments of a function; None: of @main, or of the only one.
+
+        Raises `ShardyError` when there is no function of that name.
+        """
         return self._of(function, "argument")
 
-    def results(self, function: str = "main") -> list[Value]:
-        """The results of a function."""
+    def results(self, function: str | None = None) -> list[Value]:
+        """The results of a function; None: of @main, or of the only one.
+
+        Raises `ShardyError` when there is no function of that name.
+        """
         return self._of(function, "result")
 
-    def _of(self, function: str, role: Role) -> list[Value]:
+    def _of(self, function: str | None, role: Role) -> list[Value]:
+        known = self.table.functions
+        if function is None:
+            function = known[0] if len(known) == 1 else "main"
+        if function not in known:
+            told = ", ".join(f"@{name}" for name in known) or "none"
+            raise ShardyError(f"there is no function @{function.removeprefix('@')}; there are: {told}")
         entries = self.table.entries
         return [self._wrap(e) for e in entries if e.role == role and e.function == function]
 

@@ -151,7 +151,8 @@ def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]
 
 def find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY006."""
-    for value in (*result.source.values.arguments(), *result.source.values.results()):
+    values = result.source.values
+    for value in (*values.arguments(), *values.results()) if values.table.functions else ():
         sharding, shape = value.sharding, value.shape
         if not shape or not result.program.meshes:
             continue

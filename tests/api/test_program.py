@@ -195,3 +195,14 @@ def test_annotations_take_the_place_of_others() -> None:
 def test_mistakes(program: Program, call: Callable[[Program], object], message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         call(program)
+
+
+def test_arguments_and_results_of_functions() -> None:
+    lone = Program.parse(
+        "func.func @f(%arg0: tensor<8xf32>) -> tensor<8xf32> { return %arg0 : tensor<8xf32> }"
+    )
+    assert [str(v) for v in (*lone.values.arguments(), *lone.values.results())] == ["@f:%arg0", "@f:result 0"]
+    for name in (None, "main", "g"):
+        program = lone if name == "g" else Program.parse("")
+        with pytest.raises(ShardyError, match=r"there is no function @.*; there are: "):
+            program.values.arguments(name)
