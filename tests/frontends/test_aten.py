@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Examples are made with torch, so they come behind that line.
+# ruff: noqa: E402
 from shardy_py import ShardyError
 from shardy_py.builder import Tensor, TensorType, build, ops
 from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, register_aten, unregister_aten
 from shardy_py.frontends.aten.elements import element_of_torch
-from tests.frontends.aten_examples import calls, torch
+from tests.frontends.aten_examples import calls
 from tests.frontends.run_stablehlo import run
 
 WITHOUT_NUMBERS = {"aten.empty", "aten.empty_like", "aten.new_empty"}
