@@ -32,7 +32,7 @@ from shardy_py.sharding import Mesh
 from shardy_py.text.construct import build_operation
 
 Annotation = Sharding | P | str | tuple[Any, ...] | None
-"""A sharding, a spec or sdy text on the only mesh of the program; None: none."""
+"""A sharding, sdy text, or a spec on the only mesh of the program that has its axes; None: none."""
 
 DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
@@ -79,6 +79,9 @@ class Editor:
                 raise ShardyError(f"the program has no mesh @{value.mesh}{self._known_meshes()}")
             return Sharding(mesh, value)
         meshes = {name: mesh for name, mesh in self._symbols.meshes().items() if not mesh.is_maximal}
+        axes = {axis.name for dimension in P.of(annotation).dimensions for axis in dimension.axes}
+        if len(meshes) > 1 and axes:
+            meshes = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)} or meshes
         if len(meshes) != 1:
             raise ShardyError(
                 f"{annotation!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "

@@ -90,6 +90,16 @@ class Program:
 
         return lower(function, *arguments, **keywords)
 
+    @staticmethod
+    def from_torch(exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None) -> Program:
+        """The program of what `torch.export.export` gives, with shardings or placements by name.
+
+        Needs torch; see `shardy_py.frontends.torch`.
+        """
+        from shardy_py.frontends.torch import from_exported
+
+        return from_exported(exported, mesh, shardings)
+
     # ------------------------------------------------------------------ asking
 
     @cached_property

@@ -206,3 +206,10 @@ def test_arguments_and_results_of_functions() -> None:
         program = lone if name == "g" else Program.parse("")
         with pytest.raises(ShardyError, match=r"there is no function @.*; there are: "):
             program.values.arguments(name)
+
+
+def test_a_spec_is_on_the_mesh_that_has_its_axes() -> None:
+    program = Program.parse(LOOP).with_mesh(Mesh.of(x=2, y=2), "other")
+    assert str(program.annotate({"%arg0": P("y")})["%arg0"].sharding) == '<@other, [{"y"}]>'
+    with pytest.raises(ShardyError, match="names no mesh, and the program has 2; it has @other, @mesh"):
+        program.annotate({"%arg0": P("x")})
