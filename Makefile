@@ -78,11 +78,11 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# jaxlib has no wheel for every machine; without it the tests that compare with the C++ Shardy are skipped.
+# JAX has no wheel for every machine; without it the tests against it and the C++ Shardy in it are skipped.
 $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reference]' \
-	  || echo "jaxlib cannot be installed here: tests against the C++ Shardy will be skipped"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reference,jax]' \
+	  || echo "JAX cannot be installed here: tests against it and the C++ Shardy will be skipped"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' \
 	  || echo "Sphinx cannot be installed here: the test that builds the site will be skipped"
 	@touch $@

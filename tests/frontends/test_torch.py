@@ -345,3 +345,10 @@ def test_ops_of_users_through_their_rows() -> None:
         unregister_aten(name)
     (found,) = run(program, [np.array([1, 2, 3], np.float32)])
     assert found.tolist() == [4, 8, 12]
+
+
+def test_a_program_from_torch() -> None:
+    exported = torch.export.export(torch.nn.Linear(4, 2), (torch.zeros(3, 4),))
+    mesh = Mesh.of(x=2)
+    program = Program.from_torch(exported, mesh, {"weight": P("x")})
+    assert program.text() == from_exported(exported, mesh, {"weight": P("x")}).text()
