@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import StringAttr, UnknownLoc, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.text.construct import append_arguments, build_operation
+from shardy_py.text.construct import append_arguments, attach_operands, build_operation
 
 LOCATION = UnknownLoc()
 
@@ -81,3 +81,25 @@ def test_arguments() -> None:
     assert [argument.index for argument in block.args] == [0, 1, 2]
     assert list(block.args[1:]) == made
     assert all(argument.owner is block for argument in made)
+
+
+def test_operands_given_later() -> None:
+    ours_block, theirs_block = Block(arg_types=[i32, i1]), Block(arg_types=[i32, i1])
+    for block in (ours_block, theirs_block):
+        block.add_op(AnyOp.create(operands=[block.args[0]]))
+    ours = build_operation(AnyOp, (), (i32,), {}, {}, LOCATION, ours_block)
+    attach_operands(ours, [ours_block.args[0], ours_block.args[1], ours_block.args[0]])
+    theirs = AnyOp.create(result_types=(i32,))
+    theirs_block.add_op(theirs)
+    theirs.operands = [theirs_block.args[0], theirs_block.args[1], theirs_block.args[0]]
+    assert described(tuple(ours.operands)) == described(tuple(theirs.operands))
+    for ours_value, theirs_value in zip(ours_block.args, theirs_block.args, strict=True):
+        found, expected = (
+            [(use.operation is op, use.index) for use in value.uses]
+            for value, op in ((ours_value, ours), (theirs_value, theirs))
+        )
+        assert found == expected
+    ours.operands[1].replace_all_uses_with(ours_block.args[0])
+    assert len(list(ours_block.args[0].uses)) == 4
+    ours.drop_all_references()
+    assert len(list(ours_block.args[0].uses)) == 1
