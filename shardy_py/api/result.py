@@ -149,10 +149,19 @@ class Result:
         model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
         """
         chosen = cost_model(model) if isinstance(model, str) else model
-        if chosen is DEFAULT:
+        if chosen == DEFAULT:
             return self._communication[1]
+        for bill in self._bills:
+            if bill.model == chosen:
+                return bill
         events = () if self.record is None else self.record.events
-        return communication(self.program.module, chosen, events)[1]
+        self._bills.append(communication(self.program.module, chosen, events)[1])
+        return self._bills[-1]
+
+    @cached_property
+    def _bills(self) -> list[Bill]:
+        """Those for other models than the default, as asked for."""
+        return []
 
     @cached_property
     def communicating(self) -> Program:

@@ -148,3 +148,12 @@ def test_answers_print(result: Result) -> None:
     assert str(reasons[0]).startswith(f"{reasons[0].kind}: ")
     with pytest.raises(ShardyError, match="propagation was not recorded"):
         propagate(result.source, record=False).explain("out")
+
+
+def test_a_bill_is_made_once_a_model() -> None:
+    found = propagate(Program.parse(CALLS))
+    assert found.communication() is found.communication("tpu-v5p")
+    slow = found.communication("tpu-v5p,x=tpu-dcn")
+    assert slow is found.communication("tpu-v5p,x=tpu-dcn")
+    assert slow.total.bytes == found.communication().total.bytes
+    assert slow.total.seconds > found.communication().total.seconds
