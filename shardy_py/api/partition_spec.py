@@ -88,10 +88,11 @@ class P:
         """A spec from a `P`, JAX's `PartitionSpec`, or a tuple of parts."""
         if isinstance(spec, P):
             return spec
-        if not isinstance(spec, Iterable) or isinstance(spec, str):
+        unreduced = getattr(spec, "unreduced", None) or ()
+        parts = getattr(spec, "partitions", spec)  # JAX does not let specs with unreduced axes be iterated
+        if not isinstance(parts, Iterable) or isinstance(parts, str):
             raise ShardyError(f'expected a sharding such as P("data", None), got: {spec!r}')
-        parts = [_foreign(part) for part in cast("Iterable[object]", spec)]
-        return P(*parts, unreduced=getattr(cast(object, spec), "unreduced", None) or ())
+        return P(*(_foreign(part) for part in cast("Iterable[object]", parts)), unreduced=unreduced)
 
     def __repr__(self) -> str:
         parts = [_spelled(dimension) for dimension in self.dimensions]

@@ -82,9 +82,9 @@ class Program:
 
     @staticmethod
     def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
-        """What JAX lowers a jitted function to, for these (abstract) arguments.
+        """A jitted function for these (abstract) arguments, as JAX's compiler propagates it.
 
-        Needs jax; see `shardy_py.frontends.jax`.
+        Needs jax; see `shardy_py.frontends.jax`, which can also give the text as JAX lowers it.
         """
         from shardy_py.frontends.jax import lower
 

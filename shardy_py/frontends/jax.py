@@ -208,8 +208,7 @@ def _whole_axes(axes: tuple[AxisRef, ...], what: str) -> tuple[str, ...]:
 
 def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
     """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded."""
-    spec = named.spec
-    sharding = Sharding(mesh_of(named.mesh), P(*P.of(spec.partitions).dimensions, unreduced=spec.unreduced))
+    sharding = Sharding(mesh_of(named.mesh), P.of(named.spec))
     return sharding if rank is None else sharding.for_rank(rank)
 
 

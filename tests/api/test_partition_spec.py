@@ -53,3 +53,9 @@ def test_no_axis(part: object) -> None:
 def test_sub_axis_spelled_and_given() -> None:
     part = AxisRef("x", SubAxis(1, 2))
     assert P("x:(1)2") == P(part) == P(DimensionSharding((part,), is_closed=True))
+
+
+def test_specs_of_jax_with_unreduced_axes() -> None:
+    jax = pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+    spec = jax.sharding.PartitionSpec("x", None, unreduced={"y"})
+    assert P.of(spec) == P("x", None, unreduced={"y"})

@@ -16,7 +16,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.report.collect import module_meshes
 from shardy_py.report.communication.collect import Use, collect_uses
 from shardy_py.report.tables import bytes_text, table
 
@@ -81,7 +83,17 @@ class Bill:
 
 
 def communication_bill(module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()) -> Bill:
-    """The bill of a module whose reshards have become collectives; `record`: what the passes noted."""
+    """The bill of a module whose reshards have become collectives; `record`: what the passes noted.
+
+    Raises `ShardyError` when the model has links of an axis that no mesh of the module has.
+    """
+    known = dict.fromkeys(axis.name for mesh in module_meshes(module).values() for axis in mesh.axes)
+    unknown = next((axis for axis in model.by_axis if axis not in known), None)
+    if known and unknown is not None:
+        names = ", ".join(f'"{name}"' for name in known)
+        raise ShardyError(
+            f'the cost model has a link of axis "{unknown}"; the axes of the program are {names}'
+        )
     return Bill(collect_uses(module, model, record), model)
 
 

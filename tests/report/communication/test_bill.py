@@ -7,6 +7,7 @@ import json
 import pytest
 
 from shardy_py import pipeline
+from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import recorded
 from shardy_py.partition.cost import CostModel, Link
 from shardy_py.report.communication import Bill, bill_json, bill_text, communication_bill, seconds_text
@@ -131,6 +132,12 @@ def test_sums() -> None:
     text = bill_text(bill)
     assert "1 collective; each device takes in 192 B in 192.00 ns on test." in text
     assert "8x4xf32" in text
+
+
+def test_links_of_axes_that_there_are() -> None:
+    model = CostModel("test", Link(1e9, 0), {"z": Link(1e6, 0)})
+    with pytest.raises(ShardyError, match='a link of axis "z"; the axes of the program are "x", "y"'):
+        communication_bill(pipeline.read(MATMUL), model)
 
 
 def test_json() -> None:
