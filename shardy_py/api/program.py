@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,7 @@ class Program:
 
         Needs jax; see `shardy_py.frontends.jax`, which can also give the text as JAX lowers it.
         """
-        from shardy_py.frontends.jax import lower
-
-        return lower(function, *arguments, **keywords)
+        return _frontend("jax").lower(function, *arguments, **keywords)
 
     @staticmethod
     def from_torch(exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None) -> Program:
@@ -96,9 +95,7 @@ class Program:
 
         Needs torch; see `shardy_py.frontends.torch`.
         """
-        from shardy_py.frontends.torch import from_exported
-
-        return from_exported(exported, mesh, shardings)
+        return _frontend("torch").from_exported(exported, mesh, shardings)
 
     # ------------------------------------------------------------------ asking
 
@@ -208,6 +205,11 @@ class Program:
         result = Program(copy.module)
         result.origin = copy.origin
         return result
+
+
+def _frontend(name: str) -> Any:
+    """The adaptor of a framework; it stands above this folder and is loaded when it is asked for."""
+    return import_module(f"shardy_py.frontends.{name}")
 
 
 def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
