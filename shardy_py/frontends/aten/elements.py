@@ -15,6 +15,7 @@ import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.builder.regions import bounds
 from shardy_py.builder.types import dtype_of, element_of
 
 Output = Any
@@ -108,11 +109,9 @@ def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...
 
 def lowest(element_type: str) -> Any:
     """The smallest number of an element type: that with which a maximum starts."""
-    dtype = dtype_of(element_type)
-    return np.iinfo(dtype).min if dtype.kind in "iu" else False if dtype.kind == "b" else -np.inf
+    return bounds(element_type)[0]
 
 
 def highest(element_type: str) -> Any:
     """The largest number of an element type: that with which a minimum starts."""
-    dtype = dtype_of(element_type)
-    return np.iinfo(dtype).max if dtype.kind in "iu" else True if dtype.kind == "b" else np.inf
+    return bounds(element_type)[1]
