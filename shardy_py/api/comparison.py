@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import SSAValue
 
 from shardy_py.api.values import Value
+from shardy_py.collection import without_collection
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 
@@ -29,6 +30,7 @@ class Comparison:
     changes: tuple[Change, ...]
 
     @cached_property
+    @without_collection()
     def figures(self) -> tuple[Figures, Figures]:
         """What the program costs before and after: collectives, bytes moved, seconds, peak memory."""
         results = (self.before, self.after)

@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from shardy_py.api import annotate
 from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
+from shardy_py.collection import without_collection
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
@@ -60,8 +61,9 @@ class Program:
             raise ShardyError(f"expected the text of a program, or bytecode, got: {text!r}")
         if isinstance(text, bytes):
             text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
-        module = parse_module(text, file)
-        verify_module(module)
+        with without_collection():
+            module = parse_module(text, file)
+            verify_module(module)
         return Program(module)
 
     @staticmethod

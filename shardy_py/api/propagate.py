@@ -17,6 +17,7 @@ from xdsl.context import Context
 
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
+from shardy_py.collection import without_collection
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.passes import pipelines
@@ -113,18 +114,19 @@ def propagate(
     """
     if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ShardyError(f"expected a Program, got: {program!r}; Program.parse makes one of text")
-    copy = program.copy()
     context = Context()
     calls = options.passes()
     with (
+        without_collection(),
         collected_warnings() as warnings,
         recording() if record else nullcontext() as kept,
         progress_of(len(calls), shown=progress) as begin,
     ):
+        copy = program.copy()
         for call in calls:
             begin(call.row.name)
             call.build().apply(context, copy.module)
-    verify_module(copy.module)
+        verify_module(copy.module)
     result = Program(copy.module)
     result.origin = copy.origin
     return Result(

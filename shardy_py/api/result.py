@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
+from shardy_py.collection import without_collection
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.movements import Movement
@@ -143,6 +144,7 @@ class Result:
         """What each device has to hold, padded as on the target: totals, the peak, every tensor."""
         return memory_report(self.program.module, target)
 
+    @without_collection()
     def communication(self, model: CostModel | str = DEFAULT) -> Bill:
         """What the program sends: its collectives, with axes, bytes, the op and line that caused each.
 
@@ -173,6 +175,7 @@ class Result:
         events = () if self.record is None else self.record.events
         return communication(self.program.module, DEFAULT, events)
 
+    @without_collection()
     def explain(self, key: Key) -> Explanation:
         """Why a value is sharded as it is: for each axis the chain from the user's annotation to it.
 
@@ -180,6 +183,7 @@ class Result:
         """
         return self._explainer.explain(self[key].entry)
 
+    @without_collection()
     def why_not(self, key: Key, dimension: int, axis: str) -> Reasons:
         """What kept an axis (`x`, `x:(1)2`) from a dimension of a value, the nearest reason first.
 
@@ -195,6 +199,7 @@ class Result:
             raise ShardyError("propagation was not recorded: propagate(program, options, record=True)")
         return Explainer(self.record, self.program.module, self.values.table)
 
+    @without_collection()
     def what_if(
         self, edits: Edits | None = None, *, mesh: Mesh | Mapping[str, Mesh] | None = None
     ) -> Comparison:

@@ -9,23 +9,18 @@ This file reads and writes and gives the exit code; it decides nothing. The comm
 
 from __future__ import annotations
 
-import gc
 import sys
 
 from shardy_py import __version__
 from shardy_py.cli.flags import Command, parse_command
 from shardy_py.cli.help import help_text
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_command, show
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_on_program, show
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    gc.disable()  # a program is one large graph that lives to the end: collections find nothing
-    try:
-        return run_command("sdy-opt", lambda files: _follow(parse_command(given), files))
-    finally:
-        gc.freeze()  # nor need the interpreter look through it once more on its way out
+    return run_on_program("sdy-opt", lambda files: _follow(parse_command(given), files))
 
 
 def _follow(command: Command, files: Files) -> int:
