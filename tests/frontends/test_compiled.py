@@ -1,6 +1,6 @@
 """The JAX adaptor gives the shardings that `jax.jit(...).lower(...).compile()` gives, on eight host devices.
 
-The whole corpus takes a minute: SHARDY_JAX_CORPUS=all. More random functions: SHARDY_JAX_RANDOM=500.
+The corpus takes a minute. More random functions: SHARDY_JAX_RANDOM=500.
 """
 
 from __future__ import annotations
@@ -19,15 +19,10 @@ from tests.frontends.compiled_functions import FUNCTIONS
 PROGRAMS = (
     *("mlp_train", "transformer_forward", "decode_kv_cache", "shard_map_collectives", "signal"),
     *("lowered_for_tpu", "calls", "constraints", "priorities", "custom_rules", "explicit_axes"),
-    "scan_transformer",
-)
-"""The programs of the corpus that JAX compiles fast."""
-LONGER = (
-    *("transformer_train", "transformer_train_12", "transformer_train_48", "moe"),
+    *("scan_transformer", "transformer_train", "transformer_train_12", "transformer_train_48", "moe"),
     *("convnet_train", "embedding_scatter", "linalg", "dropout_rng", "special_functions"),
 )
-NAMES = PROGRAMS + LONGER if os.environ.get("SHARDY_JAX_CORPUS") == "all" else PROGRAMS
-
+"""All programs of the corpus."""
 
 RANDOM = int(os.environ.get("SHARDY_JAX_RANDOM", "12"))
 
@@ -41,7 +36,7 @@ def compared_functions() -> dict[str, Compared]:
 def compared_corpus() -> dict[str, Compared]:
     if not (CORPUS / "make_corpus.py").exists():
         pytest.skip(NO_CORPUS)
-    return run_apart("compiled_corpus", str(CORPUS), "8", *NAMES)
+    return run_apart("compiled_corpus", str(CORPUS), "8", *PROGRAMS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -51,7 +46,7 @@ def test_function_is_sharded_as_jax_compiles_it(name: str, compared_functions: d
     assert found.results or name == "nothing_sharded"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program_of_the_corpus_is_sharded_as_jax_compiles_it(
     name: str, compared_corpus: dict[str, Compared]
 ) -> None:
@@ -77,4 +72,4 @@ def test_every_program_of_the_generator_is_compared() -> None:
         for before, after in pairwise(lines)
         if before == "@program"
     ]
-    assert sorted(programs) == sorted(PROGRAMS + LONGER)
+    assert sorted(programs) == sorted(PROGRAMS)
