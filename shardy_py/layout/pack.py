@@ -107,9 +107,15 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
         physical = np.empty(place.physical_dimensions, buffer.dtype)
         array, joined = physical.transpose(np.argsort(order)), physical.reshape(digits.joined)
     for pair in element_views(digits, joined, tiled):
+        near = np.empty(0, array.dtype)
         for elements, places in slabs(pair):
+            if elements.flags.c_contiguous:
+                elements[...] = places
+                continue
             # a slab is read in the order of memory first: much faster than from many tiles in turn
-            near = places if elements.flags.c_contiguous else places.copy()
+            if near.shape != places.shape:
+                near = np.empty(places.shape, array.dtype)
+            near[...] = places
             for own, read in by_value((elements, near)):
                 own[...] = read
     return array
