@@ -9,28 +9,41 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
-from shardy_py import pipeline
-from shardy_py.errors import ShardyError
-from shardy_py.report.memory import memory_report, memory_text
+from shardy_py import Program, Result, ShardyError, Value, propagate
+from shardy_py.report.communication import bill_text
+from shardy_py.report.memory import memory_text
+from shardy_py.sharding import AxisRef
 
 HEAD_LINES, HEAD_WIDTH = 12, 180
-MEMORY_ROWS = 5
+ROWS = 5
 
 
 def main(source: str, target: str) -> None:
     """Runs all stages on the file `source` and writes the file `target`."""
     start = perf_counter()
-    module = pipeline.read(Path(source).read_text(), source)
-    module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
-    text = pipeline.write(module)
+    result = propagate(Program.load(source))
+    text = result.text()
     seconds = perf_counter() - start
     Path(target).write_text(text)
 
     print(f"{source}: every sharding decided in {seconds:.2f} s. The head of the sharded main:\n")
     print("\n".join(main_head(text)))
-    print(f"\n{pipeline.report(module)}\n")
-    print(f"{memory_text(memory_report(module, 'tpu'), rows=MEMORY_ROWS)}\n")
+    print(f"\n{result.summary()}\n")
+    print(f"{memory_text(result.memory('tpu'), rows=ROWS)}\n")
+    print(f"What is sent between devices:\n\n{bill_text(result.communication(), ROWS)}\n")
+    print(f"Why one of its tensors is sharded as it is:\n\n{result.explain(a_product(result))}\n")
     print(f"The full output: {target}")
+
+
+def a_product(result: Result) -> Value:
+    """The first matrix product that is sharded over most axes."""
+    return max(result.values.of_op("dot_general"), key=lambda value: len(axes_of(value)))
+
+
+def axes_of(value: Value) -> list[AxisRef]:
+    """All axes that shard a value."""
+    dimensions = () if value.sharding is None else value.sharding.dimensions
+    return [axis for dimension in dimensions for axis in dimension.axes]
 
 
 def main_head(text: str) -> list[str]:

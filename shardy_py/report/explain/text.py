@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from shardy_py.report.explain.explanation import Annotation, Chain, Explanation, Link, Place
 
 
+MOST_TOLD = 4
+"""So many chains an axis are told; `to_json` has all."""
+
+
 def explanation_text(explanation: Explanation) -> str:
     """All of an explanation, ending in a line break."""
     return "\n".join(_lines(explanation)) + "\n"
@@ -32,8 +36,10 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield "  no axis shards it"
     for axis in explanation.axes:
         yield f"  dim {axis.dimension} is sharded by {axis.axis}"
-        for number, chain in enumerate(axis.chains):
+        for number, chain in enumerate(axis.chains[:MOST_TOLD]):
             yield from _chain_lines(chain, number, axis.axis)
+        if len(axis.chains) > MOST_TOLD:
+            yield f"    ... and {len(axis.chains) - MOST_TOLD} other annotations that agree"
 
 
 def _chain_lines(chain: Chain, number: int, axis: str) -> Iterator[str]:
