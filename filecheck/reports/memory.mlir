@@ -24,7 +24,7 @@
 // LINEAR: Memory on each device, target linear
 // LINEAR: peak 3 76.80 kB 19.20 kB 19.20 kB 0.0%
 
-// JSON-LABEL: {"memory": {"schema": "shardy_py.memory/1", "target": "tpu",
+// JSON-LABEL: {"memory": {"schema": 1, "target": "tpu",
 // JSON-SAME:  "peak": {"count": 3, "global_bytes": 76800, "local_bytes": 19200, "padded_bytes": 24576, "place": [{"function": "main", "op": "stablehlo.multiply", "name": "%1", "location": "model.py:8:2 mul"}], "alive": [0, 1, 2]}
 // JSON-SAME:  {"name": "%arg0", "function": "main", "op": "func.func", "element_type": "f32", "shape": [64, 100], "local_shape": [16, 100], "sharding": "<@mesh, [{\"x\"}, {}]>", "global_bytes": 25600, "local_bytes": 6400, "padded_bytes": 8192, "location": "weights", "not_counted": ""}
 

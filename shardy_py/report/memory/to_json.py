@@ -10,7 +10,7 @@ from typing import Any
 from shardy_py.report.memory.report import EntryMemory, MemoryReport, Place, TensorRow, Total
 from shardy_py.report.memory.sizes import Bytes
 
-SCHEMA = "shardy_py.memory/1"
+SCHEMA = 1
 
 
 def memory_json(report: MemoryReport) -> dict[str, Any]:
