@@ -52,6 +52,11 @@ def _layout_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]
 
 
 def _split_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
+    order = layout.minor_to_major[::-1]
+    is_order = sorted(order) == list(range(len(dimensions)))
+    sizes = (
+        tuple(dimensions[i] for i in order) if is_order else dimensions
+    )  # splits are of physical dimensions
     seen: set[int] = set()
     for split in layout.split_configs:
         at = split.dimension
@@ -61,8 +66,8 @@ def _split_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
         if at in seen:
             yield f"SC: dimension {at} is split twice"
         seen.add(at)
-        outside = [i for i in split.split_indices if not 0 < i < dimensions[at]]
+        outside = [i for i in split.split_indices if not 0 < i < sizes[at]]
         if outside:
-            yield f"SC: dimension {at} of size {dimensions[at]} has no part that starts at {outside[0]}"
+            yield f"SC: dimension {at} of size {sizes[at]} has no part that starts at {outside[0]}"
         if any(later <= earlier for earlier, later in pairwise(split.split_indices)):
             yield f"SC: parts of dimension {at} start one after the other, got {split.split_indices}"

@@ -43,7 +43,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """How one dimension is split over memories: the indices at which a new part starts."""
+    """How one dimension is split over memories: the indices at which a new part starts.
+
+    dimension: in physical order, the major-most 0.
+    """
 
     dimension: int
     split_indices: tuple[int, ...]

@@ -179,6 +179,7 @@ MISTAKES = [
     ("(f32[3]{0:SC(1:1)})", "1:2: error: SC: there is no dimension 1"),
     ("(f32[3]{0:SC(0:1)(0:1)})", "1:2: error: SC: dimension 0 is split twice"),
     ("(f32[3]{0:SC(0:3)})", "1:2: error: SC: dimension 0 of size 3 has no part that starts at 3"),
+    ("(f32[9,3]{0,1:SC(0:5)})", "1:2: error: SC: dimension 0 of size 3 has no part that starts at 5"),
     ("(f32[3]{0:SC(0:2,1)})", "1:2: error: SC: parts of dimension 0 start one after the other, got (2, 1)"),
     (
         "(f64[1152921504606846976])",
