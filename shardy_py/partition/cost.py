@@ -13,8 +13,8 @@ MPICH", 2005, and the bandwidth terms of NCCL's performance notes):
     all_slice       nothing
 
 Several axes are taken one after another: gathers the slowest first, while the parts are small, scatters the
-slowest last. Not here: which collectives a program needs (`collectives.py`), the cheapest way from one
-sharding to another (`cheapest.py`).
+slowest last. Not here: which collectives a program needs (`collectives.py`), the least that a
+reshard takes (`reshard_cost.py`).
 
 >>> model = CostModel("even", Link(1e9, 1e-6))
 >>> model.all_gather((("x", 4),), held_bytes=1000).bytes

@@ -152,7 +152,7 @@ class DeviceSlices:
         """
         found, ids = self.by_position(), self.mesh.device_ids
         count = (max(ids, default=len(found.holds) - 1) + 1) if device_count is None else device_count
-        _check_listed(count)
+        check_listed(count)
         if not ids and self.mesh.axes and count == len(found.holds):
             return found
         if not self.mesh.axes and not ids:
@@ -225,7 +225,7 @@ class DeviceSlices:
         Raises:
             ShardyError: they are more than `MOST_LISTED`.
         """
-        _check_listed(self.replication)
+        check_listed(self.replication)
         mesh, first = self.mesh, 0
         for number, cuts in zip(part, self.cuts, strict=True):
             for axis in reversed([axis for cut in cuts for axis in cut.axes]):
@@ -303,7 +303,7 @@ def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
     for axis in axes:
         size = mesh.sizes[axis.name]
         if size > 1:
-            _check_listed(size)
+            check_listed(size)
             steps = size // axis.next_pre_size(mesh)
             digits = np.arange(size, dtype=np.int64) // steps % axis.size(mesh)
             index = index * axis.size(mesh) + digits.reshape(
@@ -314,7 +314,7 @@ def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
 
 
 def _grid_shape(mesh: Mesh) -> tuple[int, ...]:
-    _check_listed(mesh.device_count)
+    check_listed(mesh.device_count)
     return tuple(axis.size for axis in mesh.axes if axis.size > 1) or (1,)
 
 
@@ -328,7 +328,8 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
     return SliceArrays(offsets, sizes, holds)
 
 
-def _check_listed(count: int) -> None:
+def check_listed(count: int) -> None:
+    """Raises `ShardyError` for more devices than arrays are made for."""
     if count > MOST_LISTED:
         raise ShardyError(
             f"{count:,} devices are too many to list, {MOST_LISTED:,} is the limit; ask for single devices"

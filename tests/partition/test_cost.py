@@ -1,25 +1,14 @@
-"""Costs of collectives, and of the cheapest way between two shardings."""
+"""Costs of collectives."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shardy_py.errors import ShardyError
-from shardy_py.partition.cheapest import reshard_cost
 from shardy_py.partition.cost import PRESETS, Cost, CostModel, Link, cost_model
-from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 
 SLOW, FAST = Link(1e6, 1e-3), Link(1e9, 1e-6)
 MODEL = CostModel("test", FAST, {"slow": SLOW})
-MESH = Mesh.of(x=4, y=2, slow=2)
-
-
-def sharding(*dimensions: tuple[str, ...]) -> TensorSharding:
-    return TensorSharding(
-        "mesh", tuple(DimensionSharding(tuple(map(AxisRef, axes)), is_closed=True) for axes in dimensions)
-    )
 
 
 def test_formulas_on_one_axis() -> None:
@@ -67,53 +56,3 @@ def test_text_of_models() -> None:
 def test_texts_that_are_no_model(text: str, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         cost_model(text)
-
-
-def test_cheapest_ways() -> None:
-    def cost(source: TensorSharding, target: TensorSharding) -> Cost:
-        return reshard_cost(source, target, MESH, 3200, MODEL)
-
-    assert cost(sharding(("x",), ()), sharding(("x",), ())) == Cost()
-    assert cost(sharding(("x",), ()), sharding(("x", "y"), ())) == Cost()
-    assert cost(sharding(("x",), ()), sharding((), ())) == MODEL.all_gather((("x", 4),), 800)
-    assert cost(sharding(("x",), ()), sharding((), ("x",))) == MODEL.all_to_all((("x", 4),), 800)
-    assert cost(sharding(("x", "y"), ()), sharding(("y", "x"), ())).bytes == 400
-    # Cut first, over the fast axis: half as much then goes over the slow one.
-    assert (
-        cost(sharding(("slow",), ()), sharding((), ())).seconds
-        < MODEL.all_gather((("slow", 2),), 1600).seconds
-    )
-
-
-def test_parts_of_axes() -> None:
-    from shardy_py.sharding import SubAxis
-
-    part = AxisRef("x", SubAxis(1, 2))
-    source = TensorSharding("mesh", (DimensionSharding((part,)),))
-    target = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),)),))
-    assert reshard_cost(source, target, MESH, 800, MODEL) == Cost()
-    assert reshard_cost(target, source, MESH, 800, MODEL) == MODEL.all_gather((("x", 2),), 200)
-
-
-def test_ranks_must_agree() -> None:
-    with pytest.raises(ShardyError, match="of rank 1 and 2 have no way"):
-        reshard_cost(sharding(()), sharding((), ()), MESH, 8, MODEL)
-
-
-@st.composite
-def shardings(draw: st.DrawFn) -> TensorSharding:
-    axes = draw(st.permutations([axis.name for axis in MESH.axes]))
-    dimensions: list[list[str]] = [[], []]
-    for axis in axes:
-        place = draw(st.integers(0, 2))
-        if place < 2:
-            dimensions[place].append(axis)
-    return sharding(*map(tuple, dimensions))
-
-
-@given(shardings(), shardings(), shardings(), st.sampled_from([64, 6400, 1 << 30]))
-@settings(deadline=None, max_examples=60)
-def test_no_detour_is_cheaper(a: TensorSharding, b: TensorSharding, c: TensorSharding, size: int) -> None:
-    direct = reshard_cost(a, c, MESH, size, MODEL).seconds
-    detour = reshard_cost(a, b, MESH, size, MODEL).seconds + reshard_cost(b, c, MESH, size, MODEL).seconds
-    assert direct <= detour * (1 + 1e-12)

@@ -22,16 +22,21 @@ def random_case(seed: int) -> Case:
     while count > 96:
         axes, count = axes[:-1], count // axes[-1].size
     ids = random.sample(range(count), count) if axes and random.random() < 0.5 else ()
-    pieces = [piece for axis in axes for piece in _pieces(random, axis)]
-    random.shuffle(pieces)
+    mesh = Mesh(axes, tuple(ids))
     rank = random.randint(0, 3)
+    return random_sharding(random, mesh, rank), mesh, tuple(random.randint(0, 13) for _ in range(rank))
+
+
+def random_sharding(random: Random, mesh: Mesh, rank: int) -> TensorSharding:
+    """Each axis, or each part of a splitting of it, in a dimension, replicated, unreduced or free."""
+    pieces = [piece for axis in mesh.axes for piece in _pieces(random, axis)]
+    random.shuffle(pieces)
     places: list[list[AxisRef]] = [[] for _ in range(rank + 3)]
     for piece in pieces:
         places[random.randrange(rank + 3)].append(piece)
     dimensions = tuple(DimensionSharding(tuple(axes)) for axes in places[:rank])
     replicated, unreduced = sorted(places[rank], key=str), sorted(places[rank + 1], key=str)
-    sharding = TensorSharding("mesh", dimensions, tuple(replicated), tuple(unreduced))
-    return sharding, Mesh(axes, tuple(ids)), tuple(random.randint(0, 13) for _ in range(rank))
+    return TensorSharding("mesh", dimensions, tuple(replicated), tuple(unreduced))
 
 
 def _pieces(random: Random, axis: MeshAxis) -> list[AxisRef]:
