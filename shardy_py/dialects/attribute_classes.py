@@ -12,46 +12,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from typing_extensions import override
-from xdsl.ir import Attribute, Data, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
-from shardy_py.text.source import Source
+from shardy_py.text.dialect_attribute import DialectAttribute
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
 
-if TYPE_CHECKING:
-    from xdsl.parser import AttrParser
-    from xdsl.printer import Printer
 
-
-class ValueAttribute(Data[Any]):
+class ValueAttribute(DialectAttribute[Any]):
     """An attribute around a frozen Python value; its text is read and written by `spelling`."""
 
     spelling: ClassVar[Spelling]
     """How the value is spelled behind the mnemonic."""
 
-    @classmethod
     @override
-    def parse_parameter(cls, parser: AttrParser) -> Any:
-        from shardy_py.dialects.registry import syntax_table
-
-        state: Any = parser
-        source = Source(state.lexer.input.content, state.lexer.input.name)
-        cursor = Cursor(source, syntax_table(), state.pos)
-        value: Any = cls.spelling.read(cursor)
-        state._resume_from(cursor.previous_end)
-        return value.data
-
-    @override
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(self.spelling.write(self))
-
     def plain(self) -> Any:
         """The value in terms of int, bool, str, tuple and dict."""
         return _plain(self.data)

@@ -47,11 +47,6 @@ class OpTable:
         self._classes: dict[str, type[Operation]] = {}
         self._syntaxes: dict[str, OpSyntax] = {}
 
-    def row(self, op: Operation) -> OpRow | None:
-        """The row of an op, None if it is of another dialect."""
-        dialect, _, name = op.name.partition(".")
-        return self.rows.get(name) if dialect == self.words.dialect else None
-
     def op_class(self, name: str) -> type[Operation]:
         """The class of an op by its name without the dialect's."""
         made = self._classes.get(name)

@@ -5,22 +5,20 @@ Not here: what a dialect is made of (its own folder); how text is read (`text/`)
 
 from __future__ import annotations
 
-from functools import cache
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
 
-from shardy_py.text import SyntaxTable
+from shardy_py.text import SyntaxTable, syntax_table
 from shardy_py.text import parse_module as _parse
 from shardy_py.text import print_module as _print
 from shardy_py.text.attribute_writer import use_syntax
 from shardy_py.text.builtin_forms import BUILTIN, FUNC
+from shardy_py.text.syntax import provide_table
 
 
-@cache
-def syntax_table() -> SyntaxTable:
-    """The one table of the process."""
+def _joined() -> SyntaxTable:
+    """The dialects of this package; they are imported when text is first read or printed."""
     from shardy_py.dialects.chlo import CHLO
     from shardy_py.dialects.sdy import SDY
     from shardy_py.dialects.stablehlo import QUANT, STABLEHLO
@@ -29,6 +27,9 @@ def syntax_table() -> SyntaxTable:
     table = SyntaxTable({d.name: d for d in dialects}, _xdsl_op)
     use_syntax(table)
     return table
+
+
+provide_table(_joined)
 
 
 def register_dialect(dialect: Dialect) -> None:

@@ -5,7 +5,15 @@ dialects of this package.
 """
 
 from shardy_py.text.module_reader import parse_module
-from shardy_py.text.syntax import AssemblyForm, AttributeSyntax, DialectSyntax, OpParts, OpSyntax, SyntaxTable
+from shardy_py.text.syntax import (
+    AssemblyForm,
+    AttributeSyntax,
+    DialectSyntax,
+    OpParts,
+    OpSyntax,
+    SyntaxTable,
+    syntax_table,
+)
 from shardy_py.text.writer import print_module
 
 __all__ = [
@@ -17,4 +25,5 @@ __all__ = [
     "SyntaxTable",
     "parse_module",
     "print_module",
+    "syntax_table",
 ]

@@ -1,13 +1,14 @@
 """What the reader and the printer know of an op: `OpSyntax`, and how a dialect tells them.
 
 Not here: the assembly forms themselves (`assembly.py` compiles the declarative ones; the odd ones stand in
-their dialects), nor the list of dialects (`dialects/registry.py`).
+their dialects), nor the list of dialects (`dialects/registry.py`, which provides the table of the process).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -160,3 +161,17 @@ class SyntaxTable:
                 for mnemonic, syntax in dialect.enclosed.items():
                     self._prefixes[syntax.attribute_class] = (f"#{dialect.name}<{mnemonic}", syntax, ">")
         return self._prefixes.get(attribute_class)
+
+
+_providers: list[Callable[[], SyntaxTable]] = []
+
+
+def provide_table(make: Callable[[], SyntaxTable]) -> None:
+    """Has `make` called for the table of the process, when it is first asked for."""
+    _providers.append(make)
+
+
+@cache
+def syntax_table() -> SyntaxTable:
+    """The one table of the process."""
+    return _providers[-1]()

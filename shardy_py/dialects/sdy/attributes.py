@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
-from typing_extensions import override
-from xdsl.ir import Data, OpaqueSyntaxAttribute
+from xdsl.ir import OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.sharding import (
@@ -29,41 +28,17 @@ from shardy_py.sharding import (
     TensorMapping,
     TensorSharding,
 )
-
-if TYPE_CHECKING:
-    from xdsl.parser import AttrParser
-    from xdsl.printer import Printer
+from shardy_py.text.dialect_attribute import DialectAttribute
 
 T = TypeVar("T")
 
 
-class _SdyData(Data[T]):
-    """An attribute that wraps a value; xDSL's own parser and printer go through our syntax."""
-
-    @classmethod
-    @override
-    def parse_parameter(cls, parser: AttrParser) -> Any:
-        from shardy_py.dialects.sdy.syntax import parse_for_xdsl
-
-        return parse_for_xdsl(cls, parser)
-
-    @override
-    def print_parameter(self, printer: Printer) -> None:
-        from shardy_py.dialects.sdy.syntax import print_for_xdsl
-
-        printer.print_string(print_for_xdsl(self))
-
-    def plain(self) -> Any:
-        """The value."""
-        return self.data
-
-
-class _Enclosed(_SdyData[T], OpaqueSyntaxAttribute):
+class _Enclosed(DialectAttribute[T], OpaqueSyntaxAttribute):
     """One that is printed `#sdy<name...>`: its text does not start with `<`."""
 
 
 @irdl_attr_definition
-class MeshAttr(_SdyData[Mesh]):
+class MeshAttr(DialectAttribute[Mesh]):
     """`#sdy.mesh<["x"=2, "y"=4]>`."""
 
     name = "sdy.mesh"
@@ -98,14 +73,14 @@ class DimensionShardingAttr(_Enclosed[DimensionSharding]):
 
 
 @irdl_attr_definition
-class TensorShardingAttr(_SdyData[TensorSharding]):
+class TensorShardingAttr(DialectAttribute[TensorSharding]):
     """`#sdy.sharding<@mesh, [{"x"}, {?}]>`."""
 
     name = "sdy.sharding"
 
 
 @irdl_attr_definition
-class TensorShardingPerValueAttr(_SdyData[tuple[TensorSharding, ...]]):
+class TensorShardingPerValueAttr(DialectAttribute[tuple[TensorSharding, ...]]):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, ...]>`: one sharding a value."""
 
     name = "sdy.sharding_per_value"
@@ -133,7 +108,7 @@ class TensorMappingAttr(_Enclosed[TensorMapping]):
 
 
 @irdl_attr_definition
-class OpShardingRuleAttr(_SdyData[ShardingRule]):
+class OpShardingRuleAttr(DialectAttribute[ShardingRule]):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`."""
 
     name = "sdy.op_sharding_rule"
@@ -193,7 +168,7 @@ class PropagationOneStepAttr(_Enclosed[PropagationStep]):
 
 
 @irdl_attr_definition
-class PropagationEdgesAttr(_SdyData[tuple[PropagationStep, ...]]):
+class PropagationEdgesAttr(DialectAttribute[tuple[PropagationStep, ...]]):
     """`#sdy.propagation_edges<[{step-0 = [...]}, ...]>`: how an op's values got their axes, step by step."""
 
     name = "sdy.propagation_edges"

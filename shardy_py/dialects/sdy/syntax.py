@@ -4,14 +4,14 @@ Readers and printers stand in `syntax_axes.py`, `syntax_sharding.py`, `syntax_ru
 `syntax_collectives.py` and `syntax_edges.py`; `syntax_parameters.py` has what they share.
 
 >>> from shardy_py.sharding import AxisRef
->>> print_for_xdsl(attributes.AxisRefAttr(AxisRef("x")))
+>>> ENCLOSED["axis_ref"].write(attributes.AxisRefAttr(AxisRef("x")))
 '"x"'
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 
@@ -58,11 +58,7 @@ from shardy_py.dialects.sdy.syntax_sharding import (
 )
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.cursor import Cursor
-from shardy_py.text.source import Source
 from shardy_py.text.syntax import AttributeSyntax
-
-if TYPE_CHECKING:
-    from xdsl.parser import AttrParser
 
 __all__ = [
     "ALL_TO_ALL",
@@ -79,8 +75,6 @@ __all__ = [
     "SHARDING",
     "SHARDING_LIST",
     "manual_axes_text",
-    "parse_for_xdsl",
-    "print_for_xdsl",
     "read_sharding",
 ]
 
@@ -191,22 +185,3 @@ ENCLOSED = {
     "propagation_one_step": _syntax(attributes.PropagationOneStepAttr, read_step),
 }
 """`#sdy<name...>` by name."""
-
-_BY_CLASS: dict[Any, AttributeSyntax] = {
-    s.attribute_class: s for s in (*ATTRIBUTES.values(), *ENCLOSED.values())
-}
-
-
-def parse_for_xdsl(attribute_class: type, parser: AttrParser) -> Any:
-    """The value of an attribute whose body xDSL's parser has reached."""
-    lexer: Any = parser
-    start: int = lexer.pos
-    cursor = Cursor(Source(lexer.lexer.input.content, lexer.lexer.input.name), offset=start)
-    made: Any = _BY_CLASS[attribute_class].read(cursor)
-    lexer._resume_from(cursor.previous_end)
-    return made.data
-
-
-def print_for_xdsl(attribute: Any) -> str:
-    """The text of an attribute behind its mnemonic."""
-    return _BY_CLASS[type(attribute)].write(attribute)

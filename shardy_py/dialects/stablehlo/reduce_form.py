@@ -16,24 +16,22 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.dialects.kinds import integers
+from shardy_py.dialects.stablehlo.regular import REGULAR
+from shardy_py.errors import InternalError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.construct import append_argument, build_operation
 from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
 from shardy_py.text.source import source_location
-from shardy_py.text.syntax import AssemblyForm, OpParts
+from shardy_py.text.syntax import AssemblyForm, OpParts, syntax_table
 from shardy_py.text.type_reader import ranked_tensor, read_function_type, read_type_or_function
 
 if TYPE_CHECKING:
-    from shardy_py.dialects.op_table import OpTable
     from shardy_py.text.reader import OpReader
     from shardy_py.text.writer import OpWriter
 
 
-def _table() -> OpTable:
-    from shardy_py.dialects.stablehlo import OPS
-
-    return OPS
+_REDUCERS = {f"stablehlo.{row.name}" for row in REGULAR if row.is_commutative_binary}
 
 
 # ---------------------------------------------------------------------- reading
@@ -82,14 +80,20 @@ def _read_pairs(reader: OpReader) -> tuple[list[tuple[str, int]], list[tuple[str
 def _read_applied(reader: OpReader, start: int) -> type[Operation]:
     """The class of the op that a short form names."""
     name = reader.keyword()
-    row = _table().rows.get(name.partition(".")[2]) if name.startswith("stablehlo.") else None
-    if row is None or not row.is_commutative_binary:
+    if name not in _REDUCERS:
         reader.form_error(
             "expected the inner-op to be a commutative binary-op from the stablehlo dialect, with zero "
             "region, producing single result",
             start,
         )
-    return _table().op_class(row.name)
+    return _op_class(name)
+
+
+def _op_class(name: str) -> type[Operation]:
+    syntax = syntax_table().op(name)
+    if syntax is None:
+        raise InternalError(f"there is no op '{name}'")
+    return syntax.op_class
 
 
 def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> Region:
@@ -98,7 +102,7 @@ def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> 
     block = Block()
     arguments = [append_argument(block, scalar, location) for _ in range(2)]
     made = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
-    build_operation(_table().op_class("return"), list(made.results), (), {}, {}, location, block)
+    build_operation(_op_class("stablehlo.return"), list(made.results), (), {}, {}, location, block)
     return Region(block)
 
 
@@ -171,8 +175,7 @@ def applied_op(op: Operation) -> Operation | None:
     inner, last = block.first_op, block.last_op
     if inner is None or last is None or inner is last or inner.next_op is not last or not op.operands:
         return None
-    row = _table().row(inner)
-    if row is None or not row.is_commutative_binary or last.name.rpartition(".")[2] != "return":
+    if inner.name not in _REDUCERS or last.name.rpartition(".")[2] != "return":
         return None
     element: Attribute | None = getattr(op.operands[0].type, "element_type", None)
     if element is None:
