@@ -6,11 +6,15 @@ Not here: the passes themselves, one file each; propagation on plain data (`prop
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from typing_extensions import override
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.errors import warn
@@ -73,6 +77,35 @@ class Dump:
 
     directory: str = ""
     index: int = 0
+
+
+@dataclass(frozen=True)
+class PropagatePass(ModulePass):
+    """What the four strategies have in common: their options, and what they do with a module."""
+
+    keep_sharding_rules: bool = False
+    module_dump_directory: str = ""
+    conservative_propagation: bool = False
+    debug_sharding_origins: bool = False
+    debug_propagation_edge_sharding: bool = False
+
+    @abstractmethod
+    def strategy(self) -> PropagationOptions:
+        """The strategy, with what the options say of it."""
+
+    def dump(self) -> Dump:
+        """Where the module is written in between."""
+        return Dump()
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        propagate_module(
+            op,
+            replace(self.strategy(), is_conservative=self.conservative_propagation),
+            keep_sharding_rules=self.keep_sharding_rules,
+            notes=Notes(origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding),
+            dump=self.dump(),
+        )
 
 
 def propagate_module(

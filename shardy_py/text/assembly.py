@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.syntax import AssemblyForm, OpParts
-from shardy_py.text.type_reader import read_type_or_function
+from shardy_py.text.type_reader import read_function_type, read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -196,6 +196,17 @@ def _bind_dictionary(element: Element, hidden: tuple[str, ...]) -> Element:
 
 
 # ---------------------------------------------------------------------- tails: what is behind the colon
+
+
+def read_functional_type(reader: OpReader, parts: OpParts, names: list[tuple[str, int]]) -> OpParts:
+    """` {attributes} : (operand types) -> result types`: `parts` with that, and with operands of `names`."""
+    if reader.at("{"):
+        parts.attributes = reader.attribute_dictionary()
+    reader.expect(":")
+    type_ = read_function_type(reader)
+    parts.operands = reader.resolve(names, type_.inputs.data)
+    parts.result_types = type_.outputs.data
+    return parts
 
 
 def _read_same_type(reader: OpReader, draft: Draft) -> None:

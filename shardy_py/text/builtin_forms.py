@@ -17,12 +17,13 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
+from shardy_py.text.assembly import read_functional_type
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
 from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
-from shardy_py.text.type_reader import read_function_type, read_type_or_function
+from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
@@ -169,13 +170,7 @@ def _read_call(reader: OpReader) -> OpParts:
     reader.expect("(")
     names = reader.operand_list()
     reader.expect(")")
-    if reader.at("{"):
-        parts.attributes = reader.attribute_dictionary()
-    reader.expect(":")
-    type_ = read_function_type(reader)
-    parts.operands = reader.resolve(names, type_.inputs.data)
-    parts.result_types = type_.outputs.data
-    return parts
+    return read_functional_type(reader, parts, names)
 
 
 def _write_call(writer: OpWriter, op: CallOp) -> None:

@@ -30,6 +30,7 @@ from shardy_py.text.assembly import (
     assembly,
     operands,
     optional,
+    read_functional_type,
     spelled,
 )
 from shardy_py.text.attribute_reader import string_attribute
@@ -39,7 +40,6 @@ from shardy_py.text.construct import build_operation
 from shardy_py.text.dense_reader import read_dense
 from shardy_py.text.source import source_location
 from shardy_py.text.syntax import AssemblyForm, OpParts, OpSyntax
-from shardy_py.text.type_reader import read_function_type
 
 if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
@@ -134,13 +134,7 @@ _MANUAL = (("in_shardings", SHARDING_LIST), ("out_shardings", SHARDING_LIST), ("
 
 def _finish_region_op(reader: OpReader, parts: OpParts, names: list[tuple[str, int]]) -> OpParts:
     parts.regions = [_read_body(reader)]
-    if reader.at("{"):
-        parts.attributes = reader.attribute_dictionary()
-    reader.expect(":")
-    type_ = read_function_type(reader)
-    parts.operands = reader.resolve(names, type_.inputs.data)
-    parts.result_types = type_.outputs.data
-    return parts
+    return read_functional_type(reader, parts, names)
 
 
 def _write_manual_computation(writer: OpWriter, op: Any) -> None:

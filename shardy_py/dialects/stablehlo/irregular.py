@@ -13,10 +13,11 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.kinds import KINDS
 from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
+from shardy_py.text.assembly import read_functional_type
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, string_literal
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, OpParts
-from shardy_py.text.type_reader import read_function_type, read_type_or_function
+from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
@@ -192,13 +193,7 @@ def _read_composite(reader: OpReader) -> OpParts:
     names = reader.operand_list()
     if reader.at("("):
         parts.regions = reader.items(reader.region, "(", ")")
-    if reader.at("{"):
-        parts.attributes = reader.attribute_dictionary()
-    reader.expect(":")
-    type_ = read_function_type(reader)
-    parts.operands = reader.resolve(names, type_.inputs.data)
-    parts.result_types = type_.outputs.data
-    return parts
+    return read_functional_type(reader, parts, names)
 
 
 _COMPOSITE_DEFAULTS = {"composite_attributes": "{}", "version": "0 : i32"}

@@ -20,7 +20,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.dialects.verification.faults import Check, Fault, Faults, diagnostic, name_of
-from shardy_py.dialects.verification.memory import canonical, canonical_body, sound_signatures
+from shardy_py.dialects.verification.memory import body_signature, canonical, sound_signatures
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.dialects.verification.walk import Kind, Walk
 from shardy_py.errors import Diagnostic
@@ -159,7 +159,7 @@ class Verifier:
             type(op),
             *map(canonical, held),
             *op.properties,
-            *(canonical_body(region) for region in op.regions),
+            *(body_signature(region, canonical) for region in op.regions),
         )
         self.fresh = None
         if key in self._sound:

@@ -11,6 +11,7 @@ True
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.ir import Attribute, Region
@@ -41,8 +42,11 @@ def canonical(attribute: Attribute | None) -> int:
     return known[1]
 
 
-def canonical_body(region: Region) -> tuple[Any, ...]:
-    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks."""
+def body_signature(region: Region, number: Callable[[Attribute], int] = id) -> tuple[Any, ...]:
+    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks.
+
+    number: stands for each type; by identity unless given.
+    """
     block = region._first_block
     if block is None:
         return ()
@@ -50,7 +54,7 @@ def canonical_body(region: Region) -> tuple[Any, ...]:
     returned = last._operands if last is not None else ()
     return (
         block._next_block is None,
-        *[canonical(argument._type) for argument in block._args],
+        *[number(argument._type) for argument in block._args],
         last.__class__,
-        *[canonical(value._type) for value in returned],
+        *[number(value._type) for value in returned],
     )

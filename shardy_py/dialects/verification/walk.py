@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, Region
 
 from shardy_py.dialects.verification.dominance import operand_faults
 from shardy_py.dialects.verification.faults import Fault
+from shardy_py.dialects.verification.memory import body_signature
 from shardy_py.dialects.verification.op_text import operation_text
 from shardy_py.dialects.verification.scope import Scope
 
@@ -37,21 +38,6 @@ class Kind:
     has_structure: bool
     has_uses: bool
     is_plain: bool
-
-
-def body_signature(region: Region) -> tuple[Any, ...]:
-    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks."""
-    block = region._first_block
-    if block is None:
-        return ()
-    last = block._last_op
-    returned = last._operands if last is not None else ()
-    return (
-        block._next_block is None,
-        *[id(argument._type) for argument in block._args],
-        last.__class__,
-        *[id(value._type) for value in returned],
-    )
 
 
 class Walk:
