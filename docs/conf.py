@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from docstrings import to_restructured_text
+from docstrings import fields_of, to_restructured_text
 from mlir_lexer import MlirLexer
 from sphinx.application import Sphinx
 
@@ -41,4 +41,8 @@ toc_object_entries_show_parents = "hide"
 def setup(app: Sphinx) -> None:
     """Sphinx calls this: MLIR gets its colours, docstrings go through ours before Sphinx reads them."""
     app.add_lexer("mlir", MlirLexer)
-    app.connect("autodoc-process-docstring", lambda *event: to_restructured_text(event[-1]))
+    app.connect("autodoc-process-docstring", _rewrite)
+
+
+def _rewrite(app: Sphinx, what: str, name: str, subject: object, options: object, lines: list[str]) -> None:
+    to_restructured_text(lines, fields_of(subject))

@@ -6,20 +6,33 @@ as such; anything else is a paragraph, whatever characters are in it.
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 _NAMES = r"[a-z_]\w*(?:, [a-z_]\w*)*"
 _FIELD = re.compile(rf"(?P<names>{_NAMES}): (?P<text>.*)")
 _NEXT = re.compile(rf"(?<=[.;]) (?={_NAMES}: |Raises )")
 """Where a sentence about a field ends, and one about the next field, or about errors, begins."""
 _CODE = re.compile(r"`([^`]+)`(\w?)")
-_SPECIAL = re.compile(r"([\\*|_])")
+_SPECIAL = re.compile(r"([\\*|_]|(?<=\w):(?=\w))")
+"""What Sphinx takes for marks; with letters on both sides of a colon, for an address."""
 
 
-def to_restructured_text(lines: list[str]) -> None:
-    """Rewrite the lines of a docstring in place."""
-    lines[:] = [line for block in _blocks(lines) for line in (*_rewritten(block), "")]
+def to_restructured_text(lines: list[str], fields: Collection[str]) -> None:
+    """Rewrite the lines of a docstring in place; `fields`: the names that `field: meaning` may be about."""
+    lines[:] = [line for block in _blocks(lines) for line in (*_rewritten(block, fields), "")]
+
+
+def fields_of(subject: object) -> Collection[str]:
+    """The parameters of a function, the fields and attributes of a class; nothing else has any."""
+    if not callable(subject):
+        return ()
+    try:
+        names = {*inspect.signature(subject).parameters}
+    except ValueError:
+        names = set[str]()
+    return names | {*dir(subject), *inspect.get_annotations(subject)} if isinstance(subject, type) else names
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
@@ -36,7 +49,7 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _rewritten(block: list[str]) -> Iterator[str]:
+def _rewritten(block: list[str], fields: Collection[str]) -> Iterator[str]:
     if block[0].startswith(">>>"):
         yield from block
     elif block[0].startswith((" ", "|")):
@@ -44,20 +57,35 @@ def _rewritten(block: list[str]) -> Iterator[str]:
     elif block[0].startswith("- "):
         yield from _items(block, "- ")
     else:
-        yield from _paragraph(block)
+        yield from _paragraph(block, fields)
 
 
-def _paragraph(block: list[str]) -> Iterator[str]:
+def _paragraph(block: list[str], fields: Collection[str]) -> Iterator[str]:
     """A paragraph; from the first line `field: meaning` on, a list of fields."""
-    first = next((n for n, line in enumerate(block) if _FIELD.fullmatch(line)), len(block))
-    fields = _NEXT.split(" ".join(line.strip() for line in block[first:]))
+    first = next((n for n, line in enumerate(block) if _is_field(line, fields)), len(block))
     if first:
         yield from (_inline(" ".join(line.strip() for line in block[:first])), "")
-    for text in filter(None, fields):
-        field = _FIELD.fullmatch(text)
+    for text in _sentences(" ".join(line.strip() for line in block[first:]), fields):
+        field = _FIELD.fullmatch(text) if _is_field(text, fields) else None
         names = "" if field is None else ", ".join(f"`{name}`" for name in field["names"].split(", "))
         yield _inline(text) if field is None else _inline(f"- {names}: {field['text']}")
         yield ""
+
+
+def _sentences(text: str, fields: Collection[str]) -> list[str]:
+    """What is said of each field, and of errors."""
+    found: list[str] = []
+    for part in filter(None, _NEXT.split(text)):
+        if not found or part.startswith("Raises ") or _is_field(part, fields):
+            found.append(part)
+        else:
+            found[-1] += f" {part}"
+    return found
+
+
+def _is_field(text: str, fields: Collection[str]) -> bool:
+    found = _FIELD.fullmatch(text)
+    return found is not None and any(name in fields for name in found["names"].split(", "))
 
 
 def _items(block: list[str], mark: str) -> Iterator[str]:

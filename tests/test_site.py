@@ -33,6 +33,24 @@ def test_every_page_is_there(site: Path, root: Path) -> None:
     assert all((site / page.with_suffix(".html")).exists() for page in pages)
 
 
+def test_links_lead_somewhere(site: Path) -> None:
+    text = {page.resolve(): page.read_text() for page in site.rglob("*.html")}
+    anchors = {page: set(re.findall(r'\bid="([^"]+)"', shown)) for page, shown in text.items()}
+    broken = [
+        f"{page.relative_to(site)}: {target}"
+        for page in text
+        for target in re.findall(r'<a\b[^>]*\bhref="([^"]+)"', text[page])
+        if not target.startswith("http") and not _exists(page, target, anchors)
+    ]
+    assert not broken
+
+
+def _exists(page: Path, target: str, anchors: dict[Path, set[str]]) -> bool:
+    name, _, anchor = target.partition("#")
+    file = (page.parent / name).resolve() if name else page
+    return file.exists() and (not anchor or anchor in anchors.get(file, ()))
+
+
 def test_the_reference_shows_fields_and_code(site: Path) -> None:
     page = re.sub(r"<[^>]+>", "", (site / "reference" / "api.html").read_text())
     assert "unreduced: axes along which it is still to be summed." in page
@@ -53,6 +71,8 @@ def test_the_reference_shows_fields_and_code(site: Path) -> None:
         ("|a|b|\n|-|-|", "::\n\n    |a|b|\n    |-|-|"),
         ("Sum.\n>>> 1\n1", "Sum.\n\n>>> 1\n1"),
         ("- one\n  more\n- two", "- one more\n- two"),
+        ("x: a size; empty: none. Not\nhere: the rest.", "- ``x``: a size; empty: none. Not here: the rest."),
+        ("Raises E with file:line.", r"Raises E with file\:line."),
     ],
 )
 def test_docstrings_become_restructured_text(
@@ -62,5 +82,5 @@ def test_docstrings_become_restructured_text(
     from docstrings import to_restructured_text
 
     lines = docstring.split("\n")
-    to_restructured_text(lines)
+    to_restructured_text(lines, ("x", "y", "z"))
     assert re.sub(r"\n{2,}", "\n\n", "\n".join(lines)).strip() == rewritten
