@@ -1,4 +1,4 @@
-// RUN: sdy-opt %s --xla-sdy-round-trip-shard-map-import | filecheck %s
+// RUN: sdy-opt %s --stablehlo-ext-canonicalize-from-hlo-import --xla-sdy-round-trip-shard-map-import | filecheck %s
 
 // Two operands and results through tuples; a body whose results nobody uses goes.
 

@@ -46,6 +46,7 @@ PROPAGATION_BARRIER = "xla.sdy.PropagationBarrier"
 GLOBAL_TO_LOCAL = "xla.sdy.GlobalToLocalShape"
 LOCAL_TO_GLOBAL = "xla.sdy.LocalToGlobalShape"
 MANUAL_COMPUTATION_BODY = "xla.sdy.manual_computation_body"
+COMBINE_HALVES = "X64Combine"
 PYTHON_CALLBACKS = frozenset(
     {
         "xla_python_cpu_callback",

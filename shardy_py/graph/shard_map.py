@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
 
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, StringAttr, TupleType
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
@@ -23,14 +22,11 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.call_graph import calls_in
 from shardy_py.graph.calls import callee_name
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.frontend_attributes import error_at
+from shardy_py.graph.frontend_attributes import call_target, error_at
 from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
-
-_GET_ELEMENT = "stablehlo.get_tuple_element"
-_PURE = frozenset({_GET_ELEMENT, "stablehlo.tuple", "stablehlo.reshape"})
 
 
 @dataclass(frozen=True)
@@ -127,51 +123,21 @@ def outline(computation: Operation, name: str) -> tuple[Operation, list[Attribut
     return build_operation(FuncOp, (), (), properties, {}, computation.location, regions=[region]), types
 
 
-def leaf_results(op: Operation) -> tuple[tuple[SSAValue, ...], ...]:
-    """For each value that `op` results in, the values that are it; elements of a tuple count one by one.
-
-    An element that nobody takes out of the tuple has no value.
-    """
-    if len(op.results) != 1 or not isinstance(op.results[0].type, TupleType):
-        return tuple((result,) for result in op.results)
-    found: list[list[SSAValue]] = [[] for _ in op.results[0].type.types.data]
-    for user in users(op.results[0]):
-        if user.name == _GET_ELEMENT:
-            index = cast("IntegerAttr", user.properties["index"])
-            found[index.value.data].append(user.results[0])
-    return tuple(map(tuple, found))
-
-
-def leaf_types(op: Operation) -> tuple[Attribute, ...]:
-    """The types of the results of `op`; those of its elements if it results in one tuple."""
-    if len(op.results) == 1 and isinstance(type_ := op.results[0].type, TupleType):
-        return tuple(type_.types.data)
-    return tuple(result.type for result in op.results)
-
-
 def users(value: SSAValue) -> list[Operation]:
     """The ops that use `value`, once a use."""
     return [use.operation for use in value.uses]
 
 
-def producer(value: SSAValue) -> Operation | None:
-    """The op that made `value`, through the tuple that it was taken out of; None for arguments."""
+def producer(value: SSAValue, target: str) -> Operation | None:
+    """The custom call of `target` that made `value`; None if something else did."""
     op = value.op if isinstance(value, OpResult) else None
-    return producer(op._operands[0]) if op is not None and op.name == _GET_ELEMENT else op
+    return op if op is not None and call_target(op) == target else None
 
 
 def erase_unused(ops: Iterable[Operation]) -> None:
-    """Erase those of `ops`, and what takes them apart, that nobody uses, users first."""
-    pending = list(dict.fromkeys(ops))
-    while True:
-        candidates = [op for op in pending if op.parent is not None]
-        closure = [*candidates, *(u for op in candidates for r in op.results for u in users(r))]
-        dead = [
-            op
-            for op in dict.fromkeys(closure)
-            if (op in candidates or op.name in _PURE) and not any(r.first_use for r in op.results)
-        ]
-        if not dead:
-            return
+    """Erase those of `ops` that nobody uses, users first."""
+    pending = [op for op in dict.fromkeys(ops) if op.parent is not None]
+    while dead := [op for op in pending if not any(result.first_use for result in op.results)]:
         for op in dead:
             erase(op)
+        pending = [op for op in pending if op not in dead]

@@ -30,6 +30,10 @@ _COMMON = (_KEEP_RULES, _DUMP, _CONSERVATIVE, _ORIGINS, _EDGES)
 PASSES: tuple[PassRow, ...] = (
     # Reading: from what GSPMD's dumps and XLA's HLO hold of shardings to sdy.
     PassRow(
+        "stablehlo-ext-canonicalize-from-hlo-import",
+        "Gives custom calls several operands and results where HLO has tuples.",
+    ),
+    PassRow(
         "xla-sdy-import-shardings",
         "Turns GSPMD's `mhlo.sharding` into a mesh and shardings over its axes.",
         (

@@ -104,6 +104,7 @@ def round_trip_import_passes() -> Calls:
     """From XLA's HLO with Shardy's attributes in frontend attributes to sdy."""
     return _calls(
         "symbol-dce",
+        "stablehlo-ext-canonicalize-from-hlo-import",
         "xla-sdy-round-trip-import-shardy-attrs",
         "xla-sdy-round-trip-shard-map-import",
         "xla-sdy-import-sdy-custom-calls",
@@ -124,6 +125,7 @@ def stablehlo_import_passes(
         allow_propagation_to_results=allow_propagation_to_results,
     )
     return (
+        *_calls("stablehlo-ext-canonicalize-from-hlo-import"),
         shardings,
         *_calls("xla-sdy-stablehlo-round-trip-shard-map-import"),
         *round_trip_import_passes(),

@@ -31,6 +31,7 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import (
+    COMBINE_HALVES,
     FRONTEND_ATTRIBUTES,
     FUNCTION_RESULT_SHARDING,
     PYTHON_CALLBACKS,
@@ -148,28 +149,39 @@ def _import_op(op: Operation, function: Operation) -> None:
 
 def _import_function_result(op: Operation, sharding: TensorSharding, function: Operation) -> None:
     """Give the results of `function` that `op` is their sharding; a constraint keeps it for other users."""
-    if len(op.results) != 1 or len(op.operands) != 1:
-        raise ShardyError(
-            f"has {len(op.operands)} operands and {len(op.results)} results; expected one of each"
-        )
-    (value,) = op.results
-    for user in users(value):
+    for user in users(op.results[0]) if op.results else ():
         if user.name == "stablehlo.reshape" and user.results[0].first_use is None:
             erase(user)  # of no use: it only carried the sharding of an element of the tuple returned
-    source: SSAValue = op.operands[0]
-    if value.first_use is None and isinstance(source, OpResult):
-        value = source  # without elements: a constant has taken its place
+    value = _value_of_result(op, sharding)
     returned = [use for use in value.uses if use.operation.name == "func.return"]
     write_all((Holder(Place.FUNCTION_RESULT, function, use.index), sharding) for use in returned)
-    others = [user for user in users(value) if user is not op and user.name != "func.return"]
-    if others and value is not source:
+    sources = list(op.operands)
+    if value is op.results[0] and len(returned) < len(users(value)):
         dimensions = tuple(replace(dimension, is_closed=False) for dimension in sharding.dimensions)
         opened = TensorShardingAttr(replace(sharding, dimensions=dimensions))
         constraint = build_operation(
-            ShardingConstraintOp, [source], [source.type], {"sharding": opened}, {}, op.location
+            ShardingConstraintOp, sources, [value.type], {"sharding": opened}, {}, op.location
         )
         place_before(constraint, op)
-        replace_uses(op.results[0], constraint.results[0])
-    else:
-        replace_uses(op.results[0], source)
+        sources = list(constraint.results)
+    for result, source in zip(op.results, sources, strict=True):
+        replace_uses(result, source)
     erase(op)
+
+
+def _value_of_result(op: Operation, sharding: TensorSharding) -> SSAValue:
+    """What the function returns of the value whose sharding `op` keeps.
+
+    Integers of 64 bits come in two halves on hardware of 32, and what combines them gets the sharding.
+    """
+    counts = len(op.operands), len(op.results)
+    for user in users(op.results[0]) if counts in ((1, 1), (2, 2)) else ():
+        if call_target(user) == COMBINE_HALVES:
+            user.attributes.setdefault(SHARDING, TensorShardingPerValueAttr((sharding,)))
+            return user.results[0]
+    if counts != (1, 1):
+        raise ShardyError(f"has {counts[0]} operands and {counts[1]} results; expected one of each")
+    source = op.operands[0]
+    if op.results[0].first_use is None and isinstance(source, OpResult):
+        return source  # without elements: a constant has taken its place
+    return op.results[0]

@@ -5,11 +5,13 @@
             %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
     after   %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
 
-A call whose results nobody uses goes: they had no elements, and constants have taken their place.
+A call whose results nobody uses goes: they had no elements, and constants have taken their place. So does a
+body that nobody calls. Tuples are flattened before: `stablehlo-ext-canonicalize-from-hlo-import`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -30,6 +32,7 @@ from shardy_py.graph.frontend_attributes import (
     MANUAL_AXES,
     MANUAL_COMPUTATION_BODY,
     OUT_SHARDINGS,
+    Kind,
     call_target,
     error_at,
     errors_at,
@@ -39,15 +42,13 @@ from shardy_py.graph.rewiring import erase
 from shardy_py.graph.shard_map import (
     ManualCall,
     erase_unused,
-    leaf_results,
-    leaf_types,
     producer,
     to_manual_computation,
     users,
 )
-from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.symbols import Symbols, symbol_name
+from shardy_py.graph.top_level import functions_of
 from shardy_py.graph.walk import find_ops
-from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True)
@@ -63,45 +64,51 @@ class XlaSdyRoundTripShardMapImportPass(ModulePass):
             call = calls[0]
             if call.results and not any(result.first_use for result in call.results):
                 erase(call)
-                if not any(callee_name(other) == callee_name(call) for other in calls_in(op)):
-                    symbols.erase(symbols.callee(call))
                 continue
             with errors_at(call):
                 to_manual_computation(_parts(call), symbols)
         leftover = find_ops(op, CUSTOM_CALL)
         erase_unused(c for c in leftover if call_target(c) in (GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL))
+        for function in functions_of(op):
+            if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
+                symbols.erase(function)
 
 
 def _parts(call: Operation) -> ManualCall:
     before, after = _custom_call_before(call), _custom_call_after(call)
-    # Dumps of older versions have the attributes on the call itself.
-    in_holder, out_holder = before or call, after or call
-    if before is not None and frontend_entry(before.attributes, MANUAL_AXES, ManualAxesAttr) is None:
-        in_holder = out_holder = call
-    axes = frontend_entry(in_holder.attributes, MANUAL_AXES, ManualAxesAttr) or frontend_entry(
-        out_holder.attributes, MANUAL_AXES, ManualAxesAttr
-    )
-    if axes is None:
-        raise error_at(call, ShardyError(f"expected '{MANUAL_AXES}' on the custom calls around it"))
     operands = () if before is None else tuple(before.operands)
+    results = () if after is None else tuple(after.results)
+    # Dumps of older versions have the attributes on the call itself.
+    holders = [op for op in (before, after, call) if op is not None]
+    axes = _entry(holders, MANUAL_AXES, ManualAxesAttr)
+    if axes is None and (operands or results):
+        raise error_at(call, ShardyError(f"expected '{MANUAL_AXES}' on the custom calls around it"))
+    in_shardings, out_shardings = (
+        _entry(holders, name, TensorShardingPerValueAttr) for name in (IN_SHARDINGS, OUT_SHARDINGS)
+    )
     return ManualCall(
         call,
         operands,
-        () if after is None else leaf_results(after),
-        () if after is None else leaf_types(after),
-        _shardings(in_holder, IN_SHARDINGS),
-        _shardings(out_holder, OUT_SHARDINGS),
-        axes.data,
+        tuple((result,) for result in results),
+        tuple(result.type for result in results),
+        () if in_shardings is None else in_shardings.data,
+        () if out_shardings is None else out_shardings.data,
+        () if axes is None else axes.data,
         tuple(op for op in (after, before) if op is not None),
     )
+
+
+def _entry(holders: Iterable[Operation], name: str, kind: type[Kind]) -> Kind | None:
+    found = (frontend_entry(op.attributes, name, kind) for op in holders)
+    return next((entry for entry in found if entry is not None), None)
 
 
 def _custom_call_before(call: Operation) -> Operation | None:
     if not call.operands:
         return None
     for operand in call.operands:
-        found = producer(operand)
-        if found is not None and call_target(found) == GLOBAL_TO_LOCAL:
+        found = producer(operand, GLOBAL_TO_LOCAL)
+        if found is not None:
             return found
     fact = f"expected at least one operand of @{callee_name(call)} to be produced by a {GLOBAL_TO_LOCAL} "
     raise error_at(call, ShardyError(fact + "CustomCallOp"))
@@ -116,8 +123,3 @@ def _custom_call_after(call: Operation) -> Operation | None:
                 return user
     fact = f"expected the first use of @{callee_name(call)} to be a {LOCAL_TO_GLOBAL} CustomCallOp"
     raise error_at(call, ShardyError(fact))
-
-
-def _shardings(op: Operation, name: str) -> tuple[TensorSharding, ...]:
-    given = frontend_entry(op.attributes, name, TensorShardingPerValueAttr)
-    return () if given is None else given.data

@@ -34,7 +34,7 @@ from shardy_py.graph.frontend_attributes import (
     call_target,
     error_at,
 )
-from shardy_py.graph.shard_map import ManualCall, erase_unused, to_manual_computation, users
+from shardy_py.graph.shard_map import ManualCall, erase_unused, producer, to_manual_computation, users
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import rank_of, sharding_of
 from shardy_py.graph.walk import find_ops
@@ -63,7 +63,7 @@ class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
 
 def _parts(call: Operation) -> ManualCall | None:
     """The shard map around a call; None for a call of another kind."""
-    before = [_made_by(operand, FULL_TO_SHARD) for operand in call.operands]
+    before = [producer(operand, FULL_TO_SHARD) for operand in call.operands]
     after = [_full_results(result) for result in call.results]
     entering = [op for op in before if op is not None]
     leaving = [op for ops in after for op in ops]
@@ -72,7 +72,7 @@ def _parts(call: Operation) -> ManualCall | None:
     if len(entering) != len(before):
         fact = f"expected all operands of the call of @{callee_name(call)} to be made by @{FULL_TO_SHARD}"
         raise error_at(call, ShardyError(fact))
-    constraints = [_made_by(op.operands[0], SHARDING_TARGET) for op in entering]
+    constraints = [producer(op.operands[0], SHARDING_TARGET) for op in entering]
     inside = _marked_axes([*entering, *_constraints_behind(call)])
     outside = _marked_axes([*leaving, *(op for op in constraints if op)])
     axes = tuple(axis for axis in inside if axis not in outside)
@@ -107,7 +107,7 @@ def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
 def _in_sharding(entering: Operation) -> TensorSharding:
     """The sharding that @Sharding demands of the full value, else the one that the value has."""
     value = entering.operands[0]
-    constraint = _made_by(value, SHARDING_TARGET)
+    constraint = producer(value, SHARDING_TARGET)
     found = constraint_sharding(constraint) if constraint is not None else sharding_of(value)
     if found is None:
         raise error_at(entering, ShardyError("expected an operand with a sharding"))
@@ -126,7 +126,7 @@ def _out_sharding(leaving: list[Operation], result: OpResult, around: list[Opera
 
 def _source(value: SSAValue) -> SSAValue:
     """What goes into the @Sharding that made `value`, which the manual computation demands itself."""
-    constraint = _made_by(value, SHARDING_TARGET)
+    constraint = producer(value, SHARDING_TARGET)
     return value if constraint is None else constraint.operands[0]
 
 
@@ -143,8 +143,3 @@ def _full_results(result: SSAValue) -> list[Operation]:
 
 def _constraints_behind(call: Operation) -> list[Operation]:
     return [u for result in call.results for u in users(result) if call_target(u) == SHARDING_TARGET]
-
-
-def _made_by(value: SSAValue, target: str) -> Operation | None:
-    op = value.op if isinstance(value, OpResult) else None
-    return op if op is not None and call_target(op) == target else None

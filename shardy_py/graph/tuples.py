@@ -1,0 +1,90 @@
+"""Tuples of values: HLO's ops result in one value, which is a tuple where StableHLO has several results.
+
+    before  %0 = custom_call @f(%t) : (tuple<A, B>) -> tuple<C, tuple<D>>
+    after   %0:2 = custom_call @f(%a, %b) : (A, B) -> (C, D)
+
+`flatten_tuples` gives custom calls their leaves; tuples that nobody uses any more go. Not here: tuples that
+functions take or return, which XLA flattens on its way from HLO.
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.graph.frontend_attributes import CUSTOM_CALL
+from shardy_py.graph.rewiring import erase, place_after, place_before, replace_uses
+from shardy_py.graph.walk import find_ops
+from shardy_py.text.construct import build_operation
+
+_TUPLE, _ELEMENT = "stablehlo.tuple", "stablehlo.get_tuple_element"
+
+
+def flatten_tuples(module: ModuleOp) -> None:
+    """Give custom calls an operand and a result for each leaf of their tuples; undo tuples taken apart."""
+    for op in find_ops(module, CUSTOM_CALL, _ELEMENT):
+        if op.name == CUSTOM_CALL:
+            if any(isinstance(value.type, TupleType) for value in (*op._operands, *op.results)):
+                _flatten_call(op)
+            continue
+        source, index = op._operands[0], cast("IntegerAttr", op.properties["index"]).value.data
+        if isinstance(source, OpResult) and source.op.name == _TUPLE:
+            replace_uses(op.results[0], source.op._operands[index])
+    for op in reversed(find_ops(module, _TUPLE, _ELEMENT)):
+        if op.results[0].first_use is None:
+            erase(op)
+
+
+def _flatten_call(op: Operation) -> None:
+    operands = [leaf for operand in op._operands for leaf in _leaves(operand, op)]
+    types = [leaf for result in op.results for leaf in _leaf_types(result.type)]
+    properties, attributes = dict(op.properties), dict(op.attributes)
+    flat = build_operation(type(op), operands, types, properties, attributes, op.location)
+    place_before(flat, op)
+    leaves: Iterator[SSAValue] = iter(flat.results)
+    anchor = flat
+    for result in op.results:
+        value, anchor = _packed(result.type, leaves, anchor)
+        replace_uses(result, value)
+    erase(op)
+
+
+def _leaf_types(type_: Attribute) -> list[Attribute]:
+    if not isinstance(type_, TupleType):
+        return [type_]
+    return [leaf for element in type_.types.data for leaf in _leaf_types(element)]
+
+
+def _leaves(value: SSAValue, user: Operation) -> list[SSAValue]:
+    """The leaves of a tuple, taken out in front of `user` where it is not made of values."""
+    if not isinstance(value.type, TupleType):
+        return [value]
+    if isinstance(value, OpResult) and value.op.name == _TUPLE:
+        return [leaf for element in value.op._operands for leaf in _leaves(element, user)]
+    found: list[SSAValue] = []
+    for index, type_ in enumerate(value.type.types.data):
+        properties: dict[str, Attribute] = {"index": IntegerAttr(index, i32)}
+        element = build_operation(
+            op_class("get_tuple_element"), [value], [type_], properties, {}, user.location
+        )
+        place_before(element, user)
+        found += _leaves(element.results[0], user)
+    return found
+
+
+def _packed(type_: Attribute, leaves: Iterator[SSAValue], anchor: Operation) -> tuple[SSAValue, Operation]:
+    """A value of `type_` made of the next leaves, and the last op made for it, behind `anchor`."""
+    if not isinstance(type_, TupleType):
+        return next(leaves), anchor
+    elements: list[SSAValue] = []
+    for element in type_.types.data:
+        value, anchor = _packed(element, leaves, anchor)
+        elements.append(value)
+    made = build_operation(op_class("tuple"), elements, [type_], {}, {}, anchor.location)
+    place_after(made, anchor)
+    return made.results[0], made
