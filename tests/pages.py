@@ -30,6 +30,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+"""What README.md speaks of as `examples`."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _FILE = re.compile(r"// ([\w.]+)\n")
@@ -39,6 +41,7 @@ COMMANDS = {
     "sdy-diff": "shardy_py.cli.diff",
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",
+    "python -m shardy_py.layout": "shardy_py.cli.layout",
 }
 
 
@@ -127,9 +130,9 @@ class _Transcript(doctest.DocTestRunner):
 
 def run_command(command: str) -> int:
     """Run a line of a shell in this process; returns the exit code."""
-    name, *arguments = shlex.split(command)
+    name = next(name for name in COMMANDS if command.startswith(f"{name} "))
     try:
-        return import_module(COMMANDS[name]).main(arguments)
+        return import_module(COMMANDS[name]).main(shlex.split(command.removeprefix(name)))
     finally:
         gc.unfreeze()
         gc.enable()
@@ -152,4 +155,5 @@ if __name__ == "__main__":
     for name in sys.argv[1:]:
         page = Page(Path(name).resolve())
         with contextlib.chdir(tempfile.mkdtemp()):
+            Path("examples").symlink_to(EXAMPLES)
             page.path.write_text(page.rewritten())
