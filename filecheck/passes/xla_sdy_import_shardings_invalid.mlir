@@ -21,3 +21,10 @@ func.func @main(%arg0: tensor<8x8xf32>) {
   %0:2 = stablehlo.custom_call @two(%arg0) {mhlo.sharding = "{{replicated}, {replicated}, {devices=[8]<=[8]}}"} : (tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op expected `{`, got `replicated` (character 1 of the sharding `replicated`)}}
+func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "replicated"}) {
+  return
+}

@@ -1,9 +1,10 @@
 """`xla-sdy-import-shardings`: turns GSPMD's `mhlo.sharding` into a mesh and shardings over its axes.
 
 The mesh is one on which all shardings of the module can be said, its axes `_axis_0`, `_axis_1`, ..., unless
-`mesh-axes` names them. A sharding on one device gets a mesh of that device. Custom calls on the user's own
-parts of a tensor are marked with the manual axes, for the passes behind. Members of `shard_as` groups join a
-sharding group; `shard_like` says nothing that sdy could say.
+`mesh-axes` names them. Shardings by mesh and axes over another number of devices bring their own, one on one
+device gets a mesh of that device. Custom calls on the user's own parts of a tensor are marked with the manual
+axes, for the passes behind. Members of `shard_as` groups join a sharding group; `shard_like`, which draws one
+way only, is left out with a warning.
 
     before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
     after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
@@ -33,7 +34,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.frontend_attributes import (
     FRONTEND_ATTRIBUTES,
     FULL_TO_SHARD,
@@ -48,19 +49,22 @@ from shardy_py.graph.frontend_attributes import (
     rewrite_entries,
 )
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import erase, place_after, place_at_start, replace_uses
+from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
 from shardy_py.graph.symbols import MAIN, Symbols, symbol_name
 from shardy_py.graph.top_level import functions_of, module_of
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.graph.walk import terminator_of, walk_pre_order
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
 from shardy_py.sharding.hlo_sharding import HloSharding, HloShardingType
 from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, manual_axes_of
 from shardy_py.sharding.hlo_sharding_mesh import mesh_of_hlo_shardings
+from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto
 from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
 from shardy_py.text.construct import build_operation
+from shardy_py.text.source import position_of
 
 _MESH_NAME = "mesh"
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ class _Texts:
             raise error_at(op, ShardyError(f"has {XLA_SHARDING} = {given}; expected a string"))
         if given.data not in self.shardings:
             try:
-                self.shardings[given.data] = hlo_sharding_from_text(given.data)
+                self.shardings[given.data] = _sharding_of(given.data)
             except ShardyError as error:
                 raise error_at(op, error) from error
 
@@ -152,21 +156,27 @@ class _Importer:
         for device in sorted({d for text in texts.shardings.values() for d in _devices(text)}, reverse=True):
             single = Mesh((), (device,))
             self._single_devices[single] = self._add(f"maximal_mesh_{device}", single)
-        self._name = self._add(_MESH_NAME, mesh)
+        self._names = {mesh: self._add(_MESH_NAME, mesh)}
 
     def import_function(self, function: Operation, opened: dict[str, tuple[str, ...]]) -> None:
         """Convert the shardings of the arguments and results of `function`."""
         type_ = function.properties["function_type"]
         types = {"arg_attrs": _list(type_, "inputs"), "res_attrs": _list(type_, "outputs")}
+        block, last = function.regions[0].first_block, terminator_of(function.regions[0])
+        values: dict[str, Sequence[SSAValue]] = {
+            "arg_attrs": block.args if block is not None else (),
+            "res_attrs": last.operands if last is not None else (),
+        }
 
         def rewrite(place: str, index: int, entries: Entries) -> Entries:
             given = entries.pop(XLA_SHARDING, None)
             if given is not None:
+                sharding = self._texts.of(given)
                 is_open = _is_open(opened.get(place, ()), index)
-                sharding = self._convert(
-                    function, self._texts.of(given), types[place][index], is_open=is_open
-                )
-                entries[SHARDING] = TensorShardingAttr(sharding)
+                converted = self._convert(function, sharding, types[place][index], is_open=is_open)
+                entries[SHARDING] = TensorShardingAttr(converted)
+                if values[place]:
+                    _join_group(values[place][index], sharding, function)
             return entries
 
         rewrite_entries(function, rewrite)
@@ -190,8 +200,7 @@ class _Importer:
             shardings = (self._convert(op, leaves[0], None),)
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
         for leaf, result in zip(leaves, op.results, strict=False):
-            if leaf.shard_group is not None and leaf.shard_group.is_shard_as:
-                place_after(_group_of(result, leaf.shard_group.id, op.location), op)
+            _join_group(result, leaf, op)
         if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
             replace_uses(op.results[0], op.operands[0])
             erase(op)
@@ -199,7 +208,7 @@ class _Importer:
             self._mark_manual(op, leaves[0])
 
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
-        axes = manual_axes_of(sharding, self._mesh)
+        axes = manual_axes_of(sharding, self._mesh_for(sharding))
         if any(axis.sub_axis for axis in axes):
             raise error_at(
                 op, ShardyError(f"has {sharding}, whose manual axes are parts of axes of the mesh")
@@ -211,13 +220,25 @@ class _Importer:
         self, op: Operation, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
     ) -> TensorSharding:
         rank = 0 if type_ is None else rank_of(type_)
+        mesh = self._mesh_for(sharding)
         try:
-            found = from_hlo_sharding(sharding, self._mesh, rank, reference=self._name, is_open=is_open)
+            found = from_hlo_sharding(sharding, mesh, rank, reference=self._names[mesh], is_open=is_open)
         except ShardyError as error:
             raise error_at(op, error) from error
         if isinstance(found.mesh, Mesh):
             return TensorSharding(self._single_devices[found.mesh], ())
         return found
+
+    def _mesh_for(self, sharding: HloSharding) -> Mesh:
+        """The common mesh; the first over as many devices for a sharding by mesh and axes."""
+        own = self._mesh if sharding.named is None else sharding.named.mesh
+        if not own.axes:
+            return self._mesh
+        known = (mesh for mesh in self._names if mesh.device_count == own.device_count)
+        mesh = next(known, own)
+        if mesh not in self._names:
+            self._names[mesh] = self._add(_MESH_NAME, mesh)
+        return mesh
 
     def _add(self, name: str, mesh: Mesh) -> str:
         op = MeshOp(name, mesh)
@@ -226,9 +247,27 @@ class _Importer:
         return self._symbols.insert(op)
 
 
-def _group_of(value: SSAValue, number: int, location: Attribute) -> Operation:
-    properties: dict[str, Attribute] = {"group_id": IntegerAttr(number, i64)}
-    return build_operation(ShardingGroupOp, [value], (), properties, {}, location)
+def _sharding_of(spelled: str) -> HloSharding:
+    """What a string spells; dumps of older versions hold the bytes of the proto."""
+    if spelled.lstrip().startswith("{"):
+        return hlo_sharding_from_text(spelled)
+    try:
+        return hlo_sharding_from_proto(spelled.encode("utf-8", "surrogateescape"))
+    except ShardyError:
+        return hlo_sharding_from_text(spelled)
+
+
+def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
+    """Make `value`, a result of `op` or an argument of its body, a member of the group of its sharding."""
+    group = sharding.shard_group
+    if group is None:
+        return
+    if not group.is_shard_as:
+        warn(f"{group} is left out: members of a group of sdy get one sharding", position_of(op.location))
+        return
+    properties: dict[str, Attribute] = {"group_id": IntegerAttr(group.id, i64)}
+    member = build_operation(ShardingGroupOp, [value], (), properties, {}, op.location)
+    place_after_value(member, value)
 
 
 def _devices(sharding: HloSharding) -> list[int]:
@@ -246,7 +285,10 @@ def _is_open(words: tuple[str, ...], index: int) -> bool:
         return False
     if len(words) > 1 and index >= len(words):
         raise ShardyError(f"allow-propagation lists {len(words)} words; expected one, or one for each value")
-    return words[0 if len(words) == 1 else index] in ("true", "1")
+    word = words[0 if len(words) == 1 else index]
+    if word not in _FLAGS:
+        raise ShardyError(f"allow-propagation has '{word}'; expected true or false")
+    return _FLAGS[word]
 
 
 def _list(type_: Attribute, name: str) -> tuple[Attribute, ...]:

@@ -46,6 +46,9 @@ MetadataValue = str | int
 Metadata = tuple[tuple[str, MetadataValue], ...]
 """Where an annotation came from: `(("op_name", "x"), ("source_line", 3))`."""
 
+_REDUCTION = ("op_type", "sdy::reduction_op")
+"""The entry that makes of metadata a reduction: XLA has no other place for one beside tiles."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShardGroup:
@@ -70,6 +73,7 @@ class HloSharding:
     tuple_elements: of a tuple, one a leaf.
     shard_group: the group it belongs to.
     named: a sharding by mesh and axes (XLA's V3), which then says everything but group and metadata.
+    reduction: how what is unreduced is to be reduced: "sum", "max" or "min".
     metadata: no part of what makes two shardings equal.
     """
 
@@ -80,6 +84,7 @@ class HloSharding:
     tuple_elements: tuple[HloSharding, ...] = ()
     shard_group: ShardGroup | None = None
     named: NamedHloSharding | None = None
+    reduction: str = "sum"
     metadata: tuple[Metadata, ...] = field(default=(), compare=False)
 
     @staticmethod
@@ -151,8 +156,19 @@ class HloSharding:
         return replace(self, shard_group=group)
 
     def with_metadata(self, metadata: tuple[Metadata, ...]) -> HloSharding:
-        """The same sharding with other metadata."""
-        return replace(self, metadata=metadata)
+        """The same sharding with other metadata, of which one may be its reduction."""
+        reductions = [dict(entry) for entry in metadata if _REDUCTION in entry]
+        kept = tuple(entry for entry in metadata if _REDUCTION not in entry)
+        words = [str(entry.get("op_name", "")).lower() for entry in reductions]
+        reduction = next((word for word in words if word in ("max", "min")), "sum")
+        return replace(self, metadata=kept, reduction=reduction if reductions else self.reduction)
+
+    @property
+    def all_metadata(self) -> tuple[Metadata, ...]:
+        """The metadata, and behind it a reduction other than a sum, as XLA writes them."""
+        if self.reduction == "sum":
+            return self.metadata
+        return (*self.metadata, (_REDUCTION, ("op_name", self.reduction.upper())))
 
     @property
     def is_tiled(self) -> bool:
@@ -192,7 +208,7 @@ class HloSharding:
         """As XLA spells it."""
         if self.type is HloShardingType.TUPLE:
             return f"{{{_elements_text(self.tuple_elements, include_metadata=include_metadata)}}}"
-        metadata = _metadata_text(self.metadata) if include_metadata else ""
+        metadata = _metadata_text(self.all_metadata) if include_metadata else ""
         if self.named is not None:
             return f"{{{self.named}{',' + metadata if metadata else ''}}}"
         group = f" {self.shard_group}" if self.shard_group else ""

@@ -40,32 +40,29 @@ from shardy_py.sharding.tile_assignment import Digit, TileAssignment, cut_digits
 def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()) -> HloSharding:
     """The sharding by tiles (V2; V1 on a mesh with device ids) that XLA makes of one by axes.
 
-    Whether dimensions are open and their priorities have no counterpart. Raises a `ShardyError` for unreduced
-    axes beside manual ones, and for reductions other than sums, which XLA cannot spell.
+    Whether dimensions are open and their priorities have no counterpart. Raises a `ShardyError` where an axis
+    is not in `mesh`, or used twice.
     """
     if not mesh.axes:
         return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
     if len(manual_axes) == len(mesh.axes):
         return HloSharding.manual()
-    if sharding.unreduced_axes and manual_axes:
-        raise ShardyError(f"{sharding} has unreduced axes where others are manual; XLA takes one of the two")
-    if sharding.unreduced_axes and sharding.reduction != "sum":
-        raise ShardyError(f"{sharding} is reduced by {sharding.reduction}; an HloSharding only says sums")
     check_named(NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))))
     lists = [dimension.axes for dimension in sharding.dimensions]
     behind = {MANUAL: tuple(map(AxisRef, manual_axes)), UNREDUCED: sharding.unreduced_axes}
     types = [type for type, axes in behind.items() if axes]
     lists += [behind[type] for type in types]
     tiles, replicas = _tiles(lists, sharding.replicated_axes, mesh)
-    return HloSharding.subgroup(tiles, [*types, REPLICATED] if replicas > 1 else types)
+    made = HloSharding.subgroup(tiles, [*types, REPLICATED] if replicas > 1 else types)
+    return replace(made, reduction=sharding.reduction) if sharding.unreduced_axes else made
 
 
 def to_named_hlo_sharding(
     sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()
 ) -> HloSharding:
-    """The sharding by mesh and axes (V3), which keeps everything but priorities and kinds of reduction."""
+    """The sharding by mesh and axes (V3), which keeps everything but priorities."""
     dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
-    inlined = replace(sharding, mesh=mesh, dimensions=dimensions, reduction="sum")
+    inlined = replace(sharding, mesh=mesh, dimensions=dimensions)
     named = NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes)))
     check_named(named)
     return HloSharding(named=named)
@@ -101,17 +98,22 @@ def from_hlo_sharding(
             is_open |= kind is HloShardingType.UNKNOWN
     if len(dimensions) != rank:
         raise ShardyError(f"{sharding} tiles {len(dimensions)} dimensions; the tensor has {rank}")
+    unreduced = sort_and_merge(behind.get(UNREDUCED, ()), mesh)
     return TensorSharding(
         mesh if reference is None else reference,
         tuple(DimensionSharding(axes, not is_open) for axes in dimensions),
-        unreduced_axes=sort_and_merge(behind.get(UNREDUCED, ()), mesh),
+        unreduced_axes=unreduced,
+        reduction=sharding.reduction if unreduced else "sum",
     )
 
 
 def manual_axes_of(sharding: HloSharding, mesh: Mesh) -> Axes:
     """The axes of `mesh` along which the tensor is the user's own part, in mesh order."""
     if sharding.named is not None:
-        return sharding.named.manual_axes
+        named = sharding.named
+        if named.mesh == mesh or not named.manual_axes:
+            return named.manual_axes
+        sharding = _tiled(named)
     if sharding.type is HloShardingType.MANUAL:
         return tuple(AxisRef(axis.name) for axis in mesh.axes)
     if not sharding.is_tiled or MANUAL not in sharding.subgroup_types:
@@ -207,8 +209,12 @@ def _from_named(
     given = named.sharding.dimensions or (DimensionSharding(is_closed=not is_open),) * rank
     if named.mesh == mesh:
         return replace(named.sharding, mesh=target, dimensions=given)
-    manual = [axis.name for axis in named.manual_axes]
-    tiled = to_hlo_sharding(replace(named.sharding, dimensions=given), named.mesh, manual)
+    tiled = _tiled(replace(named, sharding=replace(named.sharding, dimensions=given)))
     found = from_hlo_sharding(tiled, mesh, rank, reference=reference)
     pairs = zip(found.dimensions, given, strict=True)
     return replace(found, dimensions=tuple(replace(new, is_closed=old.is_closed) for new, old in pairs))
+
+
+def _tiled(named: NamedHloSharding) -> HloSharding:
+    """The same by tiles."""
+    return to_hlo_sharding(named.sharding, named.mesh, [axis.name for axis in named.manual_axes])

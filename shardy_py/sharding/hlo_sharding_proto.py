@@ -76,7 +76,7 @@ def hlo_sharding_from_proto(data: bytes) -> HloSharding:
 
 def _to_fields(sharding: HloSharding) -> list[Field]:
     fields: list[Field] = []
-    metadata = [_metadata_to_proto(entry) for entry in sharding.metadata]
+    metadata = [_metadata_to_proto(entry) for entry in sharding.all_metadata]
     if sharding.named is not None:
         inner = sorted(
             [*named_to_fields(sharding.named), *((NAMED_METADATA, m) for m in metadata)], key=_number
@@ -122,7 +122,7 @@ def _from_fields(fields: tuple[Field, ...]) -> HloSharding:
         if number == NAMED_SHARDING:
             named, entries = named_from_proto(value)
             kept = tuple(map(_metadata_from_proto, entries))
-            return HloSharding(named=named, metadata=kept)
+            return HloSharding(named=named).with_metadata(kept)
     kind = scalars.get(TYPE, 0)
     if kind not in tuple(HloShardingType):
         raise ShardyError(f"no xla.OpSharding: its type is {kind}; expected 0 to {len(HloShardingType) - 1}")

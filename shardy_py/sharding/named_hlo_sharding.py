@@ -28,7 +28,7 @@ from shardy_py.sharding.tile_assignment import TileAssignment
 class NamedHloSharding:
     """A sharding by mesh and axes.
 
-    sharding: its mesh is inlined; priorities and reductions other than sums cannot be spelled.
+    sharding: its mesh is inlined; priorities cannot be spelled.
     manual_axes: the axes along which the user has partitioned the tensor.
     """
 
@@ -46,18 +46,20 @@ class NamedHloSharding:
         mesh, sharding = mesh_text(self.mesh), self.sharding
         if self.mesh.is_maximal:
             return mesh
-        for axes, word in ((sharding.unreduced_axes, "unreduced"), (self.manual_axes, "manual")):
-            if axes and total_size(axes, self.mesh) == self.mesh.device_count and not sharding.dimensions:
-                return f"{mesh}, {word}"
+        reduction = "" if sharding.reduction == "sum" else sharding.reduction
         groups = (
-            ("replicated", sharding.replicated_axes),
-            ("unreduced", sharding.unreduced_axes),
-            ("manual", self.manual_axes),
+            ("replicated", "", sharding.replicated_axes),
+            ("unreduced", reduction, sharding.unreduced_axes),
+            ("manual", "", self.manual_axes),
         )
-        if not sharding.dimensions and not any(axes for _, axes in groups):
-            return f"{mesh}, replicated"
+        if not sharding.dimensions:
+            for word, reduced, axes in groups[1:]:
+                if axes and total_size(axes, self.mesh) == self.mesh.device_count:
+                    return f"{mesh}, {word}{'=' if reduced else ''}{reduced}"
+            if not any(axes for *_, axes in groups):
+                return f"{mesh}, replicated"
         dimensions = ", ".join(map(_dimension_text, sharding.dimensions))
-        lists = "".join(f", {word}={{{_axes_text(axes)}}}" for word, axes in groups if axes)
+        lists = "".join(f", {word}={reduced}{{{_axes_text(axes)}}}" for word, reduced, axes in groups if axes)
         return f"{mesh}, [{dimensions}]{lists}"
 
 

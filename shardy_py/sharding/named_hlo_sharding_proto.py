@@ -21,6 +21,9 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 from shardy_py.sharding.tile_assignment import TileAssignment
 
 MESH, DIM_SHARDINGS, REPLICATED_AXES, UNREDUCED_AXES, NAMED_METADATA, MANUAL_AXES = 2, 3, 4, 5, 6, 7
+REDUCTION_OP = 8
+REDUCTIONS = ("sum", "max", "min")
+"""The reductions, by their numbers in the proto."""
 MESH_AXES, MESH_DEVICE_IDS, MESH_IOTA = 1, 2, 3
 IOTA_RESHAPE_DIMS, IOTA_TRANSPOSE_PERM = 1, 2
 AXIS_NAME, AXIS_SIZE = 1, 2
@@ -42,12 +45,18 @@ def named_to_fields(named: NamedHloSharding) -> list[Field]:
         (MANUAL_AXES, named.manual_axes),
     )
     fields += [(number, _axis_to_proto(axis, mesh)) for number, axes in groups for axis in axes]
+    if reduction := REDUCTIONS.index(sharding.reduction):
+        fields.append((REDUCTION_OP, reduction))
     return fields
 
 
 def named_from_proto(data: bytes) -> tuple[NamedHloSharding, tuple[bytes, ...]]:
     """The sharding, and the messages of its metadata."""
-    messages = [(number, value) for number, value in decode(data) if isinstance(value, bytes)]
+    fields = decode(data)
+    messages = [(number, value) for number, value in fields if isinstance(value, bytes)]
+    reduction = dict(fields).get(REDUCTION_OP, 0)
+    if reduction not in range(len(REDUCTIONS)):
+        raise ShardyError(f"the sharding has reduction {reduction}; expected 0 to {len(REDUCTIONS) - 1}")
     mesh = Mesh()
     for number, value in messages:
         if number == MESH:
@@ -57,7 +66,8 @@ def named_from_proto(data: bytes) -> tuple[NamedHloSharding, tuple[bytes, ...]]:
         tuple(_axis_from_proto(value, mesh) for number, value in messages if number == group)
         for group in (REPLICATED_AXES, UNREDUCED_AXES, MANUAL_AXES)
     )
-    named = NamedHloSharding(TensorSharding(mesh, dimensions, replicated, unreduced), manual)
+    sharding = TensorSharding(mesh, dimensions, replicated, unreduced, REDUCTIONS[int(reduction)])
+    named = NamedHloSharding(sharding, manual)
     check_named(named)
     return named, tuple(value for number, value in messages if number == NAMED_METADATA)
 

@@ -21,6 +21,7 @@ MESH_WORDS = ("mesh", "maximal_mesh", "single_device")
 """The words with which such a sharding starts; `single_device` is the newer spelling of `maximal_mesh`."""
 
 _GROUPS = ("replicated", "unreduced", "manual")
+_REDUCTIONS = ("sum", "max", "min")
 
 
 def read_named(cursor: TextCursor) -> NamedHloSharding:
@@ -30,18 +31,23 @@ def read_named(cursor: TextCursor) -> NamedHloSharding:
     mesh = _read_mesh(cursor)
     dimensions: tuple[DimensionSharding, ...] = ()
     groups: dict[str, tuple[AxisRef, ...]] = {}
+    reduction = "sum"
     while cursor.token == "," and not cursor.text.startswith("metadata", _after_comma(cursor)):
         cursor.advance()
         if cursor.at("["):
-            dimensions = cursor.list("[", "]", lambda: _read_dimension(cursor))
+            dimensions = cursor.list("[", "]", lambda: _read_dimension(cursor, mesh))
             continue
         word = cursor.one_of(_GROUPS)
-        if cursor.accept("="):
-            groups[word] = cursor.list("{", "}", lambda: _read_axis(cursor))
+        has_value = cursor.accept("=")
+        if has_value and word == "unreduced" and not cursor.at("{"):
+            reduction = cursor.one_of(_REDUCTIONS)
+            has_value = cursor.at("{")
+        if has_value:
+            groups[word] = cursor.list("{", "}", lambda: _read_axis(cursor, mesh))
         elif word != "replicated":
             groups[word] = tuple(AxisRef(axis.name) for axis in mesh.axes)
     replicated, unreduced, manual = (groups.get(word, ()) for word in _GROUPS)
-    named = NamedHloSharding(TensorSharding(mesh, dimensions, replicated, unreduced), manual)
+    named = NamedHloSharding(TensorSharding(mesh, dimensions, replicated, unreduced, reduction), manual)
     check_named(named)
     return named
 
@@ -106,16 +112,19 @@ def _read_device_ids(cursor: TextCursor, count: int) -> tuple[int, ...]:
     return () if ids == tuple(range(count)) else ids
 
 
-def _read_dimension(cursor: TextCursor) -> DimensionSharding:
-    parts = cursor.list("{", "}", lambda: None if cursor.accept("?") else _read_axis(cursor))
+def _read_dimension(cursor: TextCursor, mesh: Mesh) -> DimensionSharding:
+    parts = cursor.list("{", "}", lambda: None if cursor.accept("?") else _read_axis(cursor, mesh))
     if None in parts[:-1]:
         raise cursor.error("`?` stands behind the axes")
     axes = tuple(axis for axis in parts if axis is not None)
     return DimensionSharding(axes, is_closed=None not in parts)
 
 
-def _read_axis(cursor: TextCursor) -> AxisRef:
+def _read_axis(cursor: TextCursor, mesh: Mesh) -> AxisRef:
+    """An axis by its name, or by its number where XLA has printed it without a mesh."""
     name = cursor.string()
+    if name not in mesh.sizes and name.isdecimal() and int(name) < len(mesh.axes):
+        name = mesh.axes[int(name)].name
     if not cursor.accept(":"):
         return AxisRef(name)
     cursor.expect("(")

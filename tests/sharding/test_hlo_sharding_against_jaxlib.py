@@ -10,7 +10,11 @@ import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, to_hlo_sharding
+from shardy_py.sharding.hlo_sharding_axes import (
+    from_hlo_sharding,
+    to_hlo_sharding,
+    to_named_hlo_sharding,
+)
 from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto, hlo_sharding_to_proto
 from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
 from tests.sharding.hlo_shardings import random_mesh, random_sharding
@@ -131,6 +135,25 @@ def test_shardings_by_axes_become_those_of_xla(seed: int) -> None:
         ours = to_hlo_sharding(sharding, mesh)
         assert str(ours) == found[str(index)], (mesh, sharding)
         assert_equal(ours, hlo.HloSharding.from_string(found[str(index)]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_shardings_by_mesh_and_axes(seed: int) -> None:
+    """Text, bytes, and what XLA makes of them by tiles, with manual axes."""
+    random = Random(seed)
+    for _ in range(50):
+        mesh = random_mesh(random)
+        sharding = random_sharding(random, mesh)
+        manual = [name for name in mesh.sizes if f'"{name}"' not in str(sharding) and random.random() < 0.5]
+        ours = to_named_hlo_sharding(sharding, mesh, manual)
+        theirs = hlo.HloSharding.from_string(str(ours))
+        assert str(theirs) == str(ours)
+        assert hlo_sharding_to_proto(ours) == theirs.to_proto().SerializeToString()
+        assert (
+            hlo_sharding_from_text(str(ours)) == hlo_sharding_from_proto(hlo_sharding_to_proto(ours)) == ours
+        )
+        tiles = hlo.HloSharding.v3_to_v2_sharding(theirs)
+        assert str(to_hlo_sharding(sharding, mesh, manual)) == str(tiles)
 
 
 def _arguments(shardings: list[TensorSharding]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 from random import Random
@@ -19,6 +20,7 @@ from shardy_py.sharding.hlo_sharding_axes import (
     to_named_hlo_sharding,
 )
 from shardy_py.sharding.hlo_sharding_mesh import mesh_of_hlo_shardings
+from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto, hlo_sharding_to_proto
 from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
 from tests.sharding.hlo_shardings import random_mesh, random_sharding
 
@@ -153,12 +155,28 @@ def test_what_cannot_be_said_by_axes(text: str, rank: int, message: str) -> None
     assert message in str(error.value)
 
 
-def test_what_cannot_be_said_by_tiles() -> None:
-    sharding = TensorSharding("mesh", (DimensionSharding(),), (), (AxisRef("x"),))
-    with pytest.raises(ShardyError, match="unreduced axes where others are manual"):
-        to_hlo_sharding(sharding, MESH, ["y"])
-    with pytest.raises(ShardyError, match="reduced by max; an HloSharding only says sums"):
-        to_hlo_sharding(replace(sharding, reduction="max"), MESH)
+@pytest.mark.parametrize("reduction", ["sum", "max", "min"])
+@pytest.mark.parametrize("to_hlo", [to_hlo_sharding, to_named_hlo_sharding])
+def test_reductions_beside_manual_axes(reduction: str, to_hlo: Callable[..., HloSharding]) -> None:
+    dimensions = (DimensionSharding(is_closed=True),)
+    sharding = TensorSharding("mesh", dimensions, (), (AxisRef("x"),), reduction)
+    hlo = to_hlo(sharding, MESH, ["y"])
+    again = (
+        hlo_sharding_from_text(hlo.text(include_metadata=True)),
+        hlo_sharding_from_proto(hlo_sharding_to_proto(hlo)),
+    )
+    for one in (hlo, *again):
+        assert one == hlo
+        assert from_hlo_sharding(one, MESH, 1, reference="mesh") == sharding
+        assert manual_axes_of(one, MESH) == (AxisRef("y"),)
+
+
+def test_manual_axes_on_another_mesh() -> None:
+    named = hlo_sharding_from_text("{mesh['a'=2,'b'=4], [{}], manual={'b'}}")
+    assert manual_axes_of(named, Mesh.of(p=2, q=2, r=2)) == (AxisRef("q"), AxisRef("r"))
+
+
+def test_axes_that_the_mesh_lacks() -> None:
     with pytest.raises(ShardyError, match="names axis 'z'; its mesh has: 'x', 'y'"):
         to_hlo_sharding(TensorSharding("mesh", (DimensionSharding((AxisRef("z"),)),)), MESH)
 

@@ -1,4 +1,4 @@
-"""Serialized `OpSharding` messages: bytes of jaxlib 0.10.2, and messages that contradict themselves."""
+"""Serialized `OpSharding` messages: bytes of jaxlib 0.10.2 (reductions are newer), and contradictions."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ MESSAGES = (
         "722012180a050a017810020a050a017910021a080a020202120201001a040a001001",
     ),
     ("{maximal_mesh[device_id=3]}", "72051203120103"),
+    ("{mesh['x'=2], [{}], unreduced=max{'x'}}", "721112070a050a017810021a0210012a004001"),
 )
 
 REFUSED = (
@@ -50,6 +51,7 @@ REFUSED = (
     ("ff", "malformed at byte 1"),
     ("0a05", "malformed at byte 2"),
     ("721112070a050a017810021a060a0208051001", "uses axis 5 of a mesh of 1 axes"),
+    ("720b12070a050a017810024007", "has reduction 7; expected 0 to 2"),
 )
 
 

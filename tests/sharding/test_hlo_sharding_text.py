@@ -35,6 +35,8 @@ SAME = (
     "{mesh['x'=2], manual}",
     "{mesh['x'=2], unreduced}",
     "{maximal_mesh[device_id=3]}",
+    "{mesh['x'=4,'y'=2], [{'x'}], unreduced=max{'y'}}",
+    "{mesh['x'=4,'y'=2], unreduced=min}",
 )
 
 # From and to what jaxlib 0.10.2 makes of them.
@@ -64,6 +66,8 @@ NORMALISED = (
     ("{devices=[2, 2] 0, 1, 2, 3}", "{devices=[2,2]0,1,2,3}"),
     ("{single_device[device_id=5]}", "{maximal_mesh[device_id=5]}"),
     ('{mesh["a"=2], [{"a"}]}', "{mesh['a'=2], [{'a'}]}"),
+    ("{mesh['a'=2], [{'0'}]}", "{mesh['a'=2], [{'a'}]}"),
+    ("{mesh['a'=2], [{}], unreduced=sum{'a'}}", "{mesh['a'=2], [{}], unreduced={'a'}}"),
 )
 
 REFUSED = (
@@ -90,6 +94,8 @@ REFUSED = (
     ("{devices=[2]<=[2] last_tile_dims={manual, manual}}", "more last_tile_dims than dimensions"),
     ("{devices=[2,2]<=[4] last_tile_dim_replicate last_tile_dims={manual}}", "exclude each other"),
     ("{mesh['x'=4], [{'z'}]}", "names axis 'z'; its mesh has: 'x'"),
+    ("{mesh['x'=4], [{'1'}]}", "names axis '1'; its mesh has: 'x'"),
+    ("{mesh['x'=4], [{}], unreduced=mean{'x'}}", "expected one of: sum, max, min, got `mean`"),
     ("{mesh['x'=4], [{'x'}, {'x'}]}", "axes 'x' and 'x' of the sharding overlap"),
     ("{mesh['x'=4], [{'x':(3)2}]}", "'x':(3)2 does not divide axis 'x' of size 4"),
     ("{mesh['x'=4], [{?, 'x'}]}", "`?` stands behind the axes"),
@@ -127,6 +133,16 @@ def test_metadata_is_kept_but_does_not_count() -> None:
     assert found == hlo_sharding_from_text("{devices=[2]<=[2]}")
     several = hlo_sharding_from_text('{replicated metadata={{op_name="a"}, {op_name="b"}}}')
     assert several.text(include_metadata=True) == '{replicated metadata={{op_name="a"}, {op_name="b"}}}'
+
+
+def test_a_reduction_is_an_entry_of_metadata() -> None:
+    text = '{unreduced metadata={{op_name="a"}, {op_type="sdy::reduction_op" op_name="MAX"}}}'
+    found = hlo_sharding_from_text(text)
+    assert (found.reduction, found.metadata) == ("max", ((("op_name", "a"),),))
+    assert found.text(include_metadata=True) == text
+    assert found != hlo_sharding_from_text("{unreduced}")
+    summed = hlo_sharding_from_text(text.replace("MAX", "SUM"))
+    assert summed == hlo_sharding_from_text("{unreduced}")
 
 
 def test_parts() -> None:
