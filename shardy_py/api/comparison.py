@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
@@ -60,16 +61,21 @@ def compare(before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]) 
 def _pairs(
     before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]
 ) -> Iterator[tuple[ValueEntry, ValueEntry]]:
+    """Each value of the source in both, use by use: an edit may leave all uses but one to a constraint."""
+    old, new = before.values.table.entries, after.values.table.entries
     for value in before.source.values:
-        old, new = before.followed(value), after.followed(_edited(value, after, origin))
-        if old is not None and new is not None:
-            yield old.entry, new.entry
+        first, second = before.heirs(value), after.heirs(_edited(value, after, origin))
+        if first and second:
+            uses = zip_longest(first, second)
+            filled = ((first[-1] if a is None else a, second[-1] if b is None else b) for a, b in uses)
+            yield from ((old[a], new[b]) for a, b in dict.fromkeys(filled))
 
 
 def _edited(value: Value, after: Result, origin: Mapping[SSAValue, SSAValue]) -> Value:
     """The value of the edited source that stands for one of the source."""
-    entry = value.entry
+    entry, table = value.entry, after.source.values.table
     if entry.value is None:
-        return value
-    found = after.source.values.table.by_value.get(id(origin[entry.value]))
-    return value if found is None else Value(found, after.source.meshes)
+        found = table.find(f"@{entry.function}:{entry.name}")
+    else:
+        found = table.by_value[id(origin[entry.value])]
+    return Value(found, after.source.meshes)

@@ -120,6 +120,15 @@ class Program:
         """The value of that name, label or source location."""
         return self.values[key]
 
+    def __contains__(self, value: object) -> bool:
+        """Whether that is a value of this program, not of one it was made from."""
+        if not isinstance(value, Value):
+            return False
+        entry = value.entry
+        if entry.value is None:
+            return self.module.is_ancestor(entry.op)
+        return id(entry.value) in self.values.table.by_value
+
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """The program as MLIR prints it; in generic form, with locations."""
         return print_module(self.module, generic=generic, debuginfo=debuginfo)
@@ -183,11 +192,7 @@ class Program:
         """The value of that name, or the value itself if it is of this program."""
         if not isinstance(key, Value):
             return self.values[key]
-        entry = key.entry
-        if entry.value is None and self.module.is_ancestor(entry.op):
-            return key
-        found = self.values.table.by_value.get(id(entry.value))
-        if found is None:
+        if key not in self:
             raise ShardyError(f"{key!r} is a value of another program; look it up in this one by its name")
         return key
 

@@ -134,5 +134,5 @@ def propagate(
         source=program,
         warnings=tuple(warnings),
         record=kept,
-        again=lambda changed: propagate(changed, options, record=record, progress=progress),
+        again=lambda changed: propagate(changed, replace(options, dump_directory=""), progress=progress),
     )

@@ -9,7 +9,7 @@ Not here: how it was decided (`passes/`), the tables (`report/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
@@ -20,10 +20,8 @@ from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
-from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.movements import Movement
-from shardy_py.graph.value_table import ValueEntry
+from shardy_py.graph.lineage import Lineage
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
 from shardy_py.propagation.record import Record
@@ -33,10 +31,8 @@ from shardy_py.report.explain import Explainer, Explanation, Reasons, WhyNot
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices, Mesh
 
-_REPLACING = frozenset(
-    {"sdy-import-func-calls", "sdy-export-named-computations", "sdy-sharding-constraint-to-reshard"}
-)
-"""Passes whose notes say which value they put in the place of which."""
+_MOST = 8
+"""So many copies of a value are listed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +40,7 @@ class Result:
     """A propagated program beside the one it was made from.
 
     program: with all shardings. source: as it was. warnings: what the passes had to say.
-    again: propagates another program with the same options.
+    again: propagates another program with the same options, and a record.
     record: what the passes did to shardings; None if that was not asked for.
     """
 
@@ -63,53 +59,45 @@ class Result:
         """A value of the propagated program.
 
         A name is looked up as the propagated program prints it; a value of the source program is followed.
-        Raises `ShardyError` when there is none, or the value did not outlive the passes (as constants, of
-        which each user gets its own).
+        Raises `ShardyError` when there is none, or when the `copies` of it are sharded in different ways.
         """
-        if not isinstance(key, Value):
-            return self.values[key]
-        found = self.followed(key)
-        if found is None:
-            raise ShardyError(f"{key!r} is not in the propagated program; look its user up by name")
-        return found
+        if not isinstance(key, Value) or key in self.program:
+            return self.program.find(key)
+        copies = self.copies(key)
+        if not copies:
+            raise ShardyError(
+                f"{key!r} is not in the propagated program: nothing needs it, or another reshard does as much"
+            )
+        if len({copy.sharding for copy in copies}) > 1:
+            told = ", ".join(f"{copy} {copy.sharding or 'without sharding'}" for copy in copies[:_MOST])
+            more = f" and {len(copies) - _MOST} more" if len(copies) > _MOST else ""
+            raise ShardyError(
+                f"{key!r} has {len(copies)} copies in the propagated program, not all sharded alike: "
+                f"{told}{more}; look one up by its name, or take all: result.copies(value)"
+            )
+        return copies[0]
 
-    def followed(self, value: Value) -> Value | None:
-        """The value of the propagated program that a value of the source program has become.
+    def copies(self, value: Value) -> tuple[Value, ...]:
+        """The values of the propagated program that one of the source has become, in program order.
 
-        None if it did not outlive the passes: constants, of which each user gets its own, and what nothing
-        uses. Of a function that became several, one for each way its calls are sharded: the first call's.
-        Calls and constraints are followed by the record, so only when there is one.
+        One as a rule, none if no result needs it. Of a constant, and of what is computed of constants alone,
+        every user gets a copy; those sharded alike become one again. So do functions called more than once,
+        with all in them. Raises `ShardyError` for a value of another program.
         """
-        entry = value.entry
-        if entry.value is None:
-            found = self.values.named(f"@{entry.function}:{entry.name}")
-            return found[0] if found else None
-        known = self._entry_of(self.program.origin.get(entry.value, entry.value))
-        if known is None and isinstance(entry.op, ShardingConstraintOp):  # it said what its operand has now
-            source = self.source.values.table.by_value.get(id(entry.op.input))
-            return None if source is None else self.followed(Value(source, self.source.meshes))
-        return None if known is None else Value(known, self.values.meshes)
+        if value in self.program:
+            return (value,)
+        return tuple(self.values[place] for place in sorted(set(self.heirs(value))))
 
-    def _entry_of(self, value: SSAValue) -> ValueEntry | None:
-        """The entry of a value, or of what stands for it now."""
-        by_value, seen = self.values.table.by_value, set[int]()
-        while id(value) not in by_value and id(value) in self._replaced and id(value) not in seen:
-            seen.add(id(value))
-            value = self._replaced[id(value)]
-        return by_value.get(id(value))
+    def heirs(self, value: Value) -> Sequence[int]:
+        """Where in `values` the copies of a value of the source are: for each use of it, in a fixed order."""
+        return self._lineage.heirs(self.source.find(value).entry)
 
     @cached_property
-    def _replaced(self) -> dict[int, SSAValue]:
-        """By identity: what passes put in the place of values."""
-        events = () if self.record is None else self.record.events
-        return {
-            id(event.source): event.target
-            for event in events
-            if isinstance(event, Movement)
-            and event.pass_name in _REPLACING
-            and isinstance(event.source, SSAValue)
-            and isinstance(event.target, SSAValue)
-        }
+    def _lineage(self) -> Lineage:
+        """Without a record it is that of a propagation with one, which gives the same values."""
+        if self.record is None:
+            return self.again(self.source)._lineage
+        return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
 
     def __repr__(self) -> str:
         return f"<Result of @{', @'.join(self.program.functions)}>"

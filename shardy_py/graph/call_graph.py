@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.movements import note_copies
 from shardy_py.graph.symbols import FUNCTION, Symbols, set_callee
 from shardy_py.graph.walk import find_ops
 
@@ -72,7 +73,9 @@ def original_name(function: Operation) -> StringAttr:
 
 def copy_function(function: Operation, symbols: Symbols) -> Operation:
     """A copy of a function that calls copies of its callees; it stands nowhere yet, its callees do."""
-    copy = clone(function, {})
+    copies: dict[SSAValue, SSAValue] = {}
+    copy = clone(function, copies)
+    note_copies(copies)
     copy.attributes[ORIGINAL_NAME] = original_name(function)
     for call in calls_in(copy):
         set_callee(call, symbols.insert(copy_function(symbols.callee(call), symbols)))

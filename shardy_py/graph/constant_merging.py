@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.graph.constant_splitting import is_scalar
-from shardy_py.graph.rewiring import erase, replace_uses
+from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.walk import find_ops
 
 CONSTANTS = ("sdy.constant", "stablehlo.constant", "chlo.constant", "arith.constant")
@@ -50,8 +50,7 @@ def merge_constants(root: Operation) -> None:
             earlier = by_identity[key] = by_value.setdefault(value, op)
             if earlier is op:
                 continue
-        replace_uses(result, earlier.results[0])
-        erase(op)
+        replace_by_values(op, earlier.results)
 
 
 class _Numbers:

@@ -20,6 +20,7 @@ from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up,
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.graph.constancy import Kind, is_preserving, kind_of
+from shardy_py.graph.movements import note_copies
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
 from shardy_py.graph.symbols import Symbols, set_callee
@@ -142,6 +143,7 @@ class _Splitter:
             return
         mapping: Mapping = {}
         self._copy(value, mapping)
+        note_copies(mapping)
         own = mapping[value]
         if own is not value:
             replace_operand(user, index, own)

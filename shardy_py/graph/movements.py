@@ -54,6 +54,13 @@ class Merger:
     kept_values: tuple[SSAValue, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """Values with copies that stand for them from now on; what is in several notes has several."""
+
+    values: Mapping[SSAValue, SSAValue]
+
+
 _EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)
 
 
@@ -72,6 +79,13 @@ def note_moved(
     if events is not None:
         pairs = zip(targets, sources, strict=True)
         events.extend(Movement(target, source, pass_name, op) for target, source in pairs)
+
+
+def note_copies(values: Mapping[SSAValue, SSAValue]) -> None:
+    """Note the copies of values, if anyone keeps a record; the mapping must not change any more."""
+    events = _EVENTS.get()
+    if events is not None:
+        events.append(Copies(values))
 
 
 def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) -> tuple[Movement, ...]:

@@ -10,10 +10,12 @@ them (`cloning.py`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
+
+from shardy_py.graph.movements import is_recording, note_copies
 
 
 def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
@@ -95,9 +97,16 @@ def place_after_value(op: Operation, value: SSAValue) -> None:
 def replace_op(old: Operation, new: Operation) -> None:
     """Put `new`, which stands nowhere, where `old` stands; its results replace those of `old`."""
     place_before(new, old)
-    for before, after in zip(old.results, new.results, strict=True):
+    replace_by_values(old, new.results)
+
+
+def replace_by_values(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Let the users of the results of `op` use `values`; `op` goes."""
+    for before, after in zip(op.results, values, strict=True):
         replace_uses(before, after)
-    erase(old)
+    if is_recording():
+        note_copies(dict(zip(op.results, values, strict=True)))
+    erase(op)
 
 
 def take_out(op: Operation) -> None:

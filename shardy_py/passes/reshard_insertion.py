@@ -16,7 +16,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes, read
-from shardy_py.graph.movements import Movement, is_recording, note
+from shardy_py.graph.movements import Movement, is_recording, note, note_copies
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
 from shardy_py.graph.rewiring import erase, replace_uses
@@ -247,6 +247,8 @@ class ReshardInsertion:
             old = self._reader.of(result) if is_recording() else None
             set_sharding(result, reshard.made)
             last = chain_after_result(result, reshards(reshard.seen), last)
+            if op.name == RESHARD and last is not op:  # the two become one, which is the second
+                note_copies({result: last.results[0]})
             note(Movement(result, result, RESHARDING, op, old=old, new=reshard.made))
         last = op
         for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import erase, place_before, replace_uses
+from shardy_py.graph.rewiring import place_before, replace_by_values
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader
 from shardy_py.graph.top_level import meshes_of
 from shardy_py.graph.walk import find_ops
@@ -71,8 +71,7 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
         return
     if target.is_fully_replicated:
         if source.is_fully_replicated:
-            replace_uses(reshard.results[0], value)
-            erase(reshard)
+            replace_by_values(reshard, (value,))
             return
         target = replace(target, mesh=source.mesh)
     elif not _share_axes(source, target, meshes):
@@ -87,8 +86,7 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
         )
         place_before(op, reshard)
         value = op.results[0]
-    replace_uses(reshard.results[0], value)
-    erase(reshard)
+    replace_by_values(reshard, (value,))
 
 
 def _target(reshard: Operation) -> TensorSharding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -75,13 +76,88 @@ func.func private @f(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
 def test_calls_and_constraints_are_followed() -> None:
     program = Program.parse(CALLS)
     found = propagate(program)
-    told = {str(value): str(found[value].sharding) for value in program.values}
+    main = [value for value in program.values if value.function == "main"]
+    told = {str(value): str(found[value].sharding) for value in main}
     assert told["%0"] == '<@mesh, [{"x"}, {}]>'
     assert told["%2"] == told["%3"] == '<@mesh, [{}, {"x"}]>'
     assert told["%4"] == '<@mesh, [{"y"}, {}]>'
     changed = {change.name for change in found.what_if({"%arg0": P("y")}).changes}
     assert {"%0", "%1"} <= changed
-    assert propagate(program, record=False).followed(program["%2"]) is None
+    unrecorded = propagate(program, record=False)
+    assert {str(value): str(unrecorded[value].sharding) for value in main} == told
+
+
+def test_constraints_are_followed_into_collectives() -> None:
+    program = Program.parse(CALLS).annotate({"%3": None, "%4": P(None, "y")})
+    (constraint,) = program.values.of_op("sharding_constraint")
+    found = propagate(program, Options(explicit_collectives=True))[constraint]
+    assert (found.op_name, str(found.sharding)) == ("sdy.collective_permute", '<@mesh, [{}, {"y"}]>')
+
+
+CONSTANTS = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %shared = stablehlo.iota dim = 0 : tensor<8x8xf32>
+  %alike = stablehlo.constant dense<1.0> : tensor<8x8xf32>
+  %unused = stablehlo.constant dense<2.0> : tensor<8x8xf32>
+  %0 = stablehlo.add %arg0, %shared : tensor<8x8xf32>
+  %1 = stablehlo.multiply %0, %alike : tensor<8x8xf32>
+  %2 = stablehlo.subtract %1, %alike : tensor<8x8xf32>
+  %3 = stablehlo.add %arg1, %shared : tensor<8x8xf32>
+  %4 = func.call @f(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = func.call @f(%arg1) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2, %3, %4, %5 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+func.func private @f(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_copies_of_constants_and_functions(record: bool) -> None:
+    result = propagate(Program.parse(CONSTANTS), record=record)
+    x, y = '<@mesh, [{"x"}, {}]>', '<@mesh, [{"y"}, {}]>'
+    iota, alike, unused = result.source.values[2:5]
+    for name in (iota.name, "@f:%arg0", "@f:%0", "@f:result 0"):
+        assert [str(value.sharding) for value in result.copies(result.source[name])] == [x, y], name
+    assert result.copies(result["%arg1"]) == (result["%arg1"],)
+    assert [str(value.sharding) for value in result.copies(alike)] == [x] == [str(result[alike].sharding)]
+    assert result.copies(unused) == ()
+    with pytest.raises(ShardyError, match="is not in the propagated program: nothing needs it"):
+        result[unused]
+    first, second = result.copies(iota)
+    with pytest.raises(
+        ShardyError, match=rf"has 2 copies .* not all sharded alike: {first} <@.*, {second} <@.*; look"
+    ):
+        result[iota]
+    with pytest.raises(ShardyError, match="is a value of another program; look it up in this one"):
+        result[Program.parse(CONSTANTS)["result 0"]]
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_changes_are_of_each_use(record: bool) -> None:
+    result = propagate(Program.parse(CONSTANTS), record=record)
+    iota = result.source.values[2]
+    _, second = result.copies(iota)
+    changed = [change.name for change in result.what_if({"%arg1": P("x")}).changes]
+    assert second.name in changed
+    assert changed.count(second.name) == 1
+    assert len(changed) == len(set(changed))
+    assert "@f_0:%arg0" in changed
+    assert "@f:%arg0" not in changed
+    assert not result.what_if().changes
+
+
+def test_what_if_leaves_the_dump_alone(tmp_path: Path) -> None:
+    result = propagate(Program.parse(CALLS), Options(dump_directory=str(tmp_path)))
+    dumped = {file: file.read_text() for file in tmp_path.rglob("*.mlir")}
+    assert dumped
+    result.what_if({"%arg0": P("y")})
+    assert {file: file.read_text() for file in tmp_path.rglob("*.mlir")} == dumped
 
 
 def test_text_of_answers(result: Result) -> None:

@@ -23,7 +23,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
 )
 from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.rewiring import erase, place_before, replace_by_values, replace_op
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.top_level import meshes_of, module_of
 from shardy_py.partition.compare import is_equivalent
@@ -51,8 +51,7 @@ def _maker(op: Operation, name: str) -> Operation | None:
 
 
 def _become(op: Operation, value: SSAValue) -> bool:
-    replace_uses(op.results[0], value)
-    erase(op)
+    replace_by_values(op, (value,))
     return True
 
 
