@@ -27,7 +27,12 @@ def closed_like(sharding: TensorSharding) -> TensorSharding:
 
 
 def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> TensorSharding:
-    """Each dimension cut to the largest prefix of its axes that divides it, the last axis maybe in part."""
+    """Each dimension cut to the largest prefix of its axes that divides it, the last axis maybe in part.
+
+    What lies on a single device has no dimensions, and is not cut.
+    """
+    if not sharding.dimensions:
+        return sharding
     dimensions = tuple(_divided(d, size, mesh) for d, size in zip(sharding.dimensions, shape, strict=True))
     return sharding if dimensions == sharding.dimensions else replace(sharding, dimensions=dimensions)
 

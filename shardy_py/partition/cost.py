@@ -13,7 +13,8 @@ MPICH", 2005, and the bandwidth terms of NCCL's performance notes):
     all_slice       nothing
 
 Several axes are taken one after another: gathers the slowest first, while the parts are small, scatters the
-slowest last. Not here: which collectives a program needs (`collectives.py`), the least that a
+slowest last; what an all_to_all or a broadcast passes on to the next axis costs time, but is no device's to
+keep, and no bytes. Not here: which collectives a program needs (`collectives.py`), the least that a
 reshard takes (`reshard_cost.py`).
 
 >>> model = CostModel("even", Link(1e9, 1e-6))
@@ -81,27 +82,22 @@ class CostModel:
 
     def all_gather(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device ends up with the parts of all along `axes`."""
-        total, held = Cost(), held_bytes
-        for name, size in self._slowest_first(axes):
-            total += self._ring(name, size, held * (size - 1), size - 1)
-            held *= size
-        return total
+        return Cost(held_bytes * (_count(axes) - 1), self._gather_seconds(axes, held_bytes))
 
     def reduce_scatter(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """The sum over `axes`, of which each device keeps its part."""
-        return self.all_gather(axes, -(-held_bytes // prod(size for _, size in axes)))
+        count = _count(axes)
+        return Cost(_rest(held_bytes, count), self._gather_seconds(axes, held_bytes / count))
 
     def all_reduce(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """The sum over `axes` on every device."""
         half = self.reduce_scatter(axes, held_bytes)
-        return half + half
+        return Cost(_rest(2 * held_bytes, _count(axes)), 2 * half.seconds)
 
     def all_to_all(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device sends a part of what it holds to each other along `axes`."""
-        total = Cost()
-        for name, size in axes:
-            total += self._ring(name, size, held_bytes - held_bytes // size, size - 1)
-        return total
+        seconds = sum(self._ring(name, size, held_bytes * (size - 1) / size) for name, size in axes)
+        return Cost(_rest(held_bytes, _count(axes)), seconds)
 
     def collective_permute(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device sends all it holds to another that differs along `axes`."""
@@ -114,19 +110,41 @@ class CostModel:
 
     def collective_broadcast(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """One device along `axes` sends all it holds to all others, who hold as much already."""
-        total = Cost()
-        for name, size in axes:
-            total += self._ring(name, size, held_bytes, size - 1)
-        return Cost(min(total.bytes, held_bytes), total.seconds)
+        moving = [(name, size) for name, size in axes if size > 1]
+        seconds = sum(self._ring(name, size, held_bytes) for name, size in moving)
+        return Cost(held_bytes if moving else 0, seconds)
 
-    def _ring(self, axis: str, size: int, moved_bytes: int, steps: int) -> Cost:
+    def from_one_device(self, cut: Sequence[AxisSize], copied: Sequence[AxisSize], made_bytes: int) -> Cost:
+        """One device sends each its part along `cut`, and these parts to all along `copied`.
+
+        An all_gather backwards and a broadcast; to one device it is an all_gather.
+        """
+        seconds = self._gather_seconds(cut, made_bytes)
+        return Cost(made_bytes, seconds + self.collective_broadcast(copied, made_bytes).seconds)
+
+    def _gather_seconds(self, axes: Iterable[AxisSize], held_bytes: float) -> float:
+        seconds, held = 0.0, held_bytes
+        for name, size in sorted(axes, key=lambda axis: self.link_of(axis[0]).bytes_per_second):
+            seconds += self._ring(name, size, held * (size - 1))
+            held *= size
+        return seconds
+
+    def _ring(self, axis: str, size: int, moved_bytes: float) -> float:
+        """Seconds for as many steps as it takes round the ring."""
         if size == 1:
-            return Cost()
+            return 0.0
         link = self.link_of(axis)
-        return Cost(moved_bytes, moved_bytes / link.bytes_per_second + steps * link.latency_seconds)
+        return moved_bytes / link.bytes_per_second + (size - 1) * link.latency_seconds
 
-    def _slowest_first(self, axes: Iterable[AxisSize]) -> list[AxisSize]:
-        return sorted(axes, key=lambda axis: self.link_of(axis[0]).bytes_per_second)
+
+def _count(axes: Iterable[AxisSize]) -> int:
+    """The devices along some axes."""
+    return prod(size for _, size in axes)
+
+
+def _rest(held_bytes: int, parts: int) -> int:
+    """What is left of so many bytes without one of the parts, rounded up."""
+    return held_bytes - held_bytes // parts
 
 
 _CLOUD = "https://docs.cloud.google.com/tpu/docs"
@@ -151,12 +169,12 @@ PRESETS: Mapping[str, CostModel] = {
         CostModel(
             "h100-nvlink",
             Link(450e9, 2e-6),
-            source="NVIDIA H100 datasheet: NVLink 900 GB/s both ways; a latency of 2 us is assumed",
+            source="https://www.nvidia.com/en-us/data-center/h100: 900 GB/s both ways; 2 us are assumed",
         ),
         CostModel(
             "infiniband-ndr",
             Link(50e9, 5e-6),
-            source="NVIDIA ConnectX-7 datasheet: 400 Gb/s a port; a latency of 5 us is assumed",
+            source="https://docs.nvidia.com/networking/display/ConnectX7VPI: NDR, 400 Gb/s; 5 us are assumed",
         ),
     )
 }

@@ -8,9 +8,10 @@ slowest axes lacks a device, and b_1 < b_2 < ... their bandwidths (b_(k+1) infin
     seconds = sum over j of D_j * (1 / b_j - 1 / b_(j+1))  +  sum over axes of hops * latency
 
 The first sum is a lower bound: with t_i bytes over axis i, the sum of t_i / b_i is that of
-(t_1 + ... + t_j) * (1 / b_j - 1 / b_(j+1)), and t_1 + ... + t_j is at least D_j. One all_gather, all_slice or
-all_to_all along whole axes reaches it. Hops: as far as bytes may come along the axis, (p - 1) * stride for
-each prime part p that a slice lacks something of (an axis of several prime factors counts whole).
+(t_1 + ... + t_j) * (1 / b_j - 1 / b_(j+1)), and t_1 + ... + t_j is at least D_j. One all_gather or all_slice
+along whole axes reaches it, and one all_to_all along one axis. Hops: as far as bytes may come along the axis,
+(p - 1) * stride for each prime part p that a slice lacks something of (an axis of several prime factors
+counts whole).
 
 The triangle inequality holds for all shardings, with sub-axes and uneven parts too: what C needs and A lacks
 is within what C needs and B lacks, and what B needs and A lacks; maxima and sums with positive weights keep

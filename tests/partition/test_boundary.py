@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.partition.boundary import closed_like, evenly_divided, without_sub_axes
+from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import total_size
 from tests.propagation.notation import MESH, sharding, short
 
@@ -41,6 +42,10 @@ def test_closed_like_keeps_unreduced_axes() -> None:
 )
 def test_evenly_divided(before: str, size: int, after: str) -> None:
     assert short(evenly_divided(sharding(before), (size,), MESH)) == short(sharding(after))
+
+
+def test_what_is_on_one_device_is_not_divided() -> None:
+    assert evenly_divided(sharding("[]"), (8, 8), Mesh((), (3,))) == sharding("[]")
 
 
 @pytest.mark.parametrize("size", range(1, 49))

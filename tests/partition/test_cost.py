@@ -26,6 +26,30 @@ def test_slow_axes_are_gathered_while_parts_are_small() -> None:
     assert first.seconds == pytest.approx(100 / 1e6 + 1e-3 + 600 / 1e9 + 3e-6)
 
 
+def test_several_axes_take_their_time_one_after_another() -> None:
+    axes = (("x", 4), ("slow", 2))
+    assert MODEL.all_to_all(axes, 800).bytes == 700
+    assert MODEL.all_to_all(axes, 800).seconds == pytest.approx(600 / 1e9 + 3e-6 + 400 / 1e6 + 1e-3)
+    assert MODEL.collective_broadcast(axes, 800).bytes == 800
+    assert MODEL.collective_broadcast(axes, 800).seconds == pytest.approx(800 / 1e9 + 3e-6 + 800 / 1e6 + 1e-3)
+
+
+@pytest.mark.parametrize(("held", "scattered", "reduced"), [(4, 4, 7), (9, 8, 16), (16, 14, 28), (0, 0, 0)])
+def test_bytes_that_do_not_divide_are_rounded_up_once(held: int, scattered: int, reduced: int) -> None:
+    """Over 8 devices, 7 / 8 and 14 / 8 of what they hold."""
+    axes = (("x", 4), ("y", 2))
+    assert MODEL.reduce_scatter(axes, held).bytes == scattered
+    assert MODEL.all_reduce(axes, held).bytes == reduced
+
+
+def test_from_one_device_is_a_gather_backwards_and_a_broadcast() -> None:
+    cut, copied = (("x", 4),), (("slow", 2),)
+    found = MODEL.from_one_device(cut, copied, 100)
+    assert found.bytes == 100
+    there = MODEL.all_gather(cut, 100).seconds + MODEL.collective_broadcast(copied, 100).seconds
+    assert found.seconds == pytest.approx(there)
+
+
 def test_what_moves_nothing_costs_nothing() -> None:
     assert MODEL.all_gather((("x", 1),), 100) == MODEL.collective_permute((("x", 1),), 100) == Cost()
 

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.dialects import syntax_table
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.movements import note_moved
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_op, replace_uses
 from shardy_py.graph.top_level import meshes_of, module_of
@@ -42,7 +43,9 @@ def _reshard_of_reshard(op: Operation) -> bool:
     properties = {"sharding": op.properties["sharding"]}
     types = (op.results[0]._type,)
     location = fuse([op.location, inner.location])
-    replace_op(op, build_operation(ReshardOp, inner._operands, types, properties, {}, location))
+    made = build_operation(ReshardOp, inner._operands, types, properties, {}, location)
+    note_moved(made.results, op.results, "canonicalize")
+    replace_op(op, made)
     erase(inner)
     return True
 

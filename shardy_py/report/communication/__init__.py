@@ -12,10 +12,12 @@ from shardy_py.report.communication.bill import (
     communication_bill,
     seconds_text,
 )
-from shardy_py.report.communication.collect import Cause, Use
+from shardy_py.report.communication.causes import Cause
+from shardy_py.report.communication.collect import SENDING_KINDS, Use
 
 __all__ = [
     "SCHEMA",
+    "SENDING_KINDS",
     "Bill",
     "Cause",
     "Sum",

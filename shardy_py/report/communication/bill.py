@@ -19,11 +19,10 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.collect import module_meshes
-from shardy_py.report.communication.collect import Use, collect_uses
+from shardy_py.report.communication.collect import SENDING_KINDS, Use, collect_uses
 from shardy_py.report.tables import bytes_text, table
 
 SCHEMA = 1
-_FREE = "all_slice"
 UNKNOWN_PLACE = "(no location)"
 
 
@@ -51,7 +50,7 @@ class Bill:
     @cached_property
     def sending(self) -> tuple[Use, ...]:
         """The collectives that send anything."""
-        return tuple(use for use in self.uses if use.kind != _FREE)
+        return tuple(use for use in self.uses if use.kind in SENDING_KINDS)
 
     @property
     def total(self) -> Cost:

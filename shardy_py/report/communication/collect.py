@@ -1,7 +1,8 @@
 """The collectives of a module, each with its cost and with what caused it.
 
 The module holds them as ops: reshards have become collectives before (`sdy-reshard-to-collectives`). A
-record of the passes tells for the sake of which op each was put in. Not here: totals and text.
+record of the passes tells for the sake of which op each was put in. Not here: what ops exchange by themselves
+(`halos.py`), totals and text.
 """
 
 # pyright: reportPrivateUsage=false
@@ -12,22 +13,22 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from shardy_py.errors import Position
-from shardy_py.graph.movements import Movement
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.sharding_reader import ShardingReader
-from shardy_py.graph.value_table import ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ops.record import TensorType
 from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.collect import module_meshes
+from shardy_py.report.communication.causes import Cause, Causes, cause_at
+from shardy_py.report.communication.halos import KIND as HALO
+from shardy_py.report.communication.halos import Halo, Halos
 from shardy_py.report.communication.loops import trip_counts
-from shardy_py.report.communication.user_collectives import USER_KINDS, user_axes
+from shardy_py.report.communication.user_collectives import UNKNOWN_AXIS, USER_KINDS, user_axes
 from shardy_py.report.memory.sizes import tensor_size
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
-from shardy_py.sharding.meshes import resolve
-from shardy_py.text.source import position_of
+from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 
 KINDS = {
     "sdy.all_gather": "all_gather",
@@ -42,6 +43,8 @@ KINDS = {
     **USER_KINDS,
 }
 """Ops that communicate, or (all_slice) merely cut, by the name of what they do."""
+SENDING_KINDS = tuple(sorted({*KINDS.values(), HALO} - {"all_slice"}))
+"""The kinds of what is sent."""
 
 _AXES_OF = {
     "sdy.all_gather": "gathering_axes",
@@ -51,25 +54,6 @@ _AXES_OF = {
     "sdy.replicated_to_unreduced": "axes",
     "sdy.sharded_to_unreduced": "axes",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why a collective is there.
-
-    op: the name of the op for whose sake.
-    operand: which operand of it is brought to another sharding; -1: its result is.
-    reason: in words.
-    location: of that op in the source, "" if unknown. position: the file position in it, None if unknown.
-    is_explicit: whether the program itself asks for it: a collective, a constraint or a reshard.
-    """
-
-    op: str
-    operand: int
-    reason: str
-    location: str
-    position: Position | None = None
-    is_explicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,49 +92,76 @@ def collect_uses(module: ModuleOp, model: CostModel, record: Iterable[object] = 
     return tuple(collector.uses())
 
 
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What an op moves: of which operand, along which axes, at which cost of one run, and why."""
+
+    kind: str
+    value: SSAValue
+    axes: tuple[AxisSize, ...]
+    held_bytes: int
+    cost: Cost
+    cause: Cause
+
+
 class _Collector:
     def __init__(self, module: ModuleOp, model: CostModel, record: Iterable[object]) -> None:
         self.table = ValueTable(module)
         self.meshes: Mapping[str, Mesh] = module_meshes(module)
         self.model = model
         self.reader = ShardingReader()
-        self.moved = {id(event.target): event for event in record if isinstance(event, Movement)}
+        self.halos = Halos(self.meshes, self.reader)
+        self.causes = Causes(record)
         self.trips = trip_counts(module)
 
     def uses(self) -> Iterator[Use]:
         done: set[int] = set()
         for entry in self.table.entries:
-            op = entry.op
-            kind = KINDS.get(op.name)
-            if kind is None or entry.role != "intermediate" or id(op) in done:
+            if entry.role != "intermediate" or id(entry.op) in done:
                 continue
-            done.add(id(op))
-            use = self._use(op, kind, entry.name, entry.function)
-            if use is not None:
-                yield use
+            done.add(id(entry.op))
+            for move in self._moves(entry.op):
+                yield self._use(entry, move)
 
-    def _use(self, op: Operation, kind: str, name: str, function: str) -> Use | None:
+    def _moves(self, op: Operation) -> Iterator[_Move]:
+        kind = KINDS.get(op.name)
+        if kind is None:
+            yield from (self._exchange(op, halo) for halo in self.halos.of(op))
+        elif tensor_type(op._operands[0]._type) is not None:
+            yield self._collective(op, kind)
+
+    def _collective(self, op: Operation, kind: str) -> _Move:
         value = op._operands[0]
-        type_ = tensor_type(value._type)
-        if type_ is None:
-            return None
         source, target = self.reader.of(value), self.reader.of(op.results[0])
         held = sum(map(self._held, op._operands)) if op.name in USER_KINDS else self._held(value)
         axes = self._axes(op, source, target)
-        times, is_known = self.trips(op)
+        cost = self._device_cost(op, source, target) if kind == "reshard" else None
+        return _Move(kind, value, axes, held, cost or self._cost(kind, axes, held), self.causes.of(op))
+
+    def _exchange(self, op: Operation, halo: Halo) -> _Move:
+        value = op._operands[halo.operand]
+        cost = self.model.collective_permute(halo.axes, halo.bytes)
+        reason = f"{op.name} reads beyond each device's part of operand {halo.operand}"
+        cause = cause_at(op, op.name, halo.operand, reason)
+        return _Move(HALO, value, halo.axes, self._held(value), cost, cause)
+
+    def _use(self, entry: ValueEntry, move: _Move) -> Use:
+        type_ = tensor_type(move.value._type)
+        assert type_ is not None
+        times, is_known = self.trips(entry.op)
         return Use(
-            kind=kind,
-            axes=axes,
-            value=name,
-            function=function,
+            kind=move.kind,
+            axes=move.axes,
+            value=entry.name,
+            function=entry.function,
             type=type_,
-            source=source,
-            target=target,
-            held_bytes=held,
-            cost=self._cost(kind, axes, held),
+            source=self.reader.of(move.value),
+            target=self.reader.of(entry.op.results[0]),
+            held_bytes=move.held_bytes,
+            cost=move.cost,
             times=times,
             is_estimate=not is_known,
-            cause=self._cause(op),
+            cause=move.cause,
         )
 
     def _held(self, value: SSAValue) -> int:
@@ -177,15 +188,41 @@ class _Collector:
             case _:
                 return Cost()
 
+    def _device_cost(
+        self, op: Operation, source: TensorSharding | None, target: TensorSharding | None
+    ) -> Cost | None:
+        """The cost of a reshard to or from a single device; None if it is another."""
+        is_from, is_to = is_single_device(source, self.meshes), is_single_device(target, self.meshes)
+        spread = target if is_from else source
+        if is_from == is_to or spread is None:
+            return Cost() if is_to and not is_from else None
+        mesh = mesh_of(spread, self.meshes)
+        cut = _sized((axis for dimension in spread.dimensions for axis in dimension.axes), mesh)
+        if is_to:
+            return self.model.all_gather(cut, self._held(op._operands[0]))
+        rest = tuple((name, size // dict(cut).get(name, 1)) for name, size in mesh.sizes.items())
+        return self.model.from_one_device(cut, rest, self._held(op.results[0]))
+
+    def _meshes_around(self, op: Operation) -> Mapping[str, Mesh]:
+        """All meshes, that of the manual computation around an op first."""
+        around = op.parent_op()
+        while around is not None and around.name != "sdy.manual_computation":
+            around = around.parent_op()
+        for value in () if around is None else (*around.results, *around._operands):
+            sharding = self.reader.of(value)
+            if sharding is not None:
+                return {"": mesh_of(sharding, self.meshes), **self.meshes}
+        return self.meshes
+
     def _axes(
         self, op: Operation, source: TensorSharding | None, target: TensorSharding | None
     ) -> tuple[AxisSize, ...]:
         if op.name in USER_KINDS:
-            return user_axes(op, self.meshes)
+            return user_axes(op, self._meshes_around(op))
         meshes = [resolve(s.mesh, self.meshes) for s in (target, source) if s is not None]
         mesh = next((mesh for mesh in meshes if not mesh.is_maximal), None)
-        if mesh is None:
-            return ()
+        if mesh is None:  # from one device to another
+            return ((UNKNOWN_AXIS, 2),) if len({other.device_ids for other in meshes}) > 1 else ()
         if any(other.is_maximal for other in meshes):  # to or from the one device all others take part
             return tuple((axis.name, axis.size) for axis in mesh.axes)
         if op.name == "sdy.all_to_all":
@@ -198,51 +235,6 @@ class _Collector:
             return _sized(_differing(source, target, mesh), mesh)
         return _sized(_flat(plain(op.properties[name])), mesh)
 
-    def _cause(self, op: Operation) -> Cause:
-        if op.name in USER_KINDS:
-            return _cause_at(op, op.name, -1, "written in the program", is_explicit=True)
-        event = self._movement(op.results[0])
-        cause_op = event.op if event is not None and event.op is not None else None
-        if event is not None and cause_op is not None:
-            if event.index >= 0:
-                reason = f"operand {event.index} of {cause_op.name} is needed in another sharding"
-            elif op.name in ("sdy.all_reduce", "sdy.reduce_scatter"):
-                reason = f"{cause_op.name} sums over a sharded dimension"
-            else:
-                reason = f"the result of {cause_op.name} is used in another sharding"
-            place = cause_op if location_text(_location(cause_op)) else op
-            return _cause_at(place, cause_op.name, event.index, reason)
-        return self._cause_alone(op, event)
-
-    def _cause_alone(self, op: Operation, event: Movement | None) -> Cause:
-        """The cause of what no other op brought about."""
-        source = op._operands[0]
-        if isinstance(source, OpResult) and source.op.name == "func.call":
-            return _cause_at(op, source.op.name, -1, "a call gives another sharding than its user takes")
-        wanted = event.source if event is not None else None
-        name = wanted.op.name if isinstance(wanted, OpResult) else op.name
-        if name == "sdy.sharding_constraint":
-            return _cause_at(op, name, -1, "the program constrains the sharding here", is_explicit=True)
-        return _cause_at(op, "sdy.reshard", -1, "the program reshards here", is_explicit=True)
-
-    def _movement(self, value: SSAValue) -> Movement | None:
-        """The first note that names an op, else the last one, from `value` back through what it replaced."""
-        seen: set[int] = set()
-        found = event = self.moved.get(id(value))
-        while event is not None and event.op is None and id(event.source) not in seen:
-            seen.add(id(event.source))
-            found, event = event, self.moved.get(id(event.source))
-        return event or found
-
-
-def _cause_at(
-    place: Operation, op_name: str, operand: int, reason: str, *, is_explicit: bool = False
-) -> Cause:
-    location = _location(place)
-    return Cause(
-        op_name, operand, reason, location_text(location), position_of(location), is_explicit=is_explicit
-    )
-
 
 def _flat(axes: Any) -> Iterator[AxisRef]:
     for entry in axes:
@@ -253,7 +245,11 @@ def _flat(axes: Any) -> Iterator[AxisRef]:
 
 
 def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> tuple[AxisSize, ...]:
-    return tuple((axis.name, axis.size(mesh)) for axis in axes)
+    """Names and sizes; parts of one axis count together."""
+    sizes: dict[str, int] = {}
+    for axis in axes:
+        sizes[axis.name] = sizes.get(axis.name, 1) * axis.size(mesh)
+    return tuple(sizes.items())
 
 
 def _differing(source: TensorSharding | None, target: TensorSharding | None, mesh: Mesh) -> list[AxisRef]:
@@ -273,7 +269,3 @@ def _placed(sharding: TensorSharding | None, mesh: Mesh) -> Iterator[tuple[int, 
         for axis in dimension.axes:
             parts *= axis.size(mesh)
             yield number, parts, axis
-
-
-def _location(op: Operation) -> Any:
-    return cast(Any, op).location

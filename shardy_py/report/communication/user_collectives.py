@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from shardy_py.dialects.stablehlo.structs import AxisRef, ReplicaGroupMeshAxes
 from shardy_py.graph.plain import plain
 from shardy_py.partition.cost import AxisSize
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import Mesh, MeshAxis
 
 USER_KINDS = {
     "stablehlo.all_gather": "all_gather",
@@ -36,7 +36,10 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
-    """The axes whose groups of devices are those of the op; one of name "?" where none fit."""
+    """The axes whose groups of devices are those of the op; one of name "?" where none fit.
+
+    meshes: the likeliest first. Devices that are part of those along one axis count as along it.
+    """
     if op.name == "stablehlo.collective_permute":
         pairs: Any = plain(op.properties["source_target_pairs"])
         return _permuted_axes(_rows(pairs), tuple(meshes.values()))
@@ -62,15 +65,15 @@ def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tup
 
 
 def _rows(table: Any) -> Groups:
-    return tuple(tuple(row) for row in cast("Groups", table or ()))
+    """The groups; shorter ones are filled up with -1."""
+    return tuple(tuple(device for device in row if device >= 0) for row in cast("Groups", table or ()))
 
 
 @lru_cache(maxsize=1024)
 def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
-    wanted = frozenset(frozenset(group) for group in groups)
-    for mesh in meshes:
-        if mesh.device_count != sum(map(len, groups)):
-            continue
+    wanted = frozenset(map(frozenset, groups))
+    fitting = [mesh for mesh in meshes if mesh.device_count == sum(map(len, groups))]
+    for mesh in fitting:
         sizes = tuple(axis.size for axis in mesh.axes)
         devices = np.array(mesh.device_ids or range(mesh.device_count)).reshape(sizes)
         for count in range(len(sizes) + 1):
@@ -79,7 +82,9 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
                 rows = devices.transpose((*rest, *axes)).reshape(-1, prod(sizes[axis] for axis in axes))
                 if rows.shape[0] == len(groups) and wanted == frozenset(map(frozenset, rows.tolist())):
                     return tuple((mesh.axes[axis].name, sizes[axis]) for axis in axes)
-    return ((UNKNOWN_AXIS, max(map(len, groups))),)
+    most = max(map(len, groups))
+    names = [axis.name for axis in _differing_axes(groups, fitting[0])] if fitting else []
+    return ((names[0] if len(names) == 1 else UNKNOWN_AXIS, most),)
 
 
 @lru_cache(maxsize=1024)
@@ -87,10 +92,17 @@ def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, .
     """The axes along which a sender and its receiver differ."""
     highest = max((device for pair in pairs for device in pair), default=-1)
     for mesh in meshes:
-        if mesh.is_maximal or mesh.device_count <= highest or mesh.device_ids:
-            continue
-        sizes = tuple(axis.size for axis in mesh.axes)
-        places = np.array(np.unravel_index(np.array(pairs).reshape(-1, 2).T, sizes))
-        differs = (places[:, 0] != places[:, 1]).any(axis=1) if pairs else np.zeros(len(sizes), bool)
-        return tuple((axis.name, axis.size) for axis, moved in zip(mesh.axes, differs, strict=True) if moved)
+        if not mesh.is_maximal and mesh.device_count > highest:
+            return tuple((axis.name, axis.size) for axis in _differing_axes(pairs, mesh))
     return ((UNKNOWN_AXIS, highest + 1),) if pairs else ()
+
+
+def _differing_axes(groups: Groups, mesh: Mesh) -> list[MeshAxis]:
+    """The axes along which devices of a group differ."""
+    positions = np.argsort(mesh.device_ids) if mesh.device_ids else np.arange(mesh.device_count)
+    grid = np.array(np.unravel_index(positions, tuple(axis.size for axis in mesh.axes)))
+    differs = np.zeros(len(mesh.axes), bool)
+    for group in groups:
+        places = grid[:, list(group)]
+        differs |= (places != places[:, :1]).any(axis=1)
+    return [axis for axis, moved in zip(mesh.axes, differs, strict=True) if moved]

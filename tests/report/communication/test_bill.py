@@ -114,7 +114,8 @@ def test_loops(start: str, counter: str, times: int, is_estimate: bool) -> None:
         ("[[0, 1, 2, 3], [4, 5, 6, 7]]", "2x4", (("y", 4),)),
         ("[[0, 4], [1, 5], [2, 6], [3, 7]]", "4x2", (("x", 2),)),
         ("[[0, 1, 2, 3, 4, 5, 6, 7]]", "1x8", (("x", 2), ("y", 4))),
-        ("[[0, 3], [1, 2], [4, 7], [5, 6]]", "4x2", (("?", 2),)),
+        ("[[0, 3], [1, 2], [4, 7], [5, 6]]", "4x2", (("y", 2),)),
+        ("[[0, 5], [1, 4], [2, 7], [3, 6]]", "4x2", (("?", 2),)),
     ],
 )
 def test_collectives_of_the_program(groups: str, rows: str, axes: tuple[tuple[str, int], ...]) -> None:
@@ -122,6 +123,17 @@ def test_collectives_of_the_program(groups: str, rows: str, axes: tuple[tuple[st
     assert (reduce.kind, reduce.axes, reduce.held_bytes) == ("all_reduce", axes, 32)
     assert (permute.kind, permute.axes) == ("collective_permute", (("x", 2),))
     assert permute.cause.reason == "written in the program"
+
+
+def test_the_mesh_around_is_meant() -> None:
+    """Of two meshes with as many devices that of the manual computation; devices by number, not by place."""
+    groups = "[[0, 1, 2, 3], [4, 5, 6, 7]]"
+    text = MANUAL.replace("GROUPS", groups).replace("ROWS", "2x4")
+    _, permute = bill_of('sdy.mesh @flat = <["all"=8]>' + text).uses
+    assert permute.axes == (("x", 2),)
+    turned = text.replace('"y"=4]', '"y"=4], device_ids=[0, 4, 1, 5, 2, 6, 3, 7]')
+    _, permute = bill_of(turned).uses
+    assert permute.axes == (("y", 4),)
 
 
 def test_sums() -> None:

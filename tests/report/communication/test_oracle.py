@@ -58,6 +58,8 @@ ONE_COLLECTIVE = [
     ("all_to_all", '<@mesh, [{"x"}, {}]>', '<@mesh, [{}, {"x"}]>', ("x",)),
     ("all_to_all", '<@mesh, [{"y", "x"}, {}]>', '<@mesh, [{"y"}, {"x"}]>', ("x",)),
     ("all_to_all", '<@mesh, [{"x"}, {}]>', '<@mesh, [{"x":(1)2}, {"x":(2)2}]>', ("x",)),
+    ("all_to_all", '<@mesh, [{"x", "y"}, {}]>', '<@mesh, [{}, {"x", "y"}]>', ("x", "y")),
+    ("all_gather", '<@mesh, [{"x":(1)2}, {"x":(2)2}]>', "<@mesh, [{}, {}]>", ("x",)),
     ("collective_permute", '<@mesh, [{"x"}, {}]>', '<@mesh, [{"z"}, {}]>', ("x", "z")),
     ("collective_permute", '<@mesh, [{"x", "y"}, {}]>', '<@mesh, [{"y", "x"}, {}]>', ("x", "y")),
     ("collective_permute", '<@mesh, [{"x"}, {"z"}]>', '<@mesh, [{"z"}, {"x"}]>', ("x", "z")),
@@ -101,6 +103,39 @@ def test_devices_in_another_order_all_take_part() -> None:
     assert use.kind == "collective_permute"
     assert [name for name, _ in use.axes] == ["x", "y", "z"]
     assert use.cost.bytes == use.held_bytes == 16 * 16 * 4 // 4
+
+
+ON_ONE_DEVICE = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+sdy.mesh @device = <[], device_ids=[3]>
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, SOURCE>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, TARGET>}) {
+  %0 = stablehlo.custom_call @f(%a) {sdy.sharding = #sdy.sharding_per_value<[<@device, []>]>}
+      : (tensor<8x8xf32>) -> tensor<8x8xf32> loc("model.py":4:2)
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "taken", "given", "seconds"),
+    [
+        ('[{"x"}, {"y"}]', '[{"x"}, {"y"}]', 7 * 32, 32, (224e-9 + 4e-6, 224e-9 + 4e-6)),
+        ('[{}, {"x"}]', "[{}, {}]", 3 * 64, 256, (192e-9 + 3e-6, 2 * 256e-9 + 4e-6)),
+        ("[{}, {}]", '[{"y"}, {}]', 0, 128, (0, 128e-9 + 1e-6 + 128e-9 + 3e-6)),
+    ],
+)
+def test_to_and_from_a_single_device(
+    source: str, target: str, taken: int, given: int, seconds: tuple[float, float]
+) -> None:
+    """It takes in what it has not of the 256 bytes; all others take in their parts."""
+    text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
+    to, back = propagate(Program.parse(text)).communication(MODEL).uses
+    assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
+    assert back.cost.bytes == given
+    assert (to.cost.seconds, back.cost.seconds) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))
+    assert to.cause.reason == "operand 0 of stablehlo.custom_call is needed in another sharding"
+    assert (to.cause.location, to.cause.is_explicit) == ("model.py:4:2", False)
 
 
 PRODUCT = """

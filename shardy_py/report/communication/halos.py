@@ -1,0 +1,158 @@
+"""What ops take in by themselves: elements beyond a device's part of dimensions along which they move.
+
+A window over a cut dimension, a shift, a reversal, a concatenation: such dimensions are permutation factors
+of the op's rule. They stay cut and no reshard tells of them; the partitioner exchanges what is lacking, a
+*halo*. Counted by the indexing maps of the op, as boxes: of what is read in strides, all that lies between.
+
+    [halo] = Halos(meshes, ShardingReader()).of(convolution)
+    halo.operand, halo.axes, halo.bytes          0, (("x", 4),), 4096
+
+Not here: collectives (`collect.py`), strides counted exactly (`analysis/communication.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.ir import Operation
+
+from shardy_py.graph.record import record_of
+from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
+from shardy_py.layout import layout_bytes
+from shardy_py.ops import OpRecord, TensorType, indexing_maps
+from shardy_py.partition.cost import AxisSize
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import (
+    DeviceSlices,
+    FactorType,
+    Mesh,
+    ShardingRule,
+    TensorSharding,
+    device_slices,
+)
+from shardy_py.sharding.meshes import resolve
+from shardy_py.sharding.slices import MOST_LISTED
+
+KIND = "halo_exchange"
+_MOST_PARTS = 4096
+_Part = tuple[tuple[Interval, ...], tuple[Interval, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Halo:
+    """What an op takes in of an operand: bytes of the device that lacks most, and along which axes."""
+
+    operand: int
+    axes: tuple[AxisSize, ...]
+    bytes: int
+
+
+class Halos:
+    """The halos of the ops of a module; found once for ops alike."""
+
+    def __init__(self, meshes: Mapping[str, Mesh], reader: ShardingReader) -> None:
+        """Start with nothing found."""
+        self._meshes = meshes
+        self._reader = reader
+        self._rules: dict[int, tuple[ShardingRule | None, OpRecord]] = {}
+        self._found: dict[tuple[object, ...], tuple[Halo, ...]] = {}
+
+    def of(self, op: Operation) -> tuple[Halo, ...]:
+        """The halos of an op, by operand; none where its tensors are not cut along what it moves."""
+        if not op.results or not op._operands:
+            return ()
+        target = self._reader.of(op.results[0])
+        if target is None or target.is_fully_replicated:
+            return ()
+        record = record_of(op)
+        rule = self._moving_rule(record)
+        if rule is None:
+            return ()
+        sources = tuple(map(self._reader.of, op._operands))
+        key = (id(record), target, *sources)
+        if key not in self._found:
+            mesh = resolve(target.mesh, self._meshes)
+            self._found[key] = tuple(_halos(record, rule, sources, target, mesh))
+        return self._found[key]
+
+    def _moving_rule(self, record: OpRecord) -> ShardingRule | None:
+        """The rule of an op if it moves elements along a factor."""
+        if id(record) not in self._rules:
+            rule = derive_rule(record)
+            moves = rule is not None and any(f.type is FactorType.PERMUTATION for f in rule.factors)
+            self._rules[id(record)] = (rule if moves else None, record)
+        return self._rules[id(record)][0]
+
+
+def _halos(
+    record: OpRecord,
+    rule: ShardingRule,
+    sources: tuple[TensorSharding | None, ...],
+    target: TensorSharding,
+    mesh: Mesh,
+) -> Iterator[Halo]:
+    maps = indexing_maps(record)
+    result = record.results[0]
+    if maps is None or result is None or mesh.device_count > MOST_LISTED:
+        return
+    for number, (index_map, type_) in enumerate(zip(maps[0], record.operands, strict=True)):
+        if index_map is None or type_ is None:
+            continue
+        source = sources[number] or TensorSharding.fully_closed(target.mesh, type_.rank)
+        moved = [_moves(factors, rule) for factors in rule.operands[number]]
+        names = {a.name for d, m in zip(source.dimensions, moved, strict=True) if m for a in d.axes}
+        axes = tuple((axis.name, axis.size) for axis in mesh.axes if axis.name in names and axis.size > 1)
+        if not axes:
+            continue
+        before = device_slices(source, mesh, type_.shape)
+        after = device_slices(target, mesh, result.shape)
+        lacking = _most_lacking(index_map, before, after, axes)
+        if lacking:
+            yield Halo(number, axes, _bytes(type_, lacking))
+
+
+def _moves(factors: tuple[int, ...], rule: ShardingRule) -> bool:
+    return any(rule.factors[factor].type is FactorType.PERMUTATION for factor in factors)
+
+
+def _most_lacking(
+    index_map: IndexMap, before: DeviceSlices, after: DeviceSlices, axes: tuple[AxisSize, ...]
+) -> int:
+    """The elements that the device that lacks most lacks; devices that differ along other axes are alike."""
+    most = 0
+    for held, made in _parts(before, after, {name for name, _ in axes}):
+        part = index_map.restricted(made)
+        if any(interval.size == 0 for interval in part.bounds.values()):
+            continue
+        whole = map(extent, before.shape)
+        reached = (bounds_of(result, part.bounds) for result in part.results)
+        needed = [a.intersect(b) for a, b in zip(reached, whole, strict=True)]
+        kept = (a.intersect(b) for a, b in zip(needed, held, strict=True))
+        most = max(most, prod(i.size for i in needed) - prod(i.size for i in kept))
+    return most
+
+
+def _parts(before: DeviceSlices, after: DeviceSlices, axes: set[str]) -> Iterator[_Part]:
+    """What devices hold before and make, each pair once; at most so many pairs, evenly spread."""
+    wide = [axis.name for axis in before.mesh.axes if axis.size > 1]
+    chosen = tuple(slice(None) if name in axes else 0 for name in wide)
+    columns = [
+        column[chosen].ravel()
+        for slices in (before, after)
+        for dimension in range(len(slices.shape))
+        for column in slices.along(dimension)
+    ]
+    rows = np.unique(np.stack(columns), axis=1).T
+    rank = len(before.shape)
+    for row in rows[:: -(-len(rows) // _MOST_PARTS)].tolist():
+        parts = [Interval(start, start + size - 1) for start, size in zip(row[::2], row[1::2], strict=True)]
+        yield tuple(parts[:rank]), tuple(parts[rank:])
+
+
+def _bytes(type_: TensorType, count: int) -> int:
+    return layout_bytes(type_.element, (count,), "linear").unpadded
