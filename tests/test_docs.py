@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,22 @@ def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert len(commands) == 9
     for command in commands:
         assert run_command(command) == 0, command
+
+
+def test_design_pages_name_files_that_exist(root: Path) -> None:
+    folders = ("shardy_py", "tests", "benchmarks", "docs")
+    files = [str(path) for folder in folders for path in (root / folder).rglob("*.py")]
+    for page in (root / "docs" / "design").glob("*.md"):
+        for name in re.findall(r"`([\w/]+\.py)`", page.read_text()):
+            assert any(file.endswith(f"/{name}") for file in files), f"{page.name}: {name}"
+
+
+def test_architecture_has_the_import_order(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    layers = [layer.strip("()") for layer in project["tool"]["importlinter"]["contracts"][0]["layers"]]
+    page = (root / "docs" / "design" / "architecture.md").read_text()
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.MULTILINE)
+    assert ["__main__", *reversed(rows)] == layers
 
 
 def test_no_machine_is_named(root: Path) -> None:
