@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import pytest
 
 import shardy_py.progress
 from shardy_py import Options, Program, cli, propagate
-from shardy_py.cli import check
+from shardy_py.cli import check, diff
 from shardy_py.progress import progress
 
 PROGRAM = """
@@ -157,8 +158,20 @@ def test_rich_is_loaded_for_a_bar_alone() -> None:
 
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("flags", [(), ("--no-progress",)])
-def test_sdy_check_has_one_too(flags: tuple[str, ...], terminal: Terminal, tmp_path: Path) -> None:
-    file = tmp_path / "program.mlir"
-    file.write_text(PROGRAM)
-    check.main([str(file), *flags])
-    assert ("sdy-user-priority-propagate" in terminal.getvalue()) == (not flags)
+@pytest.mark.parametrize(
+    ("main", "programs", "step"),
+    [(check.main, 1, "sdy-user-priority-propagate"), (diff.main, 2, "propagating program.mlir")],
+)
+def test_other_commands_have_one_too(
+    main: Callable[[list[str]], int],
+    programs: int,
+    step: str,
+    flags: tuple[str, ...],
+    terminal: Terminal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.mlir").write_text(PROGRAM)
+    main(["program.mlir"] * programs + [*flags])
+    assert (step in terminal.getvalue()) == (not flags)

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import ArgumentParser
 from shardy_py.cli.shell import FAILURE, SUCCESS, Files, Source, UsageError, run_on_program
+from shardy_py.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
 
@@ -33,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", default="tpu-v5p", help="what links cost: tpu-v5p, tpu-v5e,data=tpu-dcn")
     parser.add_argument("--target", default="linear", choices=("tpu", "linear"), help="layout of memory")
     parser.add_argument("--json", action="store_true", help="for tools")
+    parser.add_argument("--no-progress", action="store_true", help="show no bar on a terminal")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
     return parser
 
@@ -47,8 +51,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
     if options.before == options.after == "-":
         raise UsageError("standard input can be one of the programs only")
-    old, old_figures = _program(files.read(options.before), options)
-    new, new_figures = _program(files.read(options.after), options)
+    with progress(6, shown=not options.no_progress) as begin:
+        old, old_figures = _program(files.read(options.before), options, begin)
+        new, new_figures = _program(files.read(options.after), options, begin)
     found = difference(old, new)
     if options.json:
         files.write("-", json.dumps(difference_json(found, old_figures, new_figures), indent=2) + "\n")
@@ -58,8 +63,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     return FAILURE if differs and options.exit_code else SUCCESS
 
 
-def _program(source: Source, options: argparse.Namespace) -> tuple[ValueTable, Figures]:
-    """The values of a program, propagated if asked for, and what it costs."""
+def _program(
+    source: Source, options: argparse.Namespace, begin: Callable[[str], None]
+) -> tuple[ValueTable, Figures]:
+    """The values of a program, propagated if asked for, and what it costs; `begin` is told of three steps."""
     from shardy_py import pipeline
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.partition.cost import cost_model
@@ -67,9 +74,12 @@ def _program(source: Source, options: argparse.Namespace) -> tuple[ValueTable, F
     from shardy_py.report.memory import memory_report
 
     model = cost_model(options.model)
+    begin(f"reading {source.file}")
     module = pipeline.read(source.text, source.file)
+    begin(f"propagating {source.file}")
     if options.propagate:
         module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
+    begin(f"what {source.file} costs")
     bill = pipeline.communication(module, model)[1]
     return ValueTable(module), Figures.of(bill, memory_report(module, options.target))
 
