@@ -62,19 +62,37 @@ def from_exported(
     for names in tied_names(exported):
         arguments = {value.label: value for value in program.values.arguments(name)}
         program = program.group(*(arguments[each] for each in names))
-    if not shardings:
+    known = {value.label or value.name: value for value in _named_values(program, name)}
+    given = _by_label(shardings, known)
+    if not given:
         return program
-    known = {value.label: value for value in _named_values(program, name)}
-    edits: dict[Any, Any] = {}
-    for key in sorted(shardings, key=_is_exact):
-        for label in _matching(key, known):
-            edits[known[label]] = (label, shardings[key])
-    return program.annotate({v: _annotation(v, label, s, ours) for v, (label, s) in edits.items()})
+    edits = {known[label]: _annotation(known[label], label, s, ours) for label, s in given.items()}
+    try:
+        return program.annotate(edits)
+    except ShardyError as error:
+        message = error.diagnostics[0].message
+        for label, value in known.items():
+            message = message.replace(f"annotation of {value}:", f"{label}:")
+        raise ShardyError(message) from None
 
 
 def _named_values(program: Program, function: str) -> list[Value]:
     values = program.values
     return [*values.arguments(function), *values.results(function)]
+
+
+def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
+    """The sharding of each name that is meant. Raises `ShardyError` for what is no mapping from names."""
+    if shardings is None:
+        return {}
+    if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in shardings):
+        raise ShardyError(
+            'expected shardings by name, as {"layers.*.weight": [Replicate(), Shard(0)]}; '
+            f"got: {shardings!r}"
+        )
+    mapping = cast("Mapping[str, Any]", shardings)
+    ordered = sorted(mapping, key=_is_exact)
+    return {label: mapping[key] for key in ordered for label in _matching(key, known)}
 
 
 def _is_exact(key: str) -> bool:
@@ -89,10 +107,12 @@ def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
     found = [name for name in known if pattern.match(name)] if not _is_exact(key) else []
     if found:
         return found
+    raise ShardyError(_unknown_name(key, known))
+
+
+def _unknown_name(key: str, known: Mapping[str, Value]) -> str:
     close = get_close_matches(key, known, 3) or list(known)[:8]
-    raise ShardyError(
-        f"no parameter, buffer, input or output is called '{key}'; the model has {', '.join(close)}, ..."
-    )
+    return f"no parameter, buffer, input or output is called '{key}'; the model has {', '.join(close)}, ..."
 
 
 def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
@@ -130,7 +150,9 @@ class Placements(Mapping[str, tuple[Any, ...]]):
     function: str = "main"
 
     def __getitem__(self, name: str) -> tuple[Any, ...]:
-        value = self._values[name]
+        value = self._values.get(name)
+        if value is None:
+            raise KeyError(_unknown_name(str(name), self._values))
         sharding = value.sharding
         if sharding is None:
             mesh = next(iter(value.meshes.values()), None)
@@ -154,5 +176,10 @@ class Placements(Mapping[str, tuple[Any, ...]]):
 
 
 def placements_of(result: Result | Program, function: str = "main") -> Placements:
-    """The placements that propagation gave to parameters, buffers, inputs and outputs."""
+    """The placements that propagation gave to parameters, buffers, inputs and outputs.
+
+    Raises `ShardyError` for what is neither a result nor a program.
+    """
+    if not isinstance(result, Result | Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ShardyError(f"expected what propagate(from_exported(...)) gives, got: {type(result).__name__}")
     return Placements(result.program if isinstance(result, Result) else result, function)

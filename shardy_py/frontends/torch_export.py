@@ -1,43 +1,29 @@
 """`torch.export` programs as StableHLO: each node through its row, with the lines of the user's model.
 
 Parameters and buffers become arguments called by their full names (`layers.0.weight`), inputs by theirs;
-results are called `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), shardings
-(`torch.py`).
+results are called `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), types and places
+of nodes, and what is refused (`torch_nodes.py`), shardings (`torch.py`).
 """
 
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FileLineColLoc,
-    IntAttr,
-    ModuleOp,
-    NameLoc,
-    StringAttr,
-    UnknownLoc,
-)
-from xdsl.ir import Attribute, Block
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
-from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
-from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.torch_nodes import blamed, check, is_unknown, location_of, node_type
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.graph.value_table import RESULT_INFO
 
 MOST_ROUNDS = 4
 """How often ops are decomposed again into simpler ones."""
-
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> Program:
@@ -70,15 +56,28 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
 
 def _decomposed(exported: Any) -> Any:
     """The program in ops that have rows, as far as torch can decompose the others into such."""
-    table = torch_module("torch.export").default_decompositions()
-    for op in [op for op in table if keeps_whole(str(op))]:
-        del table[op]
+    kept = torch_module("torch.export").default_decompositions()
+    table = {op: function for op, function in kept.items() if not keeps_whole(str(op))}
+    exported = exported.run_decompositions(table)
+    before: set[Any] = set()
     for _ in range(MOST_ROUNDS):
-        exported = exported.run_decompositions(table)
-        unknown = [node.target for node in exported.graph.nodes if _is_unknown(node)]
-        table = torch_module("torch._decomp").get_decompositions(unknown)
-        if not table:
+        unknown = {node.target for node in exported.graph.nodes if is_unknown(node)}
+        more = torch_module("torch._decomp").get_decompositions(list(unknown))
+        if unknown == before or not more:
             break
+        exported, before = _simpler(exported, table, more), unknown
+    return exported
+
+
+def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
+    """The program with more ops decomposed, but those where torch fails: some change tensors in place."""
+    try:
+        return exported.run_decompositions({**table, **more})
+    except (AssertionError, RuntimeError):
+        if len(more) == 1:
+            return exported
+    for op, function in more.items():
+        exported = _simpler(exported, table, {op: function})
     return exported
 
 
@@ -86,8 +85,10 @@ def _decomposed(exported: Any) -> Any:
 class Graph:
     """A graph of torch, ready to be run on builder tensors.
 
-    inputs: the nodes of the arguments. arguments: their types and names.
-    constants: tensors that the graph holds, by node name. output_names: one a result.
+    inputs: the nodes of the arguments. arguments: their types and names; an input that is called as a
+        parameter, buffer or output is `x (input)`.
+    constants: tensors that the graph holds, by node name; those without numbers (of a model on the device
+        `meta`) are arguments. output_names: one a result.
     """
 
     nodes: tuple[Any, ...]
@@ -100,19 +101,22 @@ class Graph:
     def of(exported: Any) -> Graph:
         """The graph of a decomposed program. Raises `ShardyError` for what cannot be translated."""
         nodes = tuple(exported.graph.nodes)
-        _check(nodes)
+        check(nodes)
         placeholders = {node.name: node for node in nodes if node.op == "placeholder"}
         inputs: list[Any] = []
         arguments: list[Argument] = []
         constants: dict[str, Any] = {}
-        for spec in exported.graph_signature.input_specs:
+        outputs, specs = _output_names(exported), exported.graph_signature.input_specs
+        taken = {*outputs, *(spec.target for spec in specs)}
+        for spec in specs:
             node = placeholders[spec.arg.name]
-            if spec.kind.name == "CONSTANT_TENSOR":
+            if spec.kind.name == "CONSTANT_TENSOR" and _has_numbers(exported.constants[spec.target]):
                 constants[node.name] = exported.constants[spec.target]
-            elif isinstance(_tensor(node), TensorType):
+            elif isinstance(node_type(node), TensorType):
+                own = f"{spec.arg.name} (input)" if spec.arg.name in taken else spec.arg.name
                 inputs.append(node)
-                arguments.append(Argument(_tensor(node), name=spec.target or spec.arg.name))
-        return Graph(nodes, tuple(inputs), tuple(arguments), constants, _output_names(exported))
+                arguments.append(Argument(node_type(node), name=spec.target or own))
+        return Graph(nodes, tuple(inputs), tuple(arguments), constants, outputs)
 
     def run(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Build the ops of all nodes, given tensors for the inputs."""
@@ -166,24 +170,24 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
 
 
 def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
-    wanted = _tensor(node)
+    wanted = node_type(node)
     try:
         found = row(wanted, *arguments, **keywords)
     except ShardyError as error:
-        raise _blamed(node, error.diagnostics[0].message) from None
+        raise blamed(node, error.diagnostics[0].message) from None
     except TypeError as error:
-        raise _blamed(node, f"its row cannot be called with these arguments: {error}") from None
+        raise blamed(node, f"its row cannot be called with these arguments: {error}") from None
     types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
     for tensor, type_ in zip(found if isinstance(wanted, tuple) else (found,), types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
-            raise _blamed(node, f"its row gives {tensor.type.text}; torch says {type_.text}")
+            raise blamed(node, f"its row gives {tensor.type.text}; torch says {type_.text}")
     return found
 
 
 def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
     found = parts[index]
     if found is None:
-        raise _blamed(node.args[0], f"its result number {index} is not known; only the others are")
+        raise blamed(node.args[0], f"its result number {index} is not known; only the others are")
     return found
 
 
@@ -207,73 +211,9 @@ def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
     return found
 
 
-# ---------------------------------------------------------------------- what can be translated
-
-
-def _check(nodes: Iterable[Any]) -> None:
-    """Raises `ShardyError` with every op that has no row, and the first size that is not fixed."""
-    unknown: dict[str, Any] = {}
-    for node in nodes:
-        if _is_unknown(node):
-            # Of what an op of the model was decomposed into, the user knows nothing.
-            unknown.setdefault(str(node.meta.get("original_aten") or node.target), node)
-        elif node.op not in ("placeholder", "output", "call_function"):
-            raise _blamed(
-                node,
-                f"a graph or attribute inside of the graph ('{node.op}'), as torch.cond makes, is not known; "
-                "export a model without control flow",
-            )
-    if unknown:
-        raise ShardyError(*(_unknown(name, node) for name, node in unknown.items()))
-
-
-def _is_unknown(node: Any) -> bool:
-    return (
-        node.op == "call_function"
-        and node.target is not operator.getitem
-        and find_row(str(node.target)) is None
-    )
-
-
-def _unknown(name: str, node: Any) -> Diagnostic:
-    stem = ".".join(name.split(".")[:2])
-    return Diagnostic(
-        f"{_named(node, name)}: no row says what this op does; add one: "
-        f'register_aten("{stem}", row), where row(out, *arguments) gives a tensor of type out '
-        "(shardy_py.frontends.torch)",
-        _position(node),
-    )
-
-
-def _blamed(node: Any, message: str) -> ShardyError:
-    return ShardyError(Diagnostic(f"{_named(node)}: {message}", _position(node)))
-
-
-def _named(node: Any, name: str = "") -> str:
-    path = _module_path(node)
-    return f"{name or node.target} in {path}" if path else f"{name or node.target}"
-
-
-def _module_path(node: Any) -> str:
-    """The full name of the module that the op is in; "" for the model itself."""
-    stack: Mapping[str, Any] = node.meta.get("nn_module_stack") or {}
-    return str(list(stack.values())[-1][0]) if stack else ""
-
-
-def _tensor(node: Any) -> Any:
-    """The type of what a node gives, a tuple of them for several; None for what is no tensor."""
-    return _type_of(node, node.meta.get("val"))
-
-
-def _type_of(node: Any, value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return tuple(_type_of(node, part) for part in cast("Sequence[Any]", value))
-    if not hasattr(value, "dtype"):
-        return None
-    if not all(isinstance(size, int) for size in value.shape):
-        shape = ", ".join(map(str, value.shape))
-        raise _blamed(node, f"({shape}) are sizes that are not fixed; export without dynamic shapes")
-    return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+def _has_numbers(tensor: Any) -> bool:
+    fake = torch_module("torch._subclasses").FakeTensor
+    return not (tensor.is_meta or isinstance(tensor, fake))
 
 
 def _array(tensor: Any, node: Any) -> Any:
@@ -286,10 +226,10 @@ def _array(tensor: Any, node: Any) -> Any:
     try:
         return plain.numpy()
     except (TypeError, RuntimeError) as error:
-        raise _blamed(node, f"a constant that numpy cannot hold: {error}") from None
+        raise blamed(node, f"a constant that numpy cannot hold: {error}") from None
 
 
-# ---------------------------------------------------------------------- names and places
+# ---------------------------------------------------------------------- names
 
 
 def _output_names(exported: Any) -> tuple[str, ...]:
@@ -312,23 +252,3 @@ def _label_results(module: ModuleOp, names: Sequence[str]) -> None:
     entries = [DictionaryAttr({RESULT_INFO: StringAttr(name)}) for name in names]
     if entries:
         function.properties["res_attrs"] = ArrayAttr(entries)
-
-
-def location_of(node: Any) -> Attribute:
-    """The line of the user's model, with the module and op: `model.py:12 layers.0/linear`."""
-    place = _position(node)
-    found: Attribute = UnknownLoc()
-    if place is not None:
-        found = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
-    path, op_name = _module_path(node), str(node.target).split(".")[1]
-    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), found)
-
-
-def _position(node: Any) -> Position | None:
-    """The innermost line of the stack that is neither torch's own nor made by it."""
-    inside = str(Path(torch_module("torch").__file__).parent)
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    for file, line in reversed(frames):
-        if not file.startswith((inside, "<eval_with_key>")):
-            return Position(file, int(line), 1)
-    return None

@@ -51,8 +51,10 @@ def torch_module(name: str) -> Any:
 def mesh_of(device_mesh: Any) -> Mesh:
     """The mesh of a `DeviceMesh`: its dimensions by name, `mesh_dim_0`, ... where it has no names.
 
-    Raises `ShardyError` for a mesh over a part of the ranks.
+    Raises `ShardyError` for a mesh over a part of the ranks, and for what is no `DeviceMesh`.
     """
+    if not hasattr(device_mesh, "mesh_dim_names"):
+        raise ShardyError(f"expected a Mesh, or a DeviceMesh of torch, got: {device_mesh!r}")
     shape = tuple(device_mesh.mesh.shape)
     names = device_mesh.mesh_dim_names or [f"mesh_dim_{i}" for i in range(len(shape))]
     ranks = [int(rank) for rank in device_mesh.mesh.flatten().tolist()]

@@ -186,6 +186,10 @@ def test_names_go_before_patterns_and_later_patterns_before_earlier_ones() -> No
         (MESH, {"up.weight": [Shard(0)]}, "up.weight: expected a placement for each of the 2 dimensions"),
         (MESH, {"up.bias": [Replicate(), Shard(1)]}, "up.bias: .* the tensor has 1 dimensions"),
         (None, {"up.bias": [Replicate()]}, "up.bias: placements are of a mesh: give from_exported"),
+        (MESH, {"up.weight": P("pp")}, "error: up.weight: .* unknown axis name"),
+        (MESH, [P()], "expected shardings by name, as .* got: "),
+        (MESH, {3: P()}, "expected shardings by name, as .* got: {3: P"),
+        ((2, 4), {}, r"expected a Mesh, or a DeviceMesh of torch, got: \(2, 4\)"),
     ],
 )
 def test_shardings_that_cannot_be_given(mesh: Any, shardings: Any, message: str) -> None:
@@ -202,36 +206,15 @@ def test_placements_that_cannot_be_said() -> None:
         placements["x"]
     with pytest.raises(ShardyError, match="x has no placements: the program has no mesh"):
         placements_of(from_exported(program))["x"]
-    with pytest.raises(KeyError):
-        placements["y"]
+    with pytest.raises(KeyError, match=r"called 'up.weigth'; the model has up.weight"):
+        placements["up.weigth"]
+    with pytest.raises(ShardyError, match=r"expected what propagate.* gives, got: ExportedProgram"):
+        placements_of(program)
 
 
 class Odd(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         return torch.logcumsumexp(x, 0)
-
-
-class Outer(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner = Odd()
-
-    def forward(self, x: Any) -> Any:
-        return self.inner(x) + self.inner(2 * x) + torch.special.bessel_j0(x)
-
-
-def test_every_op_without_a_row_is_named_with_its_place_and_remedy() -> None:
-    line = inspect.getsourcelines(Odd.forward)[1] + 1
-    with pytest.raises(ShardyError) as caught:
-        from_exported(exported(Outer(), (torch.randn(3, 4),)))
-    first, second = caught.value.diagnostics
-    assert str(first.position) == f"{__file__}:{line}:1"
-    assert first.message == (
-        "aten.logcumsumexp.default in inner: no row says what this op does; add one: "
-        'register_aten("aten.logcumsumexp", row), where row(out, *arguments) gives a tensor of type out '
-        "(shardy_py.frontends.torch)"
-    )
-    assert second.message.startswith("aten.special_bessel_j0.default: no row")
 
 
 def test_rows_of_users() -> None:
@@ -251,13 +234,9 @@ def test_rows_of_users() -> None:
         unregister_aten("aten.logcumsumexp")
 
 
-def test_what_is_no_exported_program_or_has_no_fixed_sizes() -> None:
+def test_what_is_no_exported_program() -> None:
     with pytest.raises(ShardyError, match=r"expected what torch\.export\.export.* gives, got: MLP"):
         from_exported(MLP())
-    batch = torch.export.Dim("batch")
-    dynamic = torch.export.export(MLP(), (torch.randn(4, 16),), dynamic_shapes=({0: batch},))
-    with pytest.raises(ShardyError, match=r"are sizes that are not fixed; export without dynamic shapes"):
-        from_exported(dynamic)
 
 
 def test_results_that_rows_leave_out() -> None:
@@ -290,6 +269,42 @@ def test_large_models_need_no_memory() -> None:
     assert result["layers.2.mlp.down.weight"].local_shape == (65536, 65536)
 
 
+class Mask(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask = torch.ones(4, 4).tril()
+
+    def forward(self, x: Any) -> Any:
+        return x * self.mask
+
+
+def test_constants_without_numbers_are_arguments() -> None:
+    with torch.device("meta"):
+        program = from_exported(exported(Mask(), (torch.zeros(4, 4),)))
+    assert [value.label for value in program.values.arguments()] == ["mask", "x"]
+    assert len(from_exported(exported(Mask(), (torch.zeros(4, 4),))).values.arguments()) == 1
+
+
+class Namesakes(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.x = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x: Any, output: Any) -> Any:
+        return self.x * x + output
+
+
+def test_inputs_called_as_parameters_or_outputs_are_told_apart() -> None:
+    model = exported(Namesakes(), (torch.ones(4), torch.ones(4)))
+    program = from_exported(model, MESH, {"x": P("dp"), "x (input)": P("tp")})
+    found = {value.label: value.sharding for value in program.values.arguments()}
+    assert {name: sharding and sharding.spec for name, sharding in found.items()} == {
+        "x": P("dp"),
+        "x (input)": P("tp"),
+        "output (input)": None,
+    }
+
+
 class Tied(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -307,15 +322,6 @@ def test_tied_weights_get_one_sharding() -> None:
     placements = placements_of(propagate(program))
     assert placements["embed.weight"] == COLUMN
     assert placements["other.weight"] == WHOLE
-
-
-def test_control_flow_is_not_known() -> None:
-    class Branch(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x + 1, (x,))
-
-    with pytest.raises(ShardyError, match=r"as torch\.cond makes, is not known"):
-        from_exported(exported(Branch(), (torch.randn(3),)))
 
 
 def test_ops_of_users_through_their_rows() -> None:

@@ -1,0 +1,164 @@
+"""Nodes of torch's graphs: the types of what they give, where they stand in the model, why one is refused.
+
+Not here: what they compute (`aten/`), whole graphs (`torch_export.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.ir import Attribute
+
+from shardy_py.api import ShardyError
+from shardy_py.builder import TensorType
+from shardy_py.errors import Diagnostic, Position
+from shardy_py.frontends.aten import find_row
+from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.torch_placements import torch_module
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+_WHY_TAGGED = {
+    "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or give "
+    "the numbers as an input",
+    "dynamic_output_shape": "gives a tensor whose size depends on values; use a form of fixed size "
+    "(torch.where, torch.topk)",
+    "data_dependent_output": "takes a number out of a tensor, as item() does, which is not known here; keep it a "
+    "tensor",
+}
+"""What is wrong with ops that have a tag of `torch.Tag` and no row."""
+
+_RUNS_OTHERS = (
+    "runs graphs or ops of its own, as torch.cond does, which is not known; export a model without it"
+)
+
+
+def node_type(node: Any) -> Any:
+    """The `TensorType` of what a node gives, a tuple of them for several; None for what is no tensor.
+
+    Raises `ShardyError`, at the node, for elements that we have no type for.
+    """
+    return _type_of(node, node.meta.get("val"))
+
+
+def _type_of(node: Any, value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(_type_of(node, part) for part in cast("Sequence[Any]", value))
+    if not hasattr(value, "dtype"):
+        return None
+    try:
+        return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+    except ShardyError as error:
+        raise blamed(node, error.diagnostics[0].message) from None
+
+
+def is_unknown(node: Any) -> bool:
+    """Whether a node is an op that no row translates."""
+    return (
+        node.op == "call_function"
+        and node.target is not operator.getitem
+        and find_row(str(node.target)) is None
+    )
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+def check(nodes: Iterable[Any]) -> None:
+    """Raises `ShardyError` with every op that cannot be translated, and the first size that is not fixed."""
+    found: dict[str, Diagnostic] = {}
+    sizes_are_fixed = True
+    for node in nodes:
+        name, reason = _refused(node, sizes_are_fixed)
+        if reason:
+            found.setdefault(name, Diagnostic(f"{_named(node, name)}: {reason}", position_of(node)))
+        # What is computed from a size that is not fixed has none either, and is no news.
+        sizes_are_fixed = sizes_are_fixed and not _open_sizes(node.meta.get("val"))
+    if found:
+        raise ShardyError(*found.values())
+
+
+def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
+    """The name of the op as the user knows it, and why it cannot be translated; "" if it can."""
+    # Of what an op of the model was decomposed into, the user knows nothing.
+    name, value = str(node.meta.get("original_aten") or node.target), node.meta.get("val")
+    if node.op == "get_attr":
+        node = next(iter(node.users), node)
+        return str(node.target), _RUNS_OTHERS
+    if is_unknown(node):
+        tags = {tag.name for tag in getattr(node.target, "tags", ())}
+        for tag, why in _WHY_TAGGED.items():
+            if tag in tags:
+                return name, why
+        if not isinstance(value, _symbols()):
+            return name, _no_row(name) if "." in name else _RUNS_OTHERS
+    sizes = _open_sizes(value) if sizes_are_fixed else ""
+    if sizes and node.op == "placeholder":
+        return name, f"({sizes}) are sizes that are not fixed; export without dynamic_shapes"
+    return name, _WHY_TAGGED["dynamic_output_shape"] if sizes else ""
+
+
+def _no_row(name: str) -> str:
+    stem = ".".join(name.split(".")[:2])
+    return (
+        f'no row says what this op does; add one: register_aten("{stem}", row), where '
+        "row(out, *arguments) gives a tensor of type out (shardy_py.frontends.torch)"
+    )
+
+
+def _symbols() -> tuple[type, ...]:
+    torch = torch_module("torch")
+    return (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _open_sizes(value: Any) -> str:
+    """The sizes of a tensor, or of the first of several, of which some are symbols; "" if there is none."""
+    if isinstance(value, tuple | list):
+        parts = cast("Sequence[Any]", value)
+        return next((sizes for sizes in map(_open_sizes, parts) if sizes), "")
+    shape = cast("tuple[Any, ...]", tuple(getattr(value, "shape", ())))
+    return "" if all(isinstance(size, int) for size in shape) else ", ".join(map(str, shape))
+
+
+def blamed(node: Any, message: str) -> ShardyError:
+    """The error of a node, named, at its line of the model."""
+    return ShardyError(Diagnostic(f"{_named(node, str(node.target))}: {message}", position_of(node)))
+
+
+def _named(node: Any, name: str) -> str:
+    path = _module_path(node)
+    return f"{name} in {path}" if path else name
+
+
+# ---------------------------------------------------------------------- places
+
+
+def location_of(node: Any) -> Attribute:
+    """The line of the user's model, with the module and op: `model.py:12 layers.0/linear`."""
+    place = position_of(node)
+    found: Attribute = UnknownLoc()
+    if place is not None:
+        found = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+    path, op_name = _module_path(node), str(node.target).split(".")[1]
+    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), found)
+
+
+def position_of(node: Any) -> Position | None:
+    """The innermost line of the stack that is neither torch's own nor made by it."""
+    inside = str(Path(torch_module("torch").__file__).parent)
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    for file, line in reversed(frames):
+        if not file.startswith((inside, "<eval_with_key>")):
+            return Position(file, int(line), 1)
+    return None
+
+
+def _module_path(node: Any) -> str:
+    """The full name of the module that the op is in; "" for the model itself."""
+    stack: Mapping[str, Any] = node.meta.get("nn_module_stack") or {}
+    return str(list(stack.values())[-1][0]) if stack else ""

@@ -1,0 +1,105 @@
+"""What cannot be translated: named as the user knows it, with module, line and remedy."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py import ShardyError
+from shardy_py.frontends.torch import from_exported
+from tests.frontends.torch_models import MLP, exported
+
+
+class Call(torch.nn.Module):
+    """A function as a model."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+class Outer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Call(lambda x: torch.logcumsumexp(x, 0))
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x) + self.inner(2 * x) + torch.special.bessel_j0(x)
+
+
+def test_every_op_without_a_row_is_named_with_its_place_and_remedy() -> None:
+    with pytest.raises(ShardyError) as caught:
+        from_exported(exported(Outer(), (torch.randn(3, 4),)))
+    first, second = caught.value.diagnostics
+    line = inspect.getsourcelines(Call.forward)[1] + 1
+    assert str(first.position) == f"{__file__}:{line}:1"
+    assert first.message == (
+        "aten.logcumsumexp.default in inner: no row says what this op does; add one: "
+        'register_aten("aten.logcumsumexp", row), where row(out, *arguments) gives a tensor of type out '
+        "(shardy_py.frontends.torch)"
+    )
+    assert second.message.startswith("aten.special_bessel_j0.default: no row")
+
+
+REFUSED: list[tuple[Callable[[Any], Any], list[str]]] = [
+    (lambda x: x + torch.rand_like(x), ["aten.rand_like.default: draws random numbers; export"]),
+    (
+        lambda x: torch.nn.functional.dropout(x, 0.5),
+        ["aten.native_dropout.default: draws random numbers; export the model in evaluation (model.eval())"],
+    ),
+    (lambda x: x[x > 0].sum(), ["aten.index.Tensor: gives a tensor whose size depends on values; use a"]),
+    (lambda x: x.nonzero(), ["aten.nonzero.default: gives a tensor whose size depends on values"]),
+    (lambda x: x * x.sum().item(), ["aten._local_scalar_dense.default: takes a number out of a tensor"]),
+    (
+        lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x + 1, (x,)),
+        ["cond: runs graphs or ops of its own"],
+    ),
+    (
+        lambda x: torch.linalg.cholesky(x.logcumsumexp(0)),
+        [
+            "aten.logcumsumexp.default: no row",
+            "aten.linalg_cholesky_ex.default: no row",
+            "with_effects: runs",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "messages"), REFUSED)
+def test_what_is_refused_and_nothing_that_follows_from_it(function: Any, messages: list[str]) -> None:
+    with pytest.raises(ShardyError) as caught:
+        from_exported(exported(Call(function), (torch.randn(3, 3),)))
+    found = [diagnostic.message for diagnostic in caught.value.diagnostics]
+    assert [text[: len(wanted)] for text, wanted in zip(found, messages, strict=True)] == messages
+
+
+def test_sizes_that_are_not_fixed_are_told_once() -> None:
+    batch = torch.export.Dim("batch")
+    dynamic = torch.export.export(MLP(), (torch.randn(4, 16),), dynamic_shapes=({0: batch},))
+    with pytest.raises(
+        ShardyError, match=r"are sizes that are not fixed; export without dynamic_shapes"
+    ) as caught:
+        from_exported(dynamic)
+    assert len(caught.value.diagnostics) == 1
+
+
+def test_a_decomposition_that_changes_tensors_in_place_is_left_out() -> None:
+    """torch.diagonal_scatter is decomposed into a copy; the other op of the model still is decomposed."""
+
+    def function(x: Any) -> Any:
+        return torch.diagonal_scatter(torch.nn.functional.interpolate(x, scale_factor=2), x[0, :, 0], 0, 1, 2)
+
+    with pytest.raises(ShardyError) as caught:
+        from_exported(exported(Call(function), (torch.randn(1, 4, 2),)))
+    (only,) = caught.value.diagnostics
+    assert only.message.startswith("aten.diagonal_scatter.default: no row says what this op does")
