@@ -1,11 +1,12 @@
 """Lint for sharded programs: what costs memory or time without anyone having asked for it.
 
-Start at `rules.py`; `checking.py` runs the rules, `text.py` and `sarif.py` show what they find.
+Start at `catalogue.py`; `checking.py` runs the rules, `text.py` and `sarif.py` show what they find.
 """
 
+from shardy_py.check.catalogue import RULES, RuleRow
 from shardy_py.check.checking import Choice, baseline_text, check, without_baseline
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.rules import RULES, Limits, RuleRow
+from shardy_py.check.rules import Limits
 from shardy_py.check.sarif import findings_sarif
 from shardy_py.check.text import findings_json, findings_text
 

@@ -1,47 +1,46 @@
-"""The lint rules: one row a rule, with a function from a propagated program to findings.
+"""What the lint rules find: a function each, from a propagated program to findings.
 
-| code | finds |
-|---|---|
-| SDY001 | large tensors that ended up replicated though nobody asked for it |
-| SDY002 | dimensions that their axes do not divide, so that shards are padded |
-| SDY003 | reshards that nobody wrote |
-| SDY004 | axes of a mesh that shard nothing |
-| SDY005 | custom calls without a sharding rule |
-| SDY006 | arguments and results whose dimensions are left open |
-| SDY007 | reductions over axes with slow links |
-
-Codes keep their meaning for good. Not here: propagation (`api/`), levels and baselines (`checking.py`).
+Not here: propagation (`api/`), the table of rules (`catalogue.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from xdsl.ir import BlockArgument
+from xdsl.ir import Operation
 
 from shardy_py.api import Result, Value
-from shardy_py.check.finding import Finding, Level
+from shardy_py.check.finding import Finding
+from shardy_py.check.tensors import (
+    MANUAL,
+    best_place,
+    global_bytes,
+    is_cut,
+    is_passed_on,
+    is_wanted,
+    relates_dimensions,
+)
+from shardy_py.errors import Position
 from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
-from shardy_py.graph.value_table import ValueEntry
 from shardy_py.graph.walk import find_ops
 from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication import Use
 from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.axis_lists import Axes
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
 EXPLAINED = 3
 """For so many findings of a rule the reason is looked up in the record of propagation."""
 CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
-MANUAL = "sdy.manual_computation"
 REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
+UNAVOIDABLE = REDUCTIONS | {"halo_exchange"}
+"""What an op needs by itself, however its operands are sharded: no reshard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +52,15 @@ class Limits:
     model: CostModel | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleRow:
-    """One rule: its code, its name for tools, what it says in a phrase, its level."""
-
-    code: str
-    name: str
-    summary: str
-    level: Level
-    find: Callable[[Result, Limits], Iterator[Finding]]
-
-
 def find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY001."""
     explained = 0
     for value in result.values:
-        sharding, size = value.sharding, _bytes(value)
-        if size < limits.replicated_bytes or value.entry.op.name in CONSTANTS or _is_wanted(result, value):
+        size = global_bytes(value)
+        if size < limits.replicated_bytes or value.entry.op.name in CONSTANTS or is_passed_on(value):
             continue
-        place = _best_place(value)
-        if (sharding is not None and not sharding.is_fully_replicated) or place is None:
+        place = None if is_cut(value) else best_place(value)
+        if place is None or is_wanted(result, value):
             continue
         dimension, axis = place
         remedy = f'give it a sharding, as {value}: dimension {dimension} over "{axis}"'
@@ -87,28 +75,29 @@ def find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
 def find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY002."""
     for value in result.values:
-        sharding = value.sharding
-        for number, (size, dimension) in enumerate(
-            zip(value.shape or (), () if sharding is None else sharding.dimensions, strict=False)
-        ):
-            assert sharding is not None
-            parts = prod(axis.size(sharding.mesh) for axis in dimension.axes)
-            if size is None or size % parts == 0 or _is_passed_on(value):
-                continue
+        if is_passed_on(value):
+            continue
+        for number, size, parts, axes in _uneven(value):
+            whole = parts * -(-size // parts)
             message = (
-                f"dimension {number} of size {size} is cut into {parts} parts by {_names(dimension.axes)}: "
-                f"{parts * -(-size // parts) - size} of {parts * -(-size // parts)} are padding"
+                f"dimension {number} of size {size} is cut into {parts} parts by {axes}: {whole - size} of "
+                f"{whole} are padding"
             )
-            remedy = (
-                f"make it a multiple of {parts}, as {-(-size // parts) * parts}, or shard it by fewer devices"
-            )
-            yield _finding("SDY002", value, message, remedy, _bytes(value))
+            yield _finding("SDY002", value, message, _even_remedy(size, parts), global_bytes(value))
+    for value in result.source.values if result.source is not result.program else ():
+        if value.role != "intermediate":
+            for number, size, parts, axes in _uneven(value):
+                message = (
+                    f"dimension {number} of size {size} does not divide into {parts} parts by {axes}, as "
+                    "asked for: arguments and results are cut evenly, by fewer axes"
+                )
+                yield _finding("SDY002", value, message, _even_remedy(size, parts), global_bytes(value))
 
 
 def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY003."""
     for use in _bill(result, limits):
-        if use.kind in REDUCTIONS or use.cause.is_explicit or use.cost.bytes < limits.reshard_bytes:
+        if use.kind in UNAVOIDABLE or use.cause.is_explicit or use.cost.bytes < limits.reshard_bytes:
             continue
         message = f"{_a(use.kind)} over {_axes(use)} of {bytes_text(use.cost.bytes)}: {use.cause.reason}"
         remedy = (
@@ -119,42 +108,48 @@ def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
 
 def find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY004."""
-    used: set[tuple[str, str]] = set()
+    used: dict[str, set[str]] = {}
     for value in result.values:
         found = value.sharding
-        if found is not None:
-            lists = [found.unreduced_axes, *(dimension.axes for dimension in found.dimensions)]
-            used.update((str(found.value.mesh), axis.name) for axes in lists for axis in axes)
-    for op in find_ops(result.program.module, "sdy.manual_computation"):
-        used.update((name, axis) for name in result.program.meshes for axis in manual_axes(op))
+        if found is None or found.mesh.is_maximal:
+            continue
+        axes = used.setdefault(str(found.value.mesh), set())
+        lists = [found.unreduced_axes, *(dimension.axes for dimension in found.dimensions)]
+        axes.update(axis.name for some in lists for axis in some)
+        if value.entry.op.name == MANUAL:
+            axes.update(manual_axes(value.entry.op))
     for name, mesh in result.program.meshes.items():
+        if used and name not in used:
+            continue  # the program works on another mesh: no device idles for this one
         for axis in mesh.axes:
-            if axis.size > 1 and (name, axis.name) not in used:
+            if axis.size > 1 and axis.name not in used.get(name, ()):
                 message = f'axis "{axis.name}" of @{name} shards nothing: {axis.size} times the work is done'
                 remedy = "shard something over it, or leave it out of the mesh"
-                yield Finding("SDY004", "warning", message, remedy, f"@{name}")
+                position = _mesh_position(result, name)
+                yield Finding("SDY004", "warning", message, remedy, f"@{name}", position=position)
 
 
 def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY005."""
     for value in result.values.of_op("stablehlo.custom_call"):
         op = value.entry.op
-        if value.entry.index or derive_rule(record_of(op)) is not None:
+        if value.entry.index or "sdy.sharding_rule" in op.attributes or not relates_dimensions(value):
+            continue
+        if derive_rule(record_of(op)) is not None:
             continue
         target: Any = op.properties["call_target_name"]
-        if "sdy.sharding_rule" in op.attributes or _is_known(result, op):
-            continue
         message = f"custom call @{target.data} has no sharding rule: what it takes and gives stays apart"
         remedy = 'give it one: `einsum_rule("i j -> i j", ...)` as its sdy.sharding_rule (docs/extending.md)'
-        yield _finding("SDY005", value, message, remedy, _bytes(value))
+        yield _finding("SDY005", value, message, remedy, global_bytes(value))
 
 
 def find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     """SDY006."""
-    values = result.source.values
-    for value in (*values.arguments(), *values.results()) if values.table.functions else ():
+    for value in result.source.values if result.program.meshes else ():
+        if value.role == "intermediate" or _is_private(value.entry.op):
+            continue
         sharding, shape = value.sharding, value.shape
-        if not shape or not result.program.meshes:
+        if not shape:
             continue
         open_dimensions = [
             number
@@ -166,7 +161,7 @@ def find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
         what = "has no sharding" if sharding is None else f"has open dimensions {_listed(open_dimensions)}"
         message = f"{value.role} {what}: propagation decides how it is laid out"
         remedy = "close its dimensions: {} instead of {?}, or a sharding where there is none"
-        yield _finding("SDY006", value, message, remedy, _bytes(value))
+        yield _finding("SDY006", value, message, remedy, global_bytes(value))
 
 
 def find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
@@ -185,18 +180,6 @@ def find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
         )
         remedy = f"shard the summed dimension over another axis than {names}"
         yield _use_finding("SDY007", result, use, message, remedy)
-
-
-RULES: tuple[RuleRow, ...] = (
-    RuleRow("SDY001", "replicated-tensor", "A large tensor is replicated", "warning", find_replicated),
-    RuleRow("SDY002", "non-divisible-dimension", "Shards are padded", "warning", find_padded),
-    RuleRow("SDY003", "implicit-reshard", "A reshard that nobody wrote", "warning", find_implicit_reshards),
-    RuleRow("SDY004", "unused-mesh-axis", "An axis shards nothing", "warning", find_unused_axes),
-    RuleRow("SDY005", "no-sharding-rule", "A custom call has no rule", "warning", find_calls_without_rule),
-    RuleRow("SDY006", "open-boundary", "An argument or result is left open", "note", find_open_boundaries),
-    RuleRow("SDY007", "slow-reduction", "A reduction over slow links", "warning", find_slow_reductions),
-)
-"""All rules."""
 
 
 def _finding(code: str, value: Value, message: str, remedy: str, size: int) -> Finding:
@@ -241,67 +224,35 @@ def _bill(result: Result, limits: Limits) -> tuple[Use, ...]:
     return bill.sending
 
 
-def _bytes(value: Value) -> int:
-    from shardy_py.layout import layout_bytes
-
-    shape, element = value.shape, value.element_type
-    if shape is None or element is None or None in shape:
-        return 0
-    return layout_bytes(element, tuple(size or 0 for size in shape), "linear").unpadded
-
-
-def _is_wanted(result: Result, value: Value) -> bool:
-    """Whether the program itself says that the value is replicated."""
-    if value.role == "intermediate":
-        return value.entry.op.name in ("sdy.reshard", "sdy.sharding_constraint")
-    given = [
-        v for v in result.source.values.named(f"@{value.function}:{value.name}") if v.sharding is not None
-    ]
-    return any(d.is_closed for v in given if v.sharding is not None for d in v.sharding.dimensions)
+def _uneven(value: Value) -> Iterator[tuple[int, int, int, str]]:
+    """The dimensions that their axes do not divide: number, size, parts, axes."""
+    sharding = value.sharding
+    if sharding is None:
+        return
+    for number, (size, dimension) in enumerate(zip(value.shape or (), sharding.dimensions, strict=False)):
+        parts = prod(axis.size(sharding.mesh) for axis in dimension.axes)
+        if size is not None and size % parts:
+            yield number, size, parts, _listed(dimension.axes)
 
 
-def _best_place(value: Value) -> tuple[int, str] | None:
-    """The largest dimension, and the largest axis that may shard it; None where there is none."""
-    shape = [size or 0 for size in value.shape or ()]
-    meshes = [value.sharding.mesh] if value.sharding is not None else list(value.meshes.values())
-    taken = _manual_around(value)
-    axes = [axis for mesh in meshes for axis in mesh.axes if axis.size > 1 and axis.name not in taken]
-    if not shape or not axes:
-        return None
-    return shape.index(max(shape)), max(axes, key=lambda axis: axis.size).name
+def _even_remedy(size: int, parts: int) -> str:
+    return f"make it a multiple of {parts}, as {-(-size // parts) * parts}, or shard it by fewer devices"
 
 
-def _manual_around(value: Value) -> set[str]:
-    """The manual axes of the computations that a value is inside of: along those it is a part already."""
-    taken: set[str] = set()
-    ssa = value.entry.value
-    inside = ssa.owner if isinstance(ssa, BlockArgument) else value.entry.op.parent
-    around = None if inside is None or ssa is None else inside.parent_op()
-    while around is not None:
-        if around.name == MANUAL:
-            taken.update(manual_axes(around))
-        around = around.parent_op()
-    return taken
+def _is_private(function: Operation) -> bool:
+    visibility: Any = function.properties.get("sym_visibility")
+    return visibility is not None and visibility.data == "private"
 
 
-def _is_passed_on(value: Value) -> bool:
-    """Whether the value only stands for another one, which is reported itself."""
-    entry: ValueEntry = value.entry
-    return entry.role == "intermediate" and entry.value is not None and entry.value not in entry.op.results
-
-
-def _is_known(result: Result, op: Any) -> bool:
-    """Whether the call is one of sharding itself, which has no tensor operands to relate."""
-    return not op.operands
+def _mesh_position(result: Result, name: str) -> Position | None:
+    meshes: Any = find_ops(result.program.module, "sdy.mesh")
+    found = next((op for op in meshes if op.properties["sym_name"].data == name), None)
+    return None if found is None else position_of(found.location)
 
 
 def _a(kind: str) -> str:
     """The kind of a collective with its article."""
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-
-
-def _names(axes: Axes) -> str:
-    return ", ".join(map(str, axes))
 
 
 def _axes(use: Use) -> str:

@@ -12,15 +12,20 @@ from typing import Any
 from urllib.parse import quote
 
 from shardy_py import __version__
+from shardy_py.check.catalogue import RULES
 from shardy_py.check.finding import Finding
-from shardy_py.check.rules import RULES
+from shardy_py.errors import Position
 
 VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def findings_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
-    """A SARIF log of one run."""
+def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, Any]:
+    """A SARIF log of one run.
+
+    program: the file that findings without a place of their own are shown at: code hosts refuse a result
+        without a place.
+    """
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver: dict[str, Any] = {
         "name": "sdy-check",
@@ -30,12 +35,14 @@ def findings_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
                 "id": row.code,
                 "name": row.name,
                 "shortDescription": {"text": row.summary},
+                "fullDescription": {"text": row.why},
+                "help": {"text": row.help},
                 "defaultConfiguration": {"level": row.level},
             }
             for row in RULES
         ],
     }
-    results = [_result(finding, numbers[finding.code]) for finding in findings]
+    results = [_result(finding, numbers[finding.code], program) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
@@ -51,9 +58,9 @@ def _uri(file: str) -> str:
         return path.as_uri()
 
 
-def _result(finding: Finding, number: int) -> dict[str, Any]:
+def _result(finding: Finding, number: int, program: str) -> dict[str, Any]:
     location: dict[str, Any] = {}
-    place = finding.position
+    place = finding.position or (Position(program, 1, 1) if program else None)
     if place is not None:
         region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(place.file)}, "region": region}

@@ -73,15 +73,15 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         files.write(options.write_baseline, baseline_text(found))
     if options.baseline is not None:
         found = without_baseline(found, files.read(options.baseline).text)
-    _show(found, options, files)
+    _show(found, options, source.file, files)
     return FAILURE if _fails(found, options.fail_on) and options.write_baseline is None else SUCCESS
 
 
-def _show(found: tuple[Finding, ...], options: argparse.Namespace, files: Files) -> None:
+def _show(found: tuple[Finding, ...], options: argparse.Namespace, program: str, files: Files) -> None:
     from shardy_py.check import findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        files.write(options.sarif, json.dumps(findings_sarif(found), indent=2) + "\n")
+        files.write(options.sarif, json.dumps(findings_sarif(found, program), indent=2) + "\n")
     if options.json:
         files.write("-", json.dumps(findings_json(found), indent=2) + "\n")
     elif "-" not in (options.sarif, options.write_baseline):

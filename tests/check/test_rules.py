@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,52 @@ def test_sarif() -> None:
     assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "SDY003"
     region = result["locations"][0]["physicalLocation"]
     assert region == {"artifactLocation": {"uri": "model.py"}, "region": {"startLine": 9, "startColumn": 1}}
+
+
+def _is_sarif(log: dict[str, Any]) -> None:
+    """What SARIF 2.1.0 requires (sections 3.13 to 3.49), and GitHub's code scanning beyond that."""
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    for rule in driver["rules"]:
+        assert rule["id"]
+        for text in ("shortDescription", "fullDescription", "help"):
+            assert rule[text]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"])
+    for result in run["results"]:
+        assert result["message"]["text"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert all(isinstance(text, str) for text in result["partialFingerprints"].values())
+        for location in result["locations"]:
+            assert location["physicalLocation"]["artifactLocation"]["uri"]
+            region = location["physicalLocation"]["region"]
+            assert (region["startLine"], region["startColumn"]) >= (1, 1)
+        assert result["locations"]
+
+
+@pytest.mark.parametrize("code", BAD)
+def test_sarif_has_what_it_requires(code: str) -> None:
+    found = found_in(BAD[code], code, SLOW if code == "SDY007" else SMALL)
+    log = findings_sarif((*found, Finding(code, "note", "fact", "remedy", "@mesh")), "m.mlir")
+    _is_sarif(json.loads(json.dumps(log)))
+    without_place = log["runs"][0]["results"][-1]["locations"][0]["physicalLocation"]
+    assert without_place["artifactLocation"]["uri"] == "m.mlir"
+
+
+def test_an_unused_axis_is_at_its_mesh() -> None:
+    (finding,) = found_in(BAD["SDY004"], "SDY004")
+    assert str(finding.position) == "m.mlir:2:1"
+
+
+def test_the_page_says_why() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
+    for row in RULES:
+        assert f"| {row.code} | {row.why}" in page
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
