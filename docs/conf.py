@@ -5,6 +5,7 @@ Pages are Markdown; the reference is made of docstrings, which `docstrings.py` t
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -32,6 +33,12 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+# Shown by name, or in short, where the full type is longer than what it says.
+autodoc_type_aliases = {
+    "ArrayLike": "ArrayLike",
+    "DTypeLike": "DTypeLike",
+    "Edits": "Mapping[str | Value, Sharding | P | str | None]",
+}
 autodoc_preserve_defaults = True
 autodoc_class_signature = "mixed"
 python_use_unqualified_type_names = True
@@ -42,7 +49,16 @@ def setup(app: Sphinx) -> None:
     """Sphinx calls this: MLIR gets its colours, docstrings go through ours before Sphinx reads them."""
     app.add_lexer("mlir", MlirLexer)
     app.connect("autodoc-process-docstring", _rewrite)
+    app.connect("autodoc-process-signature", _with_aliases)
 
 
 def _rewrite(app: Sphinx, what: str, name: str, subject: object, options: object, lines: list[str]) -> None:
     to_restructured_text(lines, fields_of(subject))
+
+
+def _with_aliases(*event: object) -> tuple[str | None, str | None]:
+    """The signature and what it gives; Sphinx spells an alias that stands in a union as its own class."""
+    given, result = (
+        part and re.sub(r"TypeAliasForwardRef\('(.*?)'\)", r"\1", str(part)) for part in event[-2:]
+    )
+    return given, result
