@@ -1,8 +1,8 @@
 """`xla-sdy-export-ops`: replaces the ops of sdy that only move data by custom calls that GSPMD knows.
 
 Reshards, constraints and collectives become @Sharding with the sharding of their result, dimensions that are
-open listed as unspecified; sdy's constants become those of StableHLO; all-reduces and barriers, which change
-no sharding, go.
+open listed as unspecified; members of groups @Sharding with an unknown sharding and the group's number; sdy's
+constants those of StableHLO. All-reduces and barriers, which change no sharding, go.
 
     before  %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]>
     after   %1 = custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
@@ -16,18 +16,19 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.ir import Attribute, Operation, Use
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ConstantOp, TensorShardingAttr
+from shardy_py.dialects.sdy import ConstantOp, ShardingGroupOp, TensorShardingAttr
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import ShardyError
 from shardy_py.graph.custom_call_shardings import sharding_call
-from shardy_py.graph.frontend_attributes import SHARDING_TARGET, error_at
+from shardy_py.graph.frontend_attributes import SHARDING_TARGET, XLA_SHARDING, error_at
 from shardy_py.graph.holders import PROPERTY_OF
-from shardy_py.graph.rewiring import erase, replace_op, replace_uses
+from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
 from shardy_py.graph.walk import find_ops
+from shardy_py.sharding.hlo_sharding import HloSharding, ShardGroup
 from shardy_py.text.construct import build_operation
 
 _WITHOUT_MOVE = ("sdy.all_reduce", "sdy.propagation_barrier")
@@ -42,8 +43,10 @@ class XlaSdyExportOpsPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in find_ops(op, ConstantOp.name, *_MOVING, *_WITHOUT_MOVE):
-            if inner.name in _WITHOUT_MOVE:
+        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *_MOVING, *_WITHOUT_MOVE):
+            if isinstance(inner, ShardingGroupOp):
+                _export_member(inner)
+            elif inner.name in _WITHOUT_MOVE:
                 replace_uses(inner.results[0], inner.operands[0])
                 erase(inner)
             elif inner.name == ConstantOp.name:
@@ -65,3 +68,26 @@ def _custom_call(op: Operation) -> Operation:
     call = sharding_call(SHARDING_TARGET, op.operands[0], op.results[0].type, sharding.data, op.location)
     call.attributes = {**op.attributes, **call.attributes}
     return call
+
+
+def _export_member(group: ShardingGroupOp) -> None:
+    """Let what stands behind a group use a custom call that says that its result is a member."""
+    value, block = group.input, group.parent
+    assert block is not None
+    sharding = HloSharding.unknown().with_shard_group(ShardGroup(group.group_id.value.data, is_shard_as=True))
+    properties: dict[str, Attribute] = {
+        "call_target_name": StringAttr(SHARDING_TARGET),
+        "has_side_effect": IntegerAttr(1, i1),
+    }
+    attributes: dict[str, Attribute] = {XLA_SHARDING: StringAttr(str(sharding))}
+    call = build_operation(
+        op_class("custom_call"), (value,), (value.type,), properties, attributes, group.location
+    )
+    place_before(call, group)
+
+    def is_behind(use: Use) -> bool:
+        ancestor = block.find_ancestor_op_in_block(use.operation)
+        return ancestor is not None and group.is_before_in_block(ancestor)
+
+    replace_uses(value, call.results[0], only=is_behind)
+    erase(group)

@@ -73,6 +73,8 @@ def _exported(op: Operation) -> Operation:
         case ShardingConstraintOp() | ReshardOp():
             made = plain_sharding_call(op.input, op.results[0].type, op.sharding.data, op.location)
             made.attributes = {**op.attributes, **made.attributes}
+            if op.sharding.data.unreduced_axes:
+                made.properties["has_side_effect"] = IntegerAttr(1, i1)
             return made
         case ShardingGroupOp():
             return _custom_call(op, SHARDING_GROUP, {GROUP_ID: op.group_id})

@@ -1,6 +1,6 @@
 """`xla-sdy-stablehlo-export-shardings`: turns shardings over axes into GSPMD's `mhlo.sharding`.
 
-The meshes go with their last use. Several results of an op become a tuple of shardings.
+The meshes go with their last use, sharding rules too. Several results of an op become a tuple of shardings.
 
     before  sdy.mesh @mesh = <["x"=4, "y"=2]>
             func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>})
@@ -29,7 +29,7 @@ from shardy_py.graph.frontend_attributes import (
     error_at,
     rewrite_entries,
 )
-from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.holders import RULE, SHARDING
 from shardy_py.graph.rewiring import erase
 from shardy_py.graph.symbols import MESH
 from shardy_py.graph.top_level import functions_of, meshes_of, top_level_ops
@@ -40,7 +40,6 @@ from shardy_py.sharding.hlo_sharding_axes import to_hlo_sharding, to_named_hlo_s
 from shardy_py.sharding.meshes import mesh_of
 
 _CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
-_SIDE_EFFECTS = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.create_token"})
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,8 @@ class XlaSdyStablehloExportShardingsPass(ModulePass):
             rewrite_entries(function, lambda place, index, entries, f=function: exporter.entries(f, entries))
             for inner in walk_pre_order(function, include_root=False):
                 exporter.export_op(inner)
-                if XLA_SHARDING in inner.attributes:
-                    continue
                 if self.add_missing_sharding_to_control_flow and inner.name in _CONTROL_FLOW:
-                    inner.attributes[XLA_SHARDING] = StringAttr(str(HloSharding.replicated()))
-                elif inner.name in _SIDE_EFFECTS:
-                    inner.attributes[XLA_SHARDING] = StringAttr(str(HloSharding.maximal(0)))
+                    inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
         for inner in list(top_level_ops(op)):
             if inner.name == MESH:
                 erase(inner)
@@ -86,19 +81,21 @@ class _Exporter:
         given = entries.pop(SHARDING, None)
         manual = _manual_axes(entries.pop(MANUAL_AXES, None))
         if isinstance(given, TensorShardingAttr):
-            entries[XLA_SHARDING] = StringAttr(str(self._convert(function, given.data, manual)))
+            entries[XLA_SHARDING] = _spelled(self._convert(function, given.data, manual))
         return entries
 
     def export_op(self, op: Operation) -> None:
         """Convert the shardings of the results of `op`."""
         given = op.attributes.pop(SHARDING, None)
         manual = _manual_axes(op.attributes.pop(MANUAL_AXES, None))
-        if op.name.startswith("sdy.") and op.name != "sdy.sharding_group":
+        op.attributes.pop(RULE, None)
+        if op.name.startswith("sdy."):
             raise error_at(op, ShardyError("cannot be said without sdy; run xla-sdy-export-ops before"))
         if isinstance(given, TensorShardingPerValueAttr):
             found = [self._convert(op, sharding, manual) for sharding in given.data]
-            text = str(found[0] if len(found) == 1 else HloSharding.tuple_of(found))
-            op.attributes[XLA_SHARDING] = StringAttr(text)
+            op.attributes[XLA_SHARDING] = _spelled(
+                found[0] if len(found) == 1 else HloSharding.tuple_of(found)
+            )
 
     def _convert(self, op: Operation, sharding: TensorSharding, manual: tuple[str, ...]) -> HloSharding:
         key = (sharding, manual)
@@ -112,6 +109,10 @@ class _Exporter:
             except ShardyError as error:
                 raise error_at(op, error) from error
         return self._known[key]
+
+
+def _spelled(sharding: HloSharding) -> StringAttr:
+    return StringAttr(sharding.text(include_metadata=True))
 
 
 def _manual_axes(given: Attribute | None) -> tuple[str, ...]:

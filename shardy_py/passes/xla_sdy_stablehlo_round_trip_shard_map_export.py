@@ -9,12 +9,14 @@ The body becomes a function; custom calls around its call cut the operands and j
             %4 = custom_call @Sharding(%3) {xla.sdy.manual_axes}
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
 
-Ops of the body that have a sharding get the manual axes too, and `xla-sdy-stablehlo-export-shardings` spells
-both. The way back is `xla-sdy-stablehlo-round-trip-shard-map-import`.
+Ops of the body that have a sharding get the manual axes too, those of functions called there as well, and
+`xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside too is copied. The way back:
+`xla-sdy-stablehlo-round-trip-shard-map-import`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -24,16 +26,27 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp
+from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.custom_call_shardings import sharding_call
-from shardy_py.graph.frontend_attributes import FULL_TO_SHARD, MANUAL_AXES, SHARD_TO_FULL, SHARDING_TARGET
+from shardy_py.graph.frontend_attributes import (
+    FULL_TO_SHARD,
+    MANUAL_AXES,
+    SHARD_TO_FULL,
+    SHARDING_TARGET,
+    Entries,
+    rewrite_entries,
+)
 from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.manual_regions import ManualRegion, region_at, regions_of_functions
 from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.shard_map import outline
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops, innermost_first, walk_pre_order
-from shardy_py.sharding import TensorSharding
+from shardy_py.graph.top_level import meshes_of
+from shardy_py.graph.value_shardings import rank_of
+from shardy_py.graph.walk import innermost_first, walk_pre_order
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
+from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.construct import build_operation
 
 _BODY = "shmap_body"
@@ -48,58 +61,72 @@ class XlaSdyStablehloRoundTripShardMapExportPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
-        computations = [
-            c for c in find_ops(op, ManualComputationOp.name) if isinstance(c, ManualComputationOp)
-        ]
-        axes = {id(computation): _all_manual_axes(computation) for computation in computations}
-        for computation in innermost_first(computations):
+        meshes = meshes_of(op)
+        outside: dict[ManualComputationOp, tuple[str, ...]] = {}
+        for function, region in regions_of_functions(op, symbols).items():
+            if region.axes:
+                rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
+            for inner in walk_pre_order(function, include_root=False):
+                if isinstance(inner, ManualComputationOp):
+                    outside[inner] = region_at(inner, region).axes
+                elif SHARDING in inner.attributes:
+                    _mark(inner, region_at(inner, region), meshes)
+        for computation in innermost_first(outside):
             assert isinstance(computation, ManualComputationOp)
-            _export(computation, axes[id(computation)], symbols)
+            _export(computation, outside[computation], symbols)
 
 
-def _all_manual_axes(computation: ManualComputationOp) -> tuple[str, ...]:
-    """The manual axes of `computation` and of those around it, the outermost first."""
-    axes = computation.manual_axes.data
-    parent = computation.parent_op()
-    while parent is not None:
-        if isinstance(parent, ManualComputationOp):
-            axes = parent.manual_axes.data + axes
-        parent = parent.parent_op()
-    return axes
+def _marked(attributes: Entries, region: ManualRegion) -> Entries:
+    """The attributes with the axes that are manual beside a sharding."""
+    if SHARDING not in attributes or MANUAL_AXES in attributes:
+        return attributes
+    return {**attributes, MANUAL_AXES: ManualAxesAttr(region.axes)}
 
 
-def _export(computation: ManualComputationOp, axes: tuple[str, ...], symbols: Symbols) -> None:
+def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> None:
+    """Give an op with shardings the manual axes; one on a mesh without axes says nothing beside them."""
+    given = op.attributes[SHARDING]
+    if not region.axes or region.mesh is None or not isinstance(given, TensorShardingPerValueAttr):
+        return
+    ranks = [rank_of(result.type) for result in op.results] or [0] * len(given.data)
+    on_mesh = (
+        sharding if mesh_of(sharding, meshes).axes else TensorSharding.fully_closed(region.mesh, rank)
+        for sharding, rank in zip(given.data, ranks, strict=True)
+    )
+    op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(on_mesh))
+    op.attributes = _marked(op.attributes, region)
+
+
+def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols: Symbols) -> None:
+    """Put the calls in place of a manual computation, around which the axes `outside` are manual."""
     location = computation.location
-    mark = ManualAxesAttr(axes)
     own = computation.manual_axes.data
+    inside = outside + own
     body = computation.body.blocks[0]
 
-    def call_before(target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding) -> Operation:
+    def call_before(
+        target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding, axes: tuple[str, ...]
+    ) -> SSAValue:
         made = sharding_call(target, value, type_, sharding, location)
+        if axes:
+            made.attributes[MANUAL_AXES] = ManualAxesAttr(axes)
         place_before(made, computation)
-        return made
+        return made.results[0]
 
     local: list[SSAValue] = []
     for operand, argument, sharding in zip(
         computation.operands, body.args, computation.in_shardings.data, strict=True
     ):
-        demanded = call_before(SHARDING_TARGET, operand, operand.type, sharding)
+        demanded = call_before(SHARDING_TARGET, operand, operand.type, sharding, outside)
         inner = without_manual_axes(sharding, own)
-        entered = call_before(FULL_TO_SHARD, demanded.results[0], argument.type, inner)
-        entered.attributes[MANUAL_AXES] = mark
-        local.append(entered.results[0])
+        local.append(call_before(FULL_TO_SHARD, demanded, argument.type, inner, inside))
     function, result_types = outline(computation, _BODY)
-    for op in walk_pre_order(function):
-        if SHARDING in op.attributes and MANUAL_AXES not in op.attributes:
-            op.attributes[MANUAL_AXES] = mark
     name = symbols.insert(function)
     call = build_operation(CallOp, local, result_types, {"callee": SymbolRefAttr(name)}, {}, location)
     place_before(call, computation)
     shardings = computation.out_shardings.data
     for old, value, sharding in zip(computation.results, call.results, shardings, strict=True):
         inner = without_manual_axes(sharding, own)
-        demanded = call_before(SHARDING_TARGET, value, value.type, inner)
-        demanded.attributes[MANUAL_AXES] = mark
-        left = call_before(SHARD_TO_FULL, demanded.results[0], old.type, sharding)
-        replace_uses(old, left.results[0])
+        demanded = call_before(SHARDING_TARGET, value, value.type, inner, inside)
+        replace_uses(old, call_before(SHARD_TO_FULL, demanded, old.type, sharding, outside))
     erase(computation)

@@ -34,6 +34,7 @@ def _text(lowered: Any, form: str) -> str:
 
 def _lowered(jax: Any) -> list[Any]:
     import numpy as np
+    from jax.experimental.shard_alike import shard_alike
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
@@ -45,28 +46,36 @@ def _lowered(jax: Any) -> list[Any]:
     def constrained(value: Any, *axes: Any) -> Any:
         return jax.lax.with_sharding_constraint(value, on(*axes))
 
-    def mapped(body: Callable[..., Any], in_specs: Any, out_specs: Any, names: set[str] | None = None) -> Any:
+    def shard_map(
+        body: Callable[..., Any], in_specs: Any, out_specs: Any, names: set[str] | None = None
+    ) -> Any:
         options = {} if names is None else {"axis_names": names}
         return jax.shard_map(body, mesh=mesh, in_specs=in_specs, out_specs=out_specs, **options)
 
     def matmul(a: Any, b: Any) -> Any:
-        c = mapped(lambda a, b: jax.lax.psum(a @ b, "y"), (P("x", "y"), P("y", None)), P("x", None))(
+        c = shard_map(lambda a, b: jax.lax.psum(a @ b, "y"), (P("x", "y"), P("y", None)), P("x", None))(
             constrained(a, "x", None), b
         )
-        d = mapped(lambda a: a * 2, (P("x"),), P("x"), {"x"})(c)
+        d = shard_map(lambda a: a * 2, (P("x"),), P("x"), {"x"})(c)
         d = constrained(d, P.UNCONSTRAINED, "y")
         return jax.numpy.sin(d), d
 
     def loop(a: Any, b: Any) -> Any:
-        c, d = mapped(lambda a, b: (a * 2, b + 1), (P("x", "y"), P("y", None)), (P("x", "y"), P("y", None)))(
-            a, b
-        )
+        c, d = shard_map(
+            lambda a, b: (a * 2, b + 1), (P("x", "y"), P("y", None)), (P("x", "y"), P("y", None))
+        )(a, b)
         c = jax.lax.fori_loop(0, 3, lambda i, value: jax.numpy.sin(value), c)
         return jax.jit(lambda value: constrained(value * 3, None, "x"))(c), d
 
     def layers(a: Any, b: Any) -> Any:
         value = constrained(a @ b, ("x", "y"), None)
         return constrained(jax.numpy.tanh(value), None, ("y", "x")), value.sum(axis=0)
+
+    def mapped(a: Any, b: Any) -> Any:
+        local = jax.jit(lambda c: jax.lax.with_sharding_constraint(c * 2, P(None, "y")))
+        c = shard_map(lambda a, b: local(a @ b), (P("x"), P()), P("x"), {"x"})(a, b)
+        c, d = shard_alike(c + 1, jax.numpy.cos(c))
+        return c, jax.pure_callback(lambda value: value, d, d)
 
     a = jax.ShapeDtypeStruct((16, 8), "float32")
     b = jax.ShapeDtypeStruct((8, 32), "float32")
@@ -75,6 +84,7 @@ def _lowered(jax: Any) -> list[Any]:
         jax.jit(matmul, in_shardings=into, out_shardings=(on("x", None), None)).lower(a, b),
         jax.jit(loop, in_shardings=into, out_shardings=(on("x", None), on())).lower(a, b),
         jax.jit(layers, in_shardings=into).lower(a, b),
+        jax.jit(mapped).lower(a, b),
     ]
 
 

@@ -131,6 +131,12 @@ def test_a_mesh_without_axes() -> None:
     assert str(to_hlo_sharding(sharding, Mesh())) == "{replicated}"
 
 
+def test_a_mesh_of_one_device() -> None:
+    sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),)),))
+    assert str(to_hlo_sharding(sharding, Mesh.of(x=1, y=1))) == "{replicated}"
+    assert str(to_hlo_sharding(sharding, Mesh.of(x=1, y=1), ["x"])) == "{replicated}"
+
+
 def test_named() -> None:
     sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("y"),), priority=1),), (AxisRef("x"),))
     named = to_named_hlo_sharding(sharding, MESH)
