@@ -50,3 +50,8 @@ def __getattr__(name: str) -> Any:
     from shardy_py import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    """What completion offers: the names of the API too, before they are loaded."""
+    return [*globals(), *__all__]

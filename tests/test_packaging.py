@@ -26,6 +26,11 @@ module @step {
 """
 
 
+def test_the_api_is_listed_before_it_is_loaded() -> None:
+    code = "import sys, shardy_py; sys.exit('Program' not in dir(shardy_py) or 'xdsl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
 @pytest.fixture(scope="module")
 def built(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the wheel and the sdist."""
