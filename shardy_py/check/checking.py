@@ -20,6 +20,7 @@ from shardy_py.check.rules import Limits
 from shardy_py.errors import ShardyError
 
 BASELINE_VERSION = 1
+_REMEDY = "write one with sdy-check --write-baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,11 @@ def _read_baseline(text: str) -> dict[str, int]:
         entries = cast("list[dict[str, str]]", data["findings"])
         prints = [entry["fingerprint"] for entry in entries]
         version = data["version"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ShardyError(f"not a baseline of sdy-check: {error}; write one with --write-baseline") from None
+    except (ValueError, RecursionError) as error:
+        raise ShardyError(f"not a baseline, but no JSON: {error}; {_REMEDY}") from None
+    except (KeyError, TypeError):
+        fact = 'not a baseline: expected {"version": 1, "findings": [{"fingerprint": ...}]}'
+        raise ShardyError(f"{fact}; {_REMEDY}") from None
     if version != BASELINE_VERSION:
         raise ShardyError(f"expected a baseline of version {BASELINE_VERSION}, got: {version!r}")
     return {print_: prints.count(print_) for print_ in dict.fromkeys(prints)}

@@ -12,9 +12,12 @@ shardy_py.cli.shell.UsageError: unrecognized arguments: --loud
 from __future__ import annotations
 
 import argparse
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from shardy_py.cli.shell import UsageError
+from shardy_py.errors import ShardyError
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -23,3 +26,19 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Called by argparse with what is wrong."""
         raise UsageError(message)
+
+
+@contextmanager
+def argument(name: str) -> Generator[None]:
+    """Reads the value of an argument: of a mistake in it the name is told.
+
+    >>> with argument("--level"):
+    ...     raise ShardyError("expected a level")
+    Traceback (most recent call last):
+        ...
+    shardy_py.cli.shell.UsageError: argument --level: expected a level
+    """
+    try:
+        yield
+    except ShardyError as error:
+        raise UsageError(f"argument {name}: {error.diagnostics[0].message}") from error

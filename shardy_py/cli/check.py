@@ -11,27 +11,47 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.arguments import ArgumentParser, argument
 from shardy_py.cli.shell import FAILURE, SUCCESS, Files, UsageError, run_on_program
 
 if TYPE_CHECKING:
-    from shardy_py.check import Choice, Finding, Limits
+    from shardy_py.check import Choice, Finding, Level, Limits
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = ArgumentParser("sdy-check", description="Lint for sharded programs.", allow_abbrev=False)
+    parser = ArgumentParser(
+        "sdy-check",
+        description="Lint for sharded programs: propagates, and finds what costs memory or time.",
+        epilog="Exit code: 0: no finding of the level of --fail-on; 1: findings, or wrong input; 2: a bug.",
+        allow_abbrev=False,
+    )
     parser.add_argument("program", nargs="?", help="MLIR; '-': standard input")
     parser.add_argument("--select", default="", metavar="CODES", help="only these rules: SDY001,SDY003")
     parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
     parser.add_argument("--level", action="append", default=[], metavar="CODE=LEVEL", help="a rule's level")
-    parser.add_argument("--fail-on", default="warning", choices=("error", "warning", "note", "never"))
-    parser.add_argument("--replicated-bytes", default="64M", help="SDY001 speaks from this size on (64M)")
-    parser.add_argument("--reshard-bytes", default="1M", help="SDY003, SDY007 speak from here on (1M)")
-    parser.add_argument("--model", help="what links cost: tpu-v5p,data=tpu-dcn")
+    parser.add_argument(
+        "--fail-on",
+        default="warning",
+        choices=("error", "warning", "note", "never"),
+        help="the level from which on the exit code is 1 (warning)",
+    )
+    parser.add_argument(
+        "--replicated-bytes",
+        default="64M",
+        metavar="SIZE",
+        help="SDY001 speaks of tensors from this size on: 65536, 64K, 64M, 1G (64M)",
+    )
+    parser.add_argument(
+        "--reshard-bytes",
+        default="1M",
+        metavar="SIZE",
+        help="SDY003, SDY007 speak from so many bytes on that each device takes in (1M)",
+    )
+    parser.add_argument("--model", help="what links cost (tpu-v5p); SDY007 needs one: tpu-v5p,data=tpu-dcn")
     parser.add_argument("--no-propagate", action="store_true", help="the program is propagated already")
     parser.add_argument("--no-progress", action="store_true", help="show no bar on a terminal")
     parser.add_argument("--json", action="store_true", help="for tools, on standard output")
@@ -72,7 +92,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if options.write_baseline is not None:
         files.write(options.write_baseline, baseline_text(found))
     if options.baseline is not None:
-        found = without_baseline(found, files.read(options.baseline).text)
+        known = files.read(options.baseline).text
+        with argument("--baseline"):
+            found = without_baseline(found, known)
     _show(found, options, source.file, files)
     return FAILURE if _fails(found, options.fail_on) and options.write_baseline is None else SUCCESS
 
@@ -97,7 +119,12 @@ def _choice(options: argparse.Namespace) -> Choice:
         if not equals:
             raise UsageError(f"argument --level: expected CODE=LEVEL, got: '{text}'")
         levels[code] = level
-    return Choice(_codes(options.select), _codes(options.ignore), levels)  # pyright: ignore[reportArgumentType]
+    with argument("--select"):
+        selected = Choice(_codes(options.select)).selected
+    with argument("--ignore"):
+        ignored = Choice(_codes(options.ignore)).selected
+    with argument("--level"):
+        return Choice(selected, ignored, cast("dict[str, Level]", levels))
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -108,7 +135,8 @@ def _limits(options: argparse.Namespace) -> Limits:
     from shardy_py.check import Limits
     from shardy_py.partition.cost import cost_model
 
-    model = None if options.model is None else cost_model(options.model)
+    with argument("--model"):
+        model = None if options.model is None else cost_model(options.model)
     sizes = (
         _size("--replicated-bytes", options.replicated_bytes),
         _size("--reshard-bytes", options.reshard_bytes),

@@ -13,7 +13,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.arguments import ArgumentParser, argument
 from shardy_py.cli.shell import FAILURE, SUCCESS, Files, Source, UsageError, run_on_program
 from shardy_py.progress import progress
 
@@ -28,13 +28,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         "sdy-diff",
         description="What differs between the shardings of two programs, with collectives, bytes and memory.",
+        epilog="Exit code: 0; 1: wrong input, or with --exit-code: the programs differ; 2: a bug.",
         allow_abbrev=False,
     )
     parser.add_argument("before", help="MLIR; '-': standard input")
     parser.add_argument("after", help="MLIR")
     parser.add_argument("--propagate", action="store_true", help="propagate through both first")
-    parser.add_argument("--model", default="tpu-v5p", help="what links cost: tpu-v5p, tpu-v5e,data=tpu-dcn")
-    parser.add_argument("--target", default="linear", choices=("tpu", "linear"), help="layout of memory")
+    parser.add_argument("--model", default="tpu-v5p", help="what links cost: tpu-v5e,data=tpu-dcn (tpu-v5p)")
+    parser.add_argument(
+        "--target", default="linear", choices=("tpu", "linear"), help="layout of memory (linear)"
+    )
     parser.add_argument("--json", action="store_true", help="for tools")
     parser.add_argument("--no-progress", action="store_true", help="show no bar on a terminal")
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
@@ -73,7 +76,8 @@ def _program(
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
 
-    model = cost_model(options.model)
+    with argument("--model"):
+        model = cost_model(options.model)
     begin(f"reading {source.file}")
     module = pipeline.read(source.text, source.file)
     begin(f"propagating {source.file}")

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 
 from shardy_py.errors import ShardyError
 
@@ -45,8 +45,8 @@ class Link:
     latency_seconds: float
 
     def __post_init__(self) -> None:
-        """Raises `ShardyError` for a bandwidth that is not positive, or a latency below 0."""
-        if not (self.bytes_per_second > 0 and self.latency_seconds >= 0):
+        """Raises `ShardyError` for a bandwidth that is not positive, a latency below 0, or no number."""
+        if not (0 < self.bytes_per_second < inf and 0 <= self.latency_seconds < inf):
             raise ShardyError(
                 f"a link needs a bandwidth above 0 and a latency of at least 0; got {self.bytes_per_second} "
                 f"bytes/s and {self.latency_seconds} s"

@@ -142,9 +142,27 @@ def test_baseline() -> None:
     text = baseline_text(found)
     assert without_baseline(found, text) == ()
     assert without_baseline((*found, *found), text) == found
-    for bad in ("[]", "{", '{"version": 9, "findings": []}', '{"version": 1, "findings": [1]}'):
-        with pytest.raises(ShardyError, match="baseline"):
-            without_baseline(found, bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", 'expected {"version": 1, "findings":'),
+        ("{", "no JSON: Expecting property name"),
+        ('{"version": 9, "findings": []}', "expected a baseline of version 1, got: 9"),
+        ('{"version": 1, "findings": [1]}', 'expected {"version": 1, "findings":'),
+    ],
+)
+def test_what_is_no_baseline(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, baseline = tmp_path / "m.mlir", tmp_path / "known.json"
+    program.write_text(CLEAN)
+    baseline.write_text(text)
+    assert main([str(program), "--baseline", str(baseline)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("sdy-check: argument --baseline: ")
+    assert message in told
 
 
 def test_choices() -> None:
@@ -242,10 +260,12 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "sdy-check: expected a program, or --rules"),
         (["/nowhere"], "cannot open input file '/nowhere'"),
-        (["/nowhere", "--select", "SDY999"], "there is no rule 'SDY999'"),
+        (["/nowhere", "--select", "SDY999"], "argument --select: there is no rule 'SDY999'"),
+        (["/nowhere", "--ignore", "E1"], "argument --ignore: there is no rule 'E1'"),
+        (["/nowhere", "--level", "SDY001=loud"], "argument --level: expected a level among note, warning"),
         (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got: 'SDY001'"),
         (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
-        (["/nowhere", "--model", "abacus"], "there is no cost model 'abacus'"),
+        (["/nowhere", "--model", "abacus"], "argument --model: there is no cost model 'abacus'"),
         (["/nowhere", "--fail-on", "x"], "invalid choice: 'x'"),
     ],
 )

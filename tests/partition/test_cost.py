@@ -75,6 +75,8 @@ def test_text_of_models() -> None:
         ("tpu-v5p,x=abacus", "there is no cost model 'abacus'"),
         ("tpu-v5p,x=a:b", "expected BYTES_PER_SECOND:SECONDS as a link, got: 'a:b'"),
         ("tpu-v5p,x=0:1", "a bandwidth above 0"),
+        ("tpu-v5p,x=inf:0", "a bandwidth above 0"),
+        ("tpu-v5p,x=1:nan", "a latency of at least 0"),
     ],
 )
 def test_texts_that_are_no_model(text: str, message: str) -> None:
