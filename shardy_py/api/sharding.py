@@ -24,6 +24,10 @@ from shardy_py.sharding import (
     device_slices,
     local_shape,
 )
+from shardy_py.sharding.hlo_sharding import HloSharding
+from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, to_hlo_sharding
+from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto
+from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source
 
@@ -73,6 +77,33 @@ class Sharding:
         if mesh is None:
             raise ShardyError(f"'{text}' names its mesh only: give the mesh, too")
         return Sharding(mesh, value)
+
+    @staticmethod
+    def from_hlo(hlo: HloSharding | str | bytes, mesh: Mesh, rank: int) -> Sharding:
+        """XLA's sharding of a tensor of `rank` dimensions, from its text or the bytes of its proto.
+
+        One on a single device brings that device as its mesh. Raises `ShardyError` where its tiles are no
+        order of axes of `mesh`, or of another rank.
+        """
+        match hlo:
+            case str():
+                given = hlo_sharding_from_text(hlo)
+            case bytes():
+                given = hlo_sharding_from_proto(hlo)
+            case HloSharding():
+                given = hlo
+            case _:
+                raise ShardyError(f"no HloSharding: {hlo!r}; expected its text, or the bytes of its proto")
+        value = from_hlo_sharding(given, mesh, rank, reference=NO_NAME)
+        return Sharding(value.mesh if isinstance(value.mesh, Mesh) else mesh, value)
+
+    def to_hlo(self, rank: int | None = None) -> HloSharding:
+        """The same as XLA has it by tiles, of a tensor of `rank` dimensions; its text is `str(...)`.
+
+        Whether dimensions are open, and priorities, have no counterpart.
+        """
+        sharding = self if rank is None else self.for_rank(rank)
+        return to_hlo_sharding(sharding.value, self.mesh)
 
     @property
     def dimensions(self) -> tuple[DimensionSharding, ...]:

@@ -10,8 +10,8 @@ The body becomes a function; custom calls around its call cut the operands and j
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
 
 Ops of the body that have a sharding get the manual axes too, those of functions called there as well, and
-`xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside too is copied. The way back:
-`xla-sdy-stablehlo-round-trip-shard-map-import`.
+`xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside too is copied. The way
+back: `xla-sdy-stablehlo-round-trip-shard-map-import`.
 """
 
 from __future__ import annotations

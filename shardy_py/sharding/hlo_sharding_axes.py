@@ -47,9 +47,9 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
         return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
     if len(manual_axes) == len(mesh.axes):
         return HloSharding.manual()
+    check_named(NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))))
     if mesh.device_count == 1:
         return HloSharding.replicated()
-    check_named(NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))))
     lists = [dimension.axes for dimension in sharding.dimensions]
     behind = {MANUAL: tuple(map(AxisRef, manual_axes)), UNREDUCED: sharding.unreduced_axes}
     types = [type for type, axes in behind.items() if axes]

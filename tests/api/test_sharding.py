@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Mesh, P, Sharding, ShardyError
+from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_to_proto
 
 MESH = Mesh.of(data=4, model=2)
 
@@ -72,3 +73,35 @@ def test_mesh_sizes() -> None:
         Mesh.of(a=0)
     with pytest.raises(ShardyError, match="must be 0 to 3 in some order"):
         Mesh.of(a=4, device_ids=(1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("text", "rank", "spec"),
+    [
+        ("{devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}", 2, P("y", None)),
+        ("{devices=[8]<=[4,2]T(1,0)}", 1, P(("y", "x"))),
+        ("{replicated}", 2, P(None, None)),
+        ("{devices=[1,4,2]<=[8] last_tile_dims={unreduced, replicated}}", 1, P(None, unreduced={"x"})),
+    ],
+)
+def test_shardings_of_xla(text: str, rank: int, spec: P) -> None:
+    mesh = Mesh.of(x=4, y=2)
+    sharding = Sharding.from_hlo(text, mesh, rank)
+    assert sharding == Sharding(mesh, spec)
+    hlo = sharding.to_hlo()
+    assert str(hlo) == text
+    assert (
+        Sharding.from_hlo(hlo_sharding_to_proto(hlo), mesh, rank)
+        == sharding
+        == Sharding.from_hlo(hlo, mesh, rank)
+    )
+
+
+def test_shardings_of_xla_on_one_device_and_of_no_kind() -> None:
+    mesh = Mesh.of(x=4, y=2)
+    single = Sharding.from_hlo("{maximal device=3}", mesh, 2)
+    assert single.mesh == Mesh((), (3,))
+    assert str(single.to_hlo()) == "{maximal device=3}"
+    assert str(Sharding(mesh, P("x")).to_hlo(rank=3)) == "{devices=[4,1,1,2]<=[8] last_tile_dim_replicate}"
+    with pytest.raises(ShardyError, match="no HloSharding: 3; expected its text, or the bytes of its proto"):
+        Sharding.from_hlo(3, mesh, 2)  # pyright: ignore[reportArgumentType]
