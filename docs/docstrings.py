@@ -15,8 +15,8 @@ _FIELD = re.compile(rf"(?P<names>{_NAMES}): (?P<text>.*)")
 _NEXT = re.compile(rf"(?<=[.;]) (?={_NAMES}: |Raises )")
 """Where a sentence about a field ends, and one about the next field, or about errors, begins."""
 _CODE = re.compile(r"`([^`]+)`(\w?)")
-_SPECIAL = re.compile(r"([\\*|_]|(?<=\w):(?=\w))")
-"""What Sphinx takes for marks; with letters on both sides of a colon, for an address."""
+_SPECIAL = re.compile(r"([\\*|_]|(?<=\w)[:@](?=\w))")
+"""What Sphinx takes for marks; `:` and `@` between letters, for an address."""
 
 
 def to_restructured_text(lines: list[str], fields: Collection[str]) -> None:

@@ -52,6 +52,19 @@ def _exists(page: Path, target: str, anchors: dict[Path, set[str]]) -> bool:
     return file.exists() and (not anchor or anchor in anchors.get(file, ()))
 
 
+def test_the_reference_has_what_guides_import(site: Path, root: Path) -> None:
+    pages = "".join(page.read_text() for page in (site / "reference").glob("*.html"))
+    described = {anchor.rpartition(".")[2] for anchor in re.findall(r'\bid="(?:module-)?([\w.]+)"', pages)}
+    imports = [
+        (page.name, name)
+        for page in (root / "docs").glob("*.md")
+        for names in re.findall(r"from shardy_py[\w.]* import (\([^)]*\)|[^(\n]+)", page.read_text())
+        for name in re.findall(r"\w+", names)
+    ]
+    assert len(imports) > 100
+    assert not [(page, name) for page, name in imports if name not in described]
+
+
 def test_the_reference_shows_fields_and_code(site: Path) -> None:
     page = re.sub(r"<[^>]+>", "", (site / "reference" / "api.html").read_text())
     assert "unreduced: axes along which it is still to be summed." in page
@@ -74,7 +87,7 @@ def test_the_reference_shows_fields_and_code(site: Path) -> None:
         ("Sum.\n>>> 1\n1", "Sum.\n\n>>> 1\n1"),
         ("- one\n  more\n- two", "- one more\n- two"),
         ("x: a size; empty: none. Not\nhere: the rest.", "- ``x``: a size; empty: none. Not here: the rest."),
-        ("Raises E with file:line.", r"Raises E with file\:line."),
+        ("Raises E with file:line, a@b.", r"Raises E with file\:line, a\@b."),
     ],
 )
 def test_docstrings_become_restructured_text(
