@@ -4,7 +4,7 @@
 
     program = build(lambda x, w: ops.tanh(x @ w), tensor((8, 16)), tensor((16, 4)))
 
-`ops` has StableHLO's ops by their names, `emit` any of them from attributes.
+`ops` has StableHLO's ops by their names, `emit` any op of any dialect from attributes.
 """
 
 from shardy_py.builder import ops
@@ -20,6 +20,7 @@ from shardy_py.builder.regions import (
     reduce_prod,
     reduce_sum,
     reduce_window,
+    region,
     scatter,
     select_and_scatter,
     sort,
@@ -58,6 +59,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reduce_window",
+    "region",
     "scatter",
     "select_and_scatter",
     "sharding_constraint",

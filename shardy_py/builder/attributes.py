@@ -9,6 +9,8 @@ Not here: what an op then makes of them (the verifiers).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +30,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.kinds import booleans, integers
 from shardy_py.dialects.stablehlo import attributes as a
@@ -50,7 +53,7 @@ def encode(kind: str, value: Any) -> Attribute:
         raise ShardyError(f"an attribute of kind '{kind}' is given as an xDSL attribute; got: {value!r}")
     try:
         return encoder(value)
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, OverflowError, VerifyException) as error:
         raise ShardyError(f"expected {kind}, got: {value!r} ({error})") from None
 
 
@@ -89,19 +92,23 @@ def _index(value: Any) -> int:
 
 
 def _integers(value: Any) -> Attribute:
-    return integers(tuple(_index(entry) for entry in value))
+    return integers(_indexes(value))
 
 
 def _booleans(value: Any) -> Attribute:
     return booleans(tuple(bool(entry) for entry in value))
 
 
-def table(value: Any) -> DenseIntOrFPElementsAttr:
-    """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, of rows that are equally long."""
-    rows = np.asarray(value, np.int64)
-    if rows.size == 0:
-        rows = rows.reshape(rows.shape[0] if rows.ndim else 0, rows.shape[1] if rows.ndim > 1 else 0)
-    return make_dense(TensorType(i64, list(rows.shape)), rows.tobytes())
+def table(value: Any, width: int = 0) -> DenseIntOrFPElementsAttr:
+    """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, of rows that are equally long; `width`: if there are none.
+
+    Raises `ValueError` or `TypeError` for anything but rows of integers.
+    """
+    given = np.asarray(value)
+    rows = given if given.size else np.zeros((len(given), given.shape[1] if given.ndim > 1 else width))
+    if rows.ndim != 2 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError("not rows of integers")
+    return make_dense(TensorType(i64, list(rows.shape)), rows.astype(np.int64).tobytes())
 
 
 def _enum(attribute_class: Any) -> Encoder:
@@ -113,17 +120,35 @@ def _enum(attribute_class: Any) -> Encoder:
     return encode_keyword
 
 
+def struct_of(struct: Any, value: Any) -> Any:
+    """A struct of ours from its fields as a mapping, or from one of its kind; sequences become tuples.
+
+    Raises `TypeError` for fields that it has not, and for what does not fit one.
+    """
+    types = {field.name: str(field.type) for field in fields(struct)}
+    if isinstance(value, struct):
+        value = {name: getattr(value, name) for name in types}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"not a {struct.__name__}, nor a mapping of its fields")
+    given = cast("Mapping[str, Any]", value)
+    unknown = next((name for name in given if name not in types), None)
+    if unknown is not None:
+        raise TypeError(f"there is no {unknown}; there are {', '.join(types)}")
+    return struct(
+        **{name: _FIELDS.get(types[name], lambda field: field)(entry) for name, entry in given.items()}
+    )
+
+
+def _indexes(values: Any) -> tuple[int, ...]:
+    return tuple(map(_index, values))
+
+
+_FIELDS: dict[str, Callable[[Any], Any]] = {"int": _index, "tuple[int, ...]": _indexes}
+"""How fields of structs are read, by their types; others are taken as they are."""
+
+
 def _struct(attribute_class: Any, struct: Any) -> Encoder:
-    """A struct of ours, or its fields as a mapping."""
-
-    def encode_struct(value: Any) -> Attribute:
-        return attribute_class(value if isinstance(value, struct) else struct(**_tuples(value)))
-
-    return encode_struct
-
-
-def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(cast("list[Any]", v)) if isinstance(v, list) else v for name, v in fields.items()}
+    return lambda value: attribute_class(struct_of(struct, value))
 
 
 def _array(encoder: Encoder) -> Encoder:
@@ -143,7 +168,7 @@ _ENCODERS: dict[str, Encoder] = {
     "f32": lambda value: FloatAttr(float(value), f32),
     "integers": _integers,
     "booleans": _booleans,
-    "table": table,
+    "table": partial(table, width=2),
     "groups": table,
     "unit": lambda value: UnitAttr(),
     **dict.fromkeys(("string", "target", "config", "dictionary", "any"), plain_attribute),

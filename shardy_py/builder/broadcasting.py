@@ -5,13 +5,14 @@ Not here: functions on tensors (`ops.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from shardy_py.builder.emit import emit_one
-from shardy_py.builder.types import Shape, TensorType, dtype_of, element_of, type_of
+from shardy_py.builder.types import Shape, TensorType, dtype_of, element_of, tensor, type_of
 from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.dense import make_dense
@@ -30,7 +31,11 @@ def tensor_type(value: SSAValue) -> TensorType:
 
 def static_shape(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a value. Raises `ShardyError` when one is not known."""
-    type_ = tensor_type(value)
+    return known_sizes(tensor_type(value))
+
+
+def known_sizes(type_: TensorType) -> tuple[int, ...]:
+    """The sizes of a type. Raises `ShardyError` when one is not known."""
     if None in type_.shape:
         raise ShardyError(
             f"the sizes of {type_.text} must be known here; ops.dynamic_* take sizes from tensors"
@@ -39,15 +44,15 @@ def static_shape(value: SSAValue) -> tuple[int, ...]:
 
 
 def constant_value(
-    data: Any, element_type: str | None = None, shape: tuple[int, ...] | None = None
+    data: Any, element_type: str | None = None, shape: Sequence[int] | None = None
 ) -> SSAValue:
     """A constant: an array, or a number that fills `shape` (without storing it as often)."""
     array = _array(data)
     element = element_type or element_of(array.dtype)
     array = _converted(array, element)
-    if shape is not None and array.ndim and array.shape != shape:
+    if shape is not None and array.ndim and array.shape != tuple(shape):
         raise ShardyError(f"a constant of shape {shape} cannot hold an array of shape {array.shape}")
-    type_ = TensorType(array.shape if shape is None else shape, element)
+    type_ = tensor(array.shape if shape is None else shape, element)
     if element in _NARROW:
         array = array.astype(_NARROW[element])
     return emit_one("constant", results=type_, value=make_dense(type_.attribute, array.tobytes()))
@@ -113,6 +118,8 @@ def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     type_ = tensor_type(value)
     if type_.shape == shape:
         return value
+    if common_shape(type_.shape, shape) != shape:
+        raise ShardyError(f"{type_.text} cannot be broadcast to shape {shape}")
     offset = len(shape) - len(type_.shape)
     dimensions = range(offset, len(shape))
     return emit_one(

@@ -10,10 +10,9 @@ Not here: ops (`ops.py`, `regions.py`, `shardings.py`).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, StringAttr, UnknownLoc
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -30,7 +29,7 @@ from shardy_py.builder.insertion import (
     inserting_into,
     tracing,
 )
-from shardy_py.builder.regions import listed
+from shardy_py.builder.regions import listed, parameter_names
 from shardy_py.builder.tensor import Tensor, emit, value_of
 from shardy_py.builder.types import TensorType, tensor
 from shardy_py.dialects.verification import verify_module
@@ -62,12 +61,14 @@ def build(
     mesh: called @mesh; several by name. out_shardings: one a result, None for one without.
     Raises `ShardyError`, at the line of `function` that is to blame, when an op does not fit.
     """
+    if not isinstance(out_shardings, list | tuple):
+        raise ShardyError(f"expected out_shardings=[...], one a result, got: {out_shardings!r}")
     given = [_argument(argument) for argument in arguments]
     types = [argument.type.attribute for argument in given]
+    meshes = _meshes(mesh)
     main = FuncOp(name, FunctionType.from_lists(types, []), Region(), "public")
     module = ModuleOp([main])
     trace = Trace(module, Editor(module))
-    meshes = {"mesh": mesh} if isinstance(mesh, Mesh) else dict(mesh or {})
     if name in meshes:
         raise ShardyError(f"a mesh and the function are both called @{name}; name one of them otherwise")
     for symbol, one in reversed(meshes.items()):
@@ -127,7 +128,8 @@ def composite(
 def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tuple[FuncOp, bool]:
     """The function of the program, and whether it gives one tensor rather than a tuple."""
     name = getattr(function, "__name__", type(function).__name__).strip("<>") or "function"
-    key = (id(function), *types)
+    # each look-up of a method makes another object
+    key = (id(getattr(function, "__self__", None)), id(getattr(function, "__func__", function)), *types)
     if key not in trace.functions:
         trace.kept.append(function)
         trace.functions[key] = None
@@ -149,7 +151,7 @@ def _traced(
     function: Function, types: Sequence[Attribute], names: Sequence[str]
 ) -> tuple[Block, list[Attribute], bool]:
     """The body that `function` leaves, the types it gives, and whether it gives one tensor alone."""
-    found = _parameter_names(function, len(types))
+    found = parameter_names(function, len(types))
     labels = list(names) if any(names) else found
     block = Block()
     append_arguments(block, [(type_, _named(label)) for type_, label in zip(types, labels, strict=True)])
@@ -175,9 +177,18 @@ def _annotate(
             editor.annotate(value, sharding)
 
 
+def _meshes(given: Any) -> dict[str, Mesh]:
+    if isinstance(given, Mesh) or given is None:
+        return {} if given is None else {"mesh": given}
+    found: dict[str, Any] = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else {"": 0}
+    if not all(isinstance(one, Mesh) for one in found.values()):
+        raise ShardyError(f"expected a mesh, as Mesh.of(x=2), or several by name, got: {given!r}")
+    return found
+
+
 def _argument(given: Any) -> Argument:
     if isinstance(given, Argument):
-        return given
+        return replace(given, type=_argument(given.type).type)
     if isinstance(given, TensorType):
         return Argument(given)
     shape, dtype = getattr(given, "shape", None), getattr(given, "dtype", None)
@@ -187,22 +198,6 @@ def _argument(given: Any) -> Argument:
             f"got: {given!r}"
         )
     return Argument(tensor(shape, dtype))
-
-
-def _parameter_names(function: Function, count: int) -> list[str]:
-    """The names of a function's parameters, as many as there are arguments."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return [""] * count
-    try:
-        signature.bind(*[None] * count)
-    except TypeError as error:
-        name = getattr(function, "__name__", repr(function))
-        raise ShardyError(f"'{name}' cannot be called with {count} tensors: {error}") from None
-    parameters = list(signature.parameters.values())
-    names = [p.name if p.kind is not p.VAR_POSITIONAL else "" for p in parameters]
-    return [*names, *[""] * count][:count]
 
 
 def _named(label: str) -> Attribute:

@@ -3,43 +3,61 @@
     emit_op("transpose", x, permutation=(1, 0))
 
 Inference and verification depend on the types of operands and on attributes alone for most ops: they run
-once for each such signature of a program. Not here: functions with the names of ops (`ops.py`,
-`regions.py`).
+once for each such signature of a program. Not here: functions with the names of ops (`ops/`, `regions.py`),
+ops of other dialects (`other_ops.py`).
 """
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from shardy_py.builder.attributes import encode
+from shardy_py.builder.attributes import encode, plain_attribute
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
-from shardy_py.builder.types import TensorType
+from shardy_py.builder.types import TensorType, element_attribute
+from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo import OPS, structs
 from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.dialects.stablehlo.verify import CHECKS, RESULTS, TABLE
+from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
+from shardy_py.dialects.stablehlo.verify.steps import PAIRWISE_ELEMENT, operand_kinds
 from shardy_py.dialects.stablehlo.verify.tensors import Broken, raw
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor as Inferred
 from shardy_py.dialects.stablehlo.verify.view import View
-from shardy_py.dialects.verification.faults import diagnostic
+from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
+from shardy_py.dialects.verification.declared import check_declared
+from shardy_py.dialects.verification.faults import Faults, diagnostic
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.construct import build_operation
 from shardy_py.text.source import position_of
 
-Types = Sequence[TensorType | Attribute] | TensorType | Attribute | None
-"""The types of results; None: they follow from the operands."""
+Types = Sequence[TensorType | Attribute] | TensorType | Attribute | str | None
+"""The types of results. A word: the element type of the one result, whose shape follows from the operands;
+None: element types do, too."""
 _COMPARED = (
     *(bool, int, str, range, type(None)),
     *(structs.DotDimensionNumbers, structs.ConvDimensionNumbers),
     *(structs.GatherDimensionNumbers, structs.ScatterDimensionNumbers),
 )
 """Attributes of these types, and tuples of integers, are compared to find a signature seen before."""
+
+
+def _of_operand(view: View) -> Inferred:
+    return view.operands[0]
+
+
+_SHAPES: dict[str, Callable[[View], Inferred]] = {
+    "dot_general": lambda view: Inferred(dot_general_sizes(view)),
+    "convolution": lambda view: Inferred(convolution_sizes(view)),
+    **dict.fromkeys(("bitcast_convert", "convert", "uniform_dequantize"), _of_operand),
+}
+"""The shape of the result, for ops whose operands say nothing of its element type."""
 
 
 def emit_op(
@@ -56,27 +74,46 @@ def emit_op(
     """
     row = OPS.rows.get(op_name)
     if row is None:
-        raise ShardyError(f"StableHLO has no op '{op_name}'")
+        raise ShardyError(f"StableHLO has no op '{op_name}'; ops of other dialects go by 'dialect.name'")
     trace = current_trace()
-    bodies = list(regions)
+    bodies: list[Any] = list(regions)
+    if not all(isinstance(body, Region) for body in bodies):
+        raise ShardyError(f"expected regions of stablehlo.{op_name}, as `region` makes them, got: {bodies!r}")
     signature = None if bodies else _signature(op_name, operands, results, attributes)
     known = None if signature is None else trace.signatures.get(signature)
-    op_class = OPS.op_class(op_name)
     if known is not None:
         properties, types = known
-        op = build_operation(op_class, operands, types, dict(properties), {}, caller_location())
+        op = build_operation(OPS.op_class(op_name), operands, types, dict(properties), {}, caller_location())
     else:
-        properties = _properties(op_name, attributes)
-        types = [] if results is None else [_attribute(type_) for type_ in _listed(results)]
-        location = caller_location()
-        op = build_operation(op_class, operands, types, properties, {}, location, None, bodies)
-        if results is None and row.result_slots:
-            op = _with_results(op, _inferred(op_name, op))
-        _verify(op)
+        op = _verified(row, operands, results, attributes, bodies)
         if signature is not None:
             _remember(trace, signature, op)
     insert(op)
     return tuple(op.results)
+
+
+def _verified(
+    row: OpRow,
+    operands: Sequence[SSAValue],
+    results: Types,
+    attributes: Mapping[str, Any],
+    bodies: Sequence[Region],
+) -> Operation:
+    """The op, sound for what it says itself; it stands nowhere."""
+    properties, discardable = _split(row, attributes)
+    element = results if isinstance(results, str) else None
+    follows = results is None or element is not None
+    types = [NoneAttr() for slot in row.result_slots if not slot.many] if follows else result_types(results)
+    op = build_operation(
+        OPS.op_class(row.name), operands, types, properties, discardable, caller_location(), None, bodies
+    )
+    need_sound(op, check_declared)
+    if follows and row.result_slots:
+        op = _with_results(op, _inferred(row.name, op, element))
+    for table in (CHECKS, RESULTS):
+        if op.name in table:
+            need_sound(op, table[op.name])
+    return op
 
 
 def emit_one(op_name: str, *operands: SSAValue, results: Types = None, **attributes: Any) -> SSAValue:
@@ -90,11 +127,11 @@ def _signature(
 ) -> tuple[object, ...] | None:
     """What decides about an op's results and faults; None where that cannot be compared cheaply."""
     row = TABLE.get(op_name)
-    if row is None or row.needs_constants or not (results is None or isinstance(results, TensorType)):
+    if row is None or row.needs_constants or not (results is None or isinstance(results, TensorType | str)):
         return None
     parts: list[object] = [op_name, results]
     for name, value in attributes.items():
-        if not (isinstance(value, _COMPARED) or _is_integers(value)):
+        if "." in name or not (isinstance(value, _COMPARED) or _is_integers(value)):
             return None
         parts += (name, type(value), value)
     parts += (id(operand._type) for operand in operands)
@@ -117,41 +154,59 @@ def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> Non
     trace.kept.extend(operand._type for operand in op._operands)
 
 
-def _properties(op_name: str, attributes: Mapping[str, Any]) -> dict[str, Attribute]:
-    kinds = {slot.name: slot for slot in OPS.rows[op_name].attribute_slots}
-    unknown = next((name for name in attributes if name not in kinds), None)
-    if unknown is not None:
-        has = ", ".join(kinds) or "none"
-        raise ShardyError(f"stablehlo.{op_name} has no attribute '{unknown}'; it has: {has}")
-    try:
-        return {
-            name: encode(kinds[name].kind, value) for name, value in attributes.items() if value is not None
-        }
-    except ShardyError as error:
-        raise ShardyError(f"stablehlo.{op_name}: {error.diagnostics[0].message}") from None
+def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """The op's own attributes, and those of dialects (`mhlo.sharding`), which any op may have."""
+    kinds = {slot.name: slot.kind for slot in row.attribute_slots}
+    own: dict[str, Attribute] = {}
+    others: dict[str, Attribute] = {}
+    for name, value in attributes.items():
+        if name not in kinds and "." not in name:
+            has = ", ".join(kinds) or "none"
+            raise ShardyError(f"stablehlo.{row.name} has no attribute '{name}'; it has: {has}")
+        if value is None:
+            continue
+        try:
+            if name in kinds:
+                own[name] = encode(kinds[name], value)
+            else:
+                others[name] = plain_attribute(value)
+        except ShardyError as error:
+            message = error.diagnostics[0].message
+            raise ShardyError(f"attribute '{name}' of stablehlo.{row.name}: {message}") from None
+    return own, others
 
 
-def _inferred(op_name: str, op: Operation) -> list[Attribute]:
-    row = TABLE.get(op_name)
-    if row is None or row.infer is None:
-        op.drop_all_references()
-        raise ShardyError(
-            f"the result type of stablehlo.{op_name} does not follow from its operands: give results="
-        )
+def _inferred(op_name: str, op: Operation, element: str | None) -> list[Attribute]:
+    """The types of the results, which the op has yet to get."""
+    row, shape = TABLE[op_name], _SHAPES.get(op_name)
+    view = View(op)
+    view.result_types = ()
+    need_sound(op, lambda op: operand_kinds(row.operands)(view))
     try:
-        return [_type(inferred) for inferred in row.infer(View(op))]
+        if shape is not None and element is not None:
+            return [_type(shape(view).of(element_attribute(element)))]
+        if row.infer is None or element is not None:
+            raise _unfit(op, ShardyError(_does_not_follow(op_name)))
+        for step in row.steps:
+            if step is not PAIRWISE_ELEMENT:
+                need_sound(op, lambda op, step=step: step(view))
+        return [_type(inferred) for inferred in row.infer(view)]
     except Broken as broken:
-        place = position_of(_location(op))
-        told = _operand_types(op)
-        op.drop_all_references()
-        raise ShardyError(Diagnostic(f"'{op.name}' op {broken}{told}", place)) from None
+        raise _unfit(
+            op, ShardyError(Diagnostic(f"{broken}{_told(op)}", position_of(_location(op))))
+        ) from None
+
+
+def _does_not_follow(op_name: str) -> str:
+    what = "an element type, or types" if op_name in _SHAPES else "types"
+    return f"the result type of stablehlo.{op_name} does not follow from its operands: give results= ({what})"
 
 
 def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     """The op with these results; it must have none, and stand nowhere."""
     regions = [op.detach_region(region) for region in list(op.regions)]
     made = build_operation(
-        type(op), list(op._operands), types, op.properties, {}, _location(op), None, regions
+        type(op), list(op._operands), types, op.properties, op.attributes, _location(op), None, regions
     )
     op.drop_all_references()
     return made
@@ -167,29 +222,39 @@ def _type(inferred: Inferred | Attribute) -> Attribute:
     return TensorTypeAttr(element, sizes, inferred.encoding or NoneAttr())
 
 
-def _verify(op: Operation) -> None:
-    for table in (CHECKS, RESULTS):
-        check = table.get(op.name)
-        faults = [diagnostic(fault, op) for fault in check(op)] if check is not None else []
-        if faults:
-            told = _operand_types(op)
-            op.drop_all_references()
-            raise ShardyError(*(Diagnostic(f.message + told, f.position) for f in faults))
+def need_sound(op: Operation, check: Callable[[Operation], Faults]) -> None:
+    """Raises `ShardyError` with all that the check finds; the op must stand nowhere."""
+    faults = [diagnostic(fault, op) for fault in check(op)]
+    if faults:
+        told = _told(op)
+        raise _unfit(op, ShardyError(*(Diagnostic(f.message + told, f.position) for f in faults)))
 
 
-def _operand_types(op: Operation) -> str:
+def _unfit(op: Operation, error: ShardyError) -> ShardyError:
+    """The error, the op having let go of what it uses."""
+    op.drop_all_references()
+    return error
+
+
+def _told(op: Operation) -> str:
     types = ", ".join(attribute_text(operand._type) for operand in op._operands)
-    return f"; got {op.name} of {types}" if types else ""
+    return f"; got {op.name} of {types}" if types else f"; got {op.name}"
 
 
-def _listed(
-    types: Sequence[TensorType | Attribute] | TensorType | Attribute,
-) -> Sequence[TensorType | Attribute]:
-    return (types,) if isinstance(types, TensorType | Attribute) else types
+def result_types(types: Types) -> list[Attribute]:
+    """The types of results in the IR. Raises `ShardyError` for what is no type."""
+    given = (types,) if isinstance(types, TensorType | Attribute) else types
+    if not isinstance(given, list | tuple):
+        raise ShardyError(f"expected the types of results, as [tensor((8, 16))], got: {types!r}")
+    return [_attribute(type_) for type_ in given]
 
 
-def _attribute(type_: TensorType | Attribute) -> Attribute:
-    return type_ if isinstance(type_, Attribute) else type_.attribute
+def _attribute(type_: Any) -> Attribute:
+    if isinstance(type_, TensorType):
+        return type_.attribute
+    if not isinstance(type_, Attribute):
+        raise ShardyError(f"expected the type of a result, as tensor((8, 16)), got: {type_!r}")
+    return type_
 
 
 def _location(op: Operation) -> Any:

@@ -90,8 +90,8 @@ def _out_of_scope(value: SSAValue, is_of_trace: bool) -> str:
     text = attribute_text(value.type)
     if is_of_trace:
         return (
-            f"a {text} of another function, or of a region that has ended, is used here: "
-            "pass it to `call` as an argument, or return it from the region"
+            f"a {text} of another function, of around a manual computation, or of a region that has ended is "
+            "used here: pass it to `call` or `manual_computation` as an argument, or return it"
         )
     return f"a {text} of another program is used here: each call of `build` makes a program of its own"
 

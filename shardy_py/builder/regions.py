@@ -8,23 +8,23 @@ Not here: calls of functions and manual computations (`build.py`, `shardings.py`
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.builder.broadcasting import constant_value
 from shardy_py.builder.dimensions import Dimensions
 from shardy_py.builder.dimensions import dimensions as from_front
-from shardy_py.builder.emit import emit_op
+from shardy_py.builder.emit import emit_op, result_types
 from shardy_py.builder.insertion import insert, inserting_into
-from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, dtype_of
-from shardy_py.dialects import sdy
-from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects import syntax_table
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.errors import ShardyError
 
@@ -32,18 +32,48 @@ Body = Callable[..., Any]
 """A function of tensors that gives a tensor, or a sequence of them."""
 
 
-def region(body: Body, types: Sequence[Attribute], terminator: str = "stablehlo.return") -> Region:
-    """The region that `body` builds when called with arguments of these types."""
-    block = Block(arg_types=types)
-    with inserting_into(block):
+def region(
+    body: Body,
+    types: Sequence[TensorType | Attribute],
+    terminator: str = "stablehlo.return",
+    *,
+    isolated: bool = False,
+) -> Region:
+    """The region that `body` builds when called with arguments of these types, for `emit`.
+
+    terminator: the op that ends it and takes what `body` gives. isolated: it uses no tensors from around it.
+    """
+    block = Block(arg_types=result_types(types))
+    parameter_names(body, len(types))
+    with inserting_into(block, isolated=isolated):
         results = listed(body(*(Tensor(argument) for argument in block.args)))
-        insert(_terminator(terminator, [value_of(result) for result in results]))
+        values = [value_of(result) for result in results]
+        end = syntax_table().op(terminator)
+        if end is None:
+            raise ShardyError(f"no dialect has an op '{terminator}' to end a region")
+        insert(end.op_class.create(operands=values))
     return Region(block)
 
 
-def _terminator(name: str, values: list[Any]) -> Operation:
-    """The op that ends a region and gives its values."""
-    return sdy.ReturnOp(*values) if name == sdy.ReturnOp.name else op_class("return").create(operands=values)
+def parameter_names(function: Body, count: int) -> list[str]:
+    """The names of a function's parameters, as many as there are arguments; empty for those without.
+
+    Raises `ShardyError` for what is no function, and for one that does not take as many tensors.
+    """
+    if not callable(function):
+        raise ShardyError(f"expected a function of {count} tensors, got: {function!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return [""] * count
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        name = getattr(function, "__name__", repr(function))
+        raise ShardyError(f"'{name}' cannot be called with {count} tensors: {error}") from None
+    parameters = list(signature.parameters.values())
+    names = [p.name if p.kind is not p.VAR_POSITIONAL else "" for p in parameters]
+    return [*names, *[""] * count][:count]
 
 
 def listed(results: Any) -> Sequence[Tensor]:
@@ -76,7 +106,7 @@ def reduce(
     inputs: Sequence[Tensor], init_values: Sequence[Operand], dimensions: Dimensions, body: Body
 ) -> tuple[Tensor, ...]:
     """`stablehlo.reduce`: `body` of two elements (of each input) over dimensions, all of them if None."""
-    numbers = from_front(dimensions, inputs[0].rank if inputs else 0)
+    numbers = from_front(dimensions, rank_of(inputs[0]) if inputs else 0)
     operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
@@ -197,7 +227,7 @@ def sort(
     operands = [value_of(tensor) for tensor in inputs]
     types = [TensorType((), tensor.element_type).attribute for tensor in inputs for _ in range(2)]
     if inputs:
-        (dimension,) = from_front(dimension, inputs[0].rank)
+        (dimension,) = from_front(dimension, rank_of(inputs[0]))
     return _wrapped(
         emit_op(
             "sort",
@@ -242,7 +272,7 @@ def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
     """`stablehlo.map`: `body` of one element of each input."""
     operands = [value_of(tensor) for tensor in inputs]
     types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
-    dimensions = range(inputs[0].rank) if inputs else ()
+    dimensions = range(rank_of(inputs[0])) if inputs else ()
     return _wrapped(emit_op("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from shardy_py.api import Sharding, ShardyError
 from shardy_py.api.annotate import DIRECTIONS
+from shardy_py.builder.attributes import encode
 from shardy_py.builder.insertion import caller_location, current_trace, insert
 from shardy_py.builder.regions import Body, region
-from shardy_py.builder.tensor import Tensor, value_of
+from shardy_py.builder.tensor import Tensor, rank_of, value_of
 from shardy_py.builder.types import TensorType
 from shardy_py.dialects.sdy import (
     ManualComputationOp,
@@ -27,14 +28,15 @@ from shardy_py.sharding import TensorSharding, local_shape
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
     """The tensor, sharded so; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
-    resolved = _resolved(sharding, operand.rank)
-    return Tensor(_inserted(ShardingConstraintOp(value_of(operand), resolved.value)).results[0])
+    resolved = _resolved(sharding, rank_of(operand))
+    return Tensor(_inserted(ShardingConstraintOp(operand.value, resolved.value)).results[0])
 
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
     """Tensors that get one sharding."""
+    number: Any = encode("i64", group_id)
     for operand in operands:
-        _inserted(ShardingGroupOp(value_of(operand), group_id))
+        _inserted(ShardingGroupOp(value_of(operand), number.value.data))
 
 
 def propagation_barrier(operand: Tensor, direction: str = "NONE") -> Tensor:
@@ -57,9 +59,9 @@ def manual_computation(
     """
     if len(in_shardings) != len(inputs):
         raise ShardyError(f"expected a sharding for each of {len(inputs)} inputs, got: {len(in_shardings)}")
-    ins = [_resolved(s, tensor.rank) for tensor, s in zip(inputs, in_shardings, strict=True)]
+    ins = [_resolved(s, rank_of(tensor)) for tensor, s in zip(inputs, in_shardings, strict=True)]
     types = [_local(tensor.type, s, manual_axes) for tensor, s in zip(inputs, ins, strict=True)]
-    inner = region(body, [type_.attribute for type_ in types], "sdy.return")
+    inner = region(body, types, "sdy.return", isolated=True)
     returned = [Tensor(value).type for value in inner.block.last_op.operands] if inner.block.last_op else []
     if len(out_shardings) != len(returned):
         raise ShardyError(
@@ -89,18 +91,22 @@ def _resolved(sharding: Any, rank: int) -> Sharding:
 
 
 def _local(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
-    shape = tuple(size or 0 for size in type_.shape)
-    return TensorType(
-        local_shape(_manual_part(sharding, manual_axes), sharding.mesh, shape), type_.element_type
-    )
+    known = tuple(size or 0 for size in type_.shape)
+    local = local_shape(_manual_part(sharding, manual_axes), sharding.mesh, known)
+    return _resized(type_, local)
 
 
 def _global(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
     factors = [
         prod(a.size(sharding.mesh) for a in d.axes) for d in _manual_part(sharding, manual_axes).dimensions
     ]
-    shape = tuple((size or 0) * factor for size, factor in zip(type_.shape, factors, strict=True))
-    return TensorType(shape, type_.element_type)
+    return _resized(type_, [(size or 0) * factor for size, factor in zip(type_.shape, factors, strict=True)])
+
+
+def _resized(type_: TensorType, sizes: Sequence[int]) -> TensorType:
+    """A type with other sizes; those that were not known are not."""
+    shape = (None if old is None else new for old, new in zip(type_.shape, sizes, strict=True))
+    return TensorType(tuple(shape), type_.element_type)
 
 
 def _manual_part(sharding: Sharding, manual_axes: Sequence[str]) -> TensorSharding:

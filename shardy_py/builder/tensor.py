@@ -26,6 +26,7 @@ from shardy_py.builder.broadcasting import (
 )
 from shardy_py.builder.emit import Types, emit_one, emit_op
 from shardy_py.builder.indexing import indexed
+from shardy_py.builder.other_ops import emit_other
 from shardy_py.builder.types import Shape, TensorType, type_of
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
@@ -201,16 +202,28 @@ def value_of(operand: Operand) -> SSAValue:
     return operand.value
 
 
+def rank_of(operand: Operand) -> int:
+    """The number of dimensions of a tensor. Raises `ShardyError` for anything else."""
+    value_of(operand)
+    return operand.rank
+
+
 def emit(
     op_name: str, *operands: Tensor, results: Types = None, regions: Iterable[Region] = (), **attributes: Any
 ) -> tuple[Tensor, ...]:
-    """Build the op `stablehlo.<op_name>`, whichever it is.
+    """Build the op `stablehlo.<op_name>`, whichever it is, or one of another dialect: `"mine.weigh_rows"`.
 
-    operands, attributes: as the op's definition has them, attributes by name; None: absent. results: the
-    types of the results; None: they follow from the operands. Raises `ShardyError` as the verifier does.
+    operands, attributes: as the op's definition has them, attributes by name; None: absent; names with a dot
+    are those of dialects, which any op may have: `**{"mhlo.frontend_attributes": {...}}`.
+    results: the types of the results; None: they follow from the operands; an element type, of the one
+    result of an op such as `convert` or `dot_general`, from whose operands its shape follows.
+    regions: made by `region`. Raises `ShardyError` as the verifier does.
     """
     values = [value_of(operand) for operand in operands]
-    made = emit_op(op_name, *values, results=results, regions=regions, **attributes)
+    build_op = emit_other if "." in op_name.removeprefix("stablehlo.") else emit_op
+    made = build_op(
+        op_name.removeprefix("stablehlo."), *values, results=results, regions=regions, **attributes
+    )
     return tuple(map(Tensor, made))
 
 
@@ -234,11 +247,10 @@ def matmul(lhs: Operand, rhs: Operand) -> Tensor:
     numbers = DotDimensionNumbers(
         tuple(range(count)), tuple(range(count)), (lhs.rank - 1,), (max(rhs.rank - 2, 0),)
     )
-    shape = (*lhs.shape[:-1], *rhs.shape[count : max(rhs.rank - 2, 0)], *rhs.shape[max(rhs.rank - 1, 1) :])
-    result = TensorType(shape, lhs.element_type)
-    return Tensor(
-        emit_one("dot_general", lhs.value, rhs.value, results=result, dot_dimension_numbers=numbers)
+    made = emit_one(
+        "dot_general", lhs.value, rhs.value, results=lhs.element_type, dot_dimension_numbers=numbers
     )
+    return Tensor(made)
 
 
 def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:

@@ -6,23 +6,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import index
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ShapedType, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, NoneAttr, ShapedType, TupleType
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
+from shardy_py.dialects.stablehlo.verify.tensors import raw, read_tensor
 from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source
 
 Shape = tuple[int | None, ...]
+_LARGEST = (1 << 63) - 1
 
 ELEMENT_OF_DTYPE = {
     **{name: name.replace("float", "f") for name in ("float16", "float32", "float64")},
@@ -32,6 +36,9 @@ ELEMENT_OF_DTYPE = {
     "bfloat16": "bf16",
     "complex64": "complex<f32>",
     "complex128": "complex<f64>",
+    "float4_e2m1fn": "f4E2M1FN",
+    "float6_e2m3fn": "f6E2M3FN",
+    "float6_e3m2fn": "f6E3M2FN",
     "float8_e3m4": "f8E3M4",
     "float8_e4m3": "f8E4M3",
     "float8_e4m3fn": "f8E4M3FN",
@@ -47,10 +54,14 @@ DTYPE_OF_ELEMENT = {element: name for name, element in ELEMENT_OF_DTYPE.items()}
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """The type of a tensor: sizes (None: dynamic), element type as MLIR spells it."""
+    """The type of a tensor: sizes (None: dynamic), element type as MLIR spells it.
+
+    bounds: the largest value of each dynamic size, None for one without; empty: none has one.
+    """
 
     shape: Shape
     element_type: str = "f32"
+    bounds: Shape = ()
 
     @property
     def attribute(self) -> TensorTypeAttr[Any]:
@@ -63,23 +74,38 @@ class TensorType:
         return attribute_text(self.attribute)
 
 
-def tensor(shape: Shape | list[int], element_type: Any = "f32") -> TensorType:
+def tensor(
+    shape: Sequence[int | None], element_type: Any = "f32", *, bounds: Sequence[int | None] = ()
+) -> TensorType:
     """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type.
 
-    Raises `ShardyError` for sizes below 0, and for what is no element type.
+    bounds: as in `TensorType`. Raises `ShardyError` for sizes below 0, bounds of sizes that are known, and
+    for what is no element type.
 
     >>> tensor((None, np.int64(3)), "float32").text
     'tensor<?x3xf32>'
     """
+    sizes, limits = _sizes(shape), _sizes(bounds)
+    fits = len(limits) == len(sizes) and not any(
+        size is not None and limit is not None for size, limit in zip(sizes, limits, strict=True)
+    )
+    if limits and not fits:
+        raise ShardyError(
+            f"expected the bounds of the dynamic sizes of {sizes}, None elsewhere, got: {limits}"
+        )
+    made = TensorType(sizes, element_of(element_type), limits)
+    element_attribute(made.element_type)
+    return made
+
+
+def _sizes(shape: Sequence[int | None]) -> Shape:
     try:
         sizes = tuple(None if size is None else index(size) for size in shape)
     except TypeError:
         raise ShardyError(f"expected the sizes of a tensor, None for a dynamic one, got: {shape!r}") from None
-    if any(size is not None and size < 0 for size in sizes):
+    if any(size is not None and not 0 <= size <= _LARGEST for size in sizes):
         raise ShardyError(f"sizes are at least 0, and None where they are not known; got: {shape!r}")
-    made = TensorType(sizes, element_of(element_type))
-    _element(made.element_type)
-    return made
+    return sizes
 
 
 def element_of(dtype: Any) -> str:
@@ -106,21 +132,26 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
 
 def type_of(attribute: Attribute) -> TensorType | None:
     """The type of a value in the IR; None for what is no ranked tensor."""
-    if not isinstance(attribute, TensorTypeAttr):
+    found = read_tensor(attribute)
+    if found is None or found.element is None:
         return None
-    found = cast("TensorTypeAttr[Any]", attribute)
-    shape = tuple(None if size == DYNAMIC_INDEX or size < 0 else size for size in found.get_shape())
-    return TensorType(shape, attribute_text(found.element_type))
+    return TensorType(found.sizes, attribute_text(found.element), found.bounds)
 
 
 @cache
 def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
     sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
-    return TensorTypeAttr(_element(type_.element_type), sizes)
+    bounds = (
+        TypeExtensionsAttr(tuple(map(raw, type_.bounds)))
+        if any(bound is not None for bound in type_.bounds)
+        else NoneAttr()
+    )
+    return TensorTypeAttr(element_attribute(type_.element_type), sizes, bounds)
 
 
 @cache
-def _element(text: str) -> Any:
+def element_attribute(text: str) -> Any:
+    """The element type in the IR. Raises `ShardyError` for what is none."""
     try:
         cursor = Cursor(Source(text, "<element type>"))
         found = cursor.type()

@@ -35,6 +35,12 @@ EXAMPLES: tuple[tuple[Callable[..., Any], tuple[Any, ...], str], ...] = (
     (lambda x: ops.all_to_all(x, 0, 1, GROUPS), (X,), "(tensor<8x16xf32>) -> tensor<4x32xf32>"),
     (lambda x: ops.collective_permute(x, ((0, 1), (1, 0))), (X,), "dense<[[0, 1], [1, 0]]>"),
     (lambda x: ops.collective_broadcast(x, GROUPS), (X,), '"stablehlo.collective_broadcast"'),
+    (lambda x: ops.collective_reduce(x, GROUPS), (X,), '"stablehlo.collective_reduce"'),
+    (
+        lambda x: ops.async_done(ops.async_start(lambda y: ops.all_gather(y, 0, GROUPS), x)),
+        (X,),
+        "(!stablehlo.future<tensor<16x16xf32>>) -> tensor<16x16xf32>",
+    ),
     (lambda: ops.partition_id(), (), "stablehlo.partition_id : tensor<ui32>"),
     (lambda: ops.replica_id(), (), "stablehlo.replica_id : tensor<ui32>"),
     (lambda: ops.infeed(ops.after_all(_token()), [X])[0], (), "tensor<8x16xf32>, !stablehlo.token)"),
@@ -143,5 +149,5 @@ def test_collectives_inside_manual_computations() -> None:
 def test_parts_that_do_not_fit() -> None:
     with pytest.raises(ShardyError, match=r"dimension 0 of tensor<8x16xf32> cannot be cut into 3 parts"):
         build(lambda x: ops.reduce_scatter(x, 0, ((0, 1, 2),)), X)
-    with pytest.raises(ShardyError, match=r"expected groups of devices, got: \(\)"):
+    with pytest.raises(ShardyError, match=r"expected groups of devices as rows of numbers, got: \(\)"):
         build(lambda x: ops.all_gather(x, 0, ()), X)

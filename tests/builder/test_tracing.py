@@ -16,6 +16,7 @@ from shardy_py.builder.dimensions import dimension
 
 X, I8 = tensor((8, 16)), tensor((4,), "i8")
 LEAKED: list[Any] = []
+THREE: Any = 3
 
 OPERATORS: tuple[tuple[Callable[..., Any], Any, str], ...] = (
     (lambda x: x == 1, X, "stablehlo.compare EQ, %arg0"),
@@ -140,12 +141,20 @@ def _recurring(x: Any) -> Any:
         ),
         (lambda x: ops.convert(x, "bf16") @ x.T, X, "one element type, got: tensor<8x16xbf16> and "),
         (lambda x: x if x == 0 else -x, X, "not known while the program is built"),
-        (_of_ended_region, X, "of a region that has ended, is used here"),
+        (_of_ended_region, X, "of a region that has ended is used here"),
         (lambda x: builder.call(lambda y: y + x, x), X, "of another function, .* pass it to `call`"),
         (_recurring, X, "'_recurring' calls itself: functions of a program do not recur"),
         (lambda x, y: x, X, "cannot be called with 1 tensors: missing a required argument: 'y'"),
         (lambda x: x, (8, 16), r"expected the type of an argument, as tensor\(\(8, 16\)\)"),
         (lambda x: x + 1, tensor((None, 2)), "the sizes of .* must be known here; ops.dynamic_"),
+        (lambda x: builder.manual_computation(lambda: x, [], [], [P()], ["x"]), X, "pass it to .*manual_com"),
+        (lambda x: builder.while_loop(lambda: True, lambda y: y, (x,)), X, "cannot be called with 1 tensors"),
+        (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got: 3"),
+        (lambda x: builder.sharding_constraint(THREE, P()), X, "expected a tensor of .*, got: 3"),
+        (lambda x: builder.sharding_group([x], THREE / 2), X, "expected i64, got: 1.5"),
+        (lambda x: ops.broadcast_to(x, (16,)), X, r"tensor<8x16xf32> cannot be broadcast to shape \(16,\)"),
+        (lambda x: ops.reshape(x, (-2, -64)), X, "sizes are at least 0"),
+        (lambda x: ops.all_gather(x, 0, THREE), X, "expected groups, got: 3"),
         (lambda x: x @ x, X, "sizes must match for lhs/rhs; got stablehlo.dot_general of tensor<8x16xf32>"),
     ],
 )
@@ -162,6 +171,19 @@ def test_tensors_of_another_program() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mesh": "m"}, "expected a mesh, as Mesh.of"),
+        ({"mesh": {"m": 3}}, "expected a mesh, as Mesh.of"),
+        ({"out_shardings": P()}, r"expected out_shardings=\[...\], one a result"),
+    ],
+)
+def test_options_that_do_not_fit(options: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        build(lambda x: x, X, **options)
+
+
+@pytest.mark.parametrize(
     ("shape", "message"),
     [((-3,), "sizes are at least 0"), ((3.0,), "expected the sizes of a tensor"), (3, "expected the sizes")],
 )
@@ -170,6 +192,24 @@ def test_types_that_there_are_not(shape: Any, message: str) -> None:
         tensor(shape)
     with pytest.raises(ShardyError, match="is no element type"):
         tensor((2,), "tensor<2xf32>")
+
+
+@pytest.mark.parametrize("bounds", [(8,), (8, 4), (None, 4)])
+def test_bounds_that_do_not_fit(bounds: Any) -> None:
+    with pytest.raises(ShardyError, match="expected the bounds of the dynamic sizes of"):
+        tensor((None, 2), bounds=bounds)
+
+
+def test_a_method_is_one_function() -> None:
+    class Layer:
+        def apply(self, x: Any) -> Any:
+            return x * 2.0
+
+    first, second = Layer(), Layer()
+    program = build(
+        lambda x: builder.call(second.apply, builder.call(first.apply, builder.call(first.apply, x))), X
+    )
+    assert program.functions == ("main", "apply", "apply_0")
 
 
 def test_a_function_called_main_and_one_tuple_results() -> None:

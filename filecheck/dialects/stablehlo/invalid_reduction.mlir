@@ -609,3 +609,14 @@ func.func @main(%arg0: tensor<2x3xf32>, %arg1: tensor<3xf32>, %arg2: tensor<3xf3
   %0:3 = "stablehlo.batch_norm_grad"(%arg0, %arg1, %arg2, %arg3, %arg4) <{epsilon = 0.1 : f32, feature_index = 1 : i64}> : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xf32>, tensor<3xf32>)
   return
 }
+
+// -----
+
+func.func @main(%arg0: tensor<2xf32>) {
+  // expected-error @+1 {{Reduction-region must take 0 parameters, but takes 2 parameter(s)}}
+  "stablehlo.reduce"(%arg0) <{dimensions = array<i64>}> ({
+  ^bb0(%b0: tensor<f32>, %b1: tensor<f32>):
+    "stablehlo.return"(%b0) : (tensor<f32>) -> ()
+  }) : (tensor<2xf32>) -> ()
+  return
+}

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+
+from shardy_py.builder.attributes import encode
 from shardy_py.builder.dimensions import dimension as from_front
 from shardy_py.builder.regions import region
-from shardy_py.builder.tensor import Tensor, emit
+from shardy_py.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType
 from shardy_py.dialects.stablehlo.attributes import TokenType
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
@@ -28,7 +31,7 @@ def _channel(number: int | None, kind: int = _DEVICE_TO_DEVICE) -> ChannelHandle
 
 def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorType:
     size = operand.shape[dimension]
-    if size is not None and size * times % parts:
+    if size is not None and (not parts or size * times % parts):
         raise ShardyError(f"dimension {dimension} of {operand.type.text} cannot be cut into {parts} parts")
     new_size = None if size is None else size * times // parts
     shape = (*operand.shape[:dimension], new_size, *operand.shape[dimension + 1 :])
@@ -36,16 +39,18 @@ def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorT
 
 
 def _group_size(groups: Groups) -> int:
-    if not groups or not groups[0]:
-        raise ShardyError(f"expected groups of devices, got: {groups!r}")
-    return len(groups[0])
+    rows = encode("groups", groups)
+    shape = rows.get_shape() if isinstance(rows, DenseIntOrFPElementsAttr) else None
+    if not shape or not shape[1]:
+        raise ShardyError(f"expected groups of devices as rows of numbers, got: {groups!r}")
+    return shape[1]
 
 
 def all_gather(
     operand: Tensor, dimension: int, replica_groups: Groups, *, channel: int | None = None
 ) -> Tensor:
     """The parts of a group behind each other along a dimension."""
-    number = from_front(dimension, operand.rank)
+    number = from_front(dimension, rank_of(operand))
     return emit(
         "all_gather",
         operand,
@@ -80,7 +85,7 @@ def reduce_scatter(
     channel: int | None = None,
 ) -> Tensor:
     """The tensors of a group combined by `body`, of which each device keeps its part of a dimension."""
-    number = from_front(dimension, operand.rank)
+    number = from_front(dimension, rank_of(operand))
     return emit(
         "reduce_scatter",
         operand,
@@ -105,11 +110,25 @@ def all_to_all(
     return emit(
         "all_to_all",
         operand,
-        split_dimension=from_front(split_dimension, operand.rank),
-        concat_dimension=from_front(concat_dimension, operand.rank),
+        split_dimension=from_front(split_dimension, rank_of(operand)),
+        concat_dimension=from_front(concat_dimension, rank_of(operand)),
         split_count=_group_size(replica_groups),
         replica_groups=replica_groups,
         channel_handle=_channel(channel),
+    )[0]
+
+
+def collective_reduce(
+    operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
+) -> Tensor:
+    """The tensors of a group combined by `body` (None: their sum) on its first device; others get zeros."""
+    return emit(
+        "collective_reduce",
+        operand,
+        replica_groups=replica_groups,
+        channel_handle=_channel(channel),
+        use_global_device_ids=None if channel is None else True,
+        regions=(_reducer(operand, body),),
     )[0]
 
 
@@ -144,7 +163,18 @@ def _sum(lhs: Tensor, rhs: Tensor) -> Tensor:
     return lhs + rhs
 
 
-# ---------------------------------------------------------------------------- tokens and tuples
+# ---------------------------------------------------------------------------- futures, tokens and tuples
+
+
+def async_start(body: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+    """The future of what `body` gives: one collective or slice of the operands, which runs meanwhile."""
+    types = [value_of(operand).type for operand in operands]
+    return emit("async_start", *operands, regions=(region(body, types, isolated=True),))[0]
+
+
+def async_done(future: Tensor) -> Tensor:
+    """The tensor that a future holds, waited for."""
+    return emit("async_done", future)[0]
 
 
 def create_token() -> Tensor:

@@ -10,19 +10,19 @@ from typing import Any
 
 from shardy_py.builder.dimensions import dimension as from_front
 from shardy_py.builder.dimensions import dimensions
-from shardy_py.builder.tensor import Tensor, emit
+from shardy_py.builder.tensor import Tensor, emit, rank_of
 from shardy_py.builder.types import TensorType, element_of, tensor
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 
 def get_dimension_size(operand: Tensor, dimension: int) -> Tensor:
     """The size of a dimension, as a scalar of i32."""
-    return emit("get_dimension_size", operand, dimension=from_front(dimension, operand.rank))[0]
+    return emit("get_dimension_size", operand, dimension=from_front(dimension, rank_of(operand)))[0]
 
 
 def set_dimension_size(operand: Tensor, size: Tensor, dimension: int) -> Tensor:
     """The tensor with a dimension of that size, given as a scalar of i32."""
-    return emit("set_dimension_size", operand, size, dimension=from_front(dimension, operand.rank))[0]
+    return emit("set_dimension_size", operand, size, dimension=from_front(dimension, rank_of(operand)))[0]
 
 
 def dynamic_broadcast_in_dim(
@@ -94,8 +94,9 @@ def real_dynamic_slice(
 
 def bitcast_convert(operand: Tensor, element_type: Any, shape: Sequence[int] | None = None) -> Tensor:
     """The bits read as elements of another type; `shape` where the types' widths differ."""
-    sizes = operand.shape if shape is None else tuple(shape)
-    return emit("bitcast_convert", operand, results=tensor(sizes, element_type))[0]
+    element = element_of(element_type)
+    result = element if shape is None else tensor(shape, element)
+    return emit("bitcast_convert", operand, results=result)[0]
 
 
 def reduce_precision(operand: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
@@ -110,7 +111,7 @@ def uniform_quantize(operand: Tensor, result: TensorType) -> Tensor:
 
 def uniform_dequantize(operand: Tensor, element_type: Any = "f32") -> Tensor:
     """Quantized elements as numbers of a type."""
-    return emit("uniform_dequantize", operand, results=TensorType(operand.shape, element_of(element_type)))[0]
+    return emit("uniform_dequantize", operand, results=element_of(element_type))[0]
 
 
 def rng(low: Tensor, high: Tensor, sizes: Tensor, distribution: str = "UNIFORM") -> Tensor:
@@ -149,7 +150,7 @@ def batch_norm_training(
     operand: Tensor, scale: Tensor, offset: Tensor, epsilon: float, feature_index: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The normalized tensor, means, variances."""
-    number = from_front(feature_index, operand.rank)
+    number = from_front(feature_index, rank_of(operand))
     made = emit("batch_norm_training", operand, scale, offset, epsilon=epsilon, feature_index=number)
     return made[0], made[1], made[2]
 
@@ -164,7 +165,7 @@ def batch_norm_inference(
     feature_index: int,
 ) -> Tensor:
     """The tensor normalized by given means and variances."""
-    number = from_front(feature_index, operand.rank)
+    number = from_front(feature_index, rank_of(operand))
     inputs = (operand, scale, offset, mean, variance)
     return emit("batch_norm_inference", *inputs, epsilon=epsilon, feature_index=number)[0]
 
@@ -179,7 +180,7 @@ def batch_norm_grad(
     feature_index: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of the operand, of the scale, of the offset."""
-    number = from_front(feature_index, operand.rank)
+    number = from_front(feature_index, rank_of(operand))
     inputs = (operand, scale, mean, variance, grad_output)
     made = emit("batch_norm_grad", *inputs, epsilon=epsilon, feature_index=number)
     return made[0], made[1], made[2]
@@ -187,7 +188,7 @@ def batch_norm_grad(
 
 def squeeze(operand: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     """The tensor without dimensions of size 1: those of `axes`, all of them if None."""
-    rank = operand.rank
+    rank = rank_of(operand)
     gone = [d for d in range(rank) if operand.shape[d] == 1] if axes is None else dimensions(axes, rank)
     shape = tuple(size for d, size in enumerate(operand.shape) if d not in gone)
     return emit("reshape", operand, results=TensorType(shape, operand.element_type))[0]

@@ -6,17 +6,23 @@ Not here: sizes known at run time (`dynamic.py`), collectives and tokens (`colle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any
+
+from xdsl.ir import SSAValue
 
 from shardy_py.builder import broadcasting
 from shardy_py.builder.dimensions import Dimensions, dimensions
 from shardy_py.builder.dimensions import dimension as from_front
 from shardy_py.builder.emit import emit_one, emit_op
-from shardy_py.builder.tensor import Operand, Tensor, elementwise, unwrapped, value_of
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, element_of, tensor
+from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.errors import ShardyError
+from shardy_py.rules import einsum_rule
+from shardy_py.sharding import ShardingRule
 
 Unary = Callable[[Tensor], Tensor]
 Binary = Callable[[Operand, Operand], Tensor]
@@ -92,14 +98,13 @@ def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None 
 
 def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") -> Tensor:
     """The index along one dimension."""
-    result = tensor(tuple(shape), element_type)
+    result = tensor(shape, element_type)
     return Tensor(emit_one("iota", results=result, iota_dimension=from_front(dimension, len(result.shape))))
 
 
 def convert(operand: Tensor, element_type: Any) -> Tensor:
     """The elements converted to another type."""
-    result = TensorType(operand.shape, element_of(element_type))
-    return Tensor(emit_one("convert", value_of(operand), results=result))
+    return Tensor(emit_one("convert", value_of(operand), results=element_of(element_type)))
 
 
 def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None = None) -> Tensor:
@@ -132,13 +137,13 @@ def reshape(operand: Tensor, shape: Sequence[int] | int) -> Tensor:
     count, known = prod(sizes), prod(size for size in shape if size != -1)
     if sum(size == -1 for size in shape) > 1 or (-1 in shape and (known == 0 or count % known)):
         raise ShardyError(f"a tensor of shape {sizes} cannot be reshaped to {tuple(shape)}")
-    result = TensorType(tuple(count // known if size == -1 else size for size in shape), operand.element_type)
+    result = tensor([count // known if size == -1 else size for size in shape], operand.element_type)
     return Tensor(emit_one("reshape", operand.value, results=result))
 
 
 def transpose(operand: Tensor, permutation: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
-    order = dimensions(permutation, operand.rank)
+    order = dimensions(permutation, rank_of(operand))
     return Tensor(emit_one("transpose", value_of(operand), permutation=order))
 
 
@@ -160,25 +165,33 @@ def slice_(
     operand: Tensor, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
 ) -> Tensor:
     """The elements from `start` to before `limit`."""
-    steps = strides or (1,) * len(start)
+    steps = strides or (1,) * rank_of(operand)
     return Tensor(
         emit_one("slice", value_of(operand), start_indices=start, limit_indices=limit, strides=steps)
     )
 
 
-def dynamic_slice(operand: Tensor, start: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
-    """A window at an offset known at run time."""
-    return Tensor(emit_one("dynamic_slice", value_of(operand), *map(value_of, start), slice_sizes=sizes))
+def dynamic_slice(operand: Tensor, start: Sequence[Operand], sizes: Sequence[int]) -> Tensor:
+    """A window at an offset known at run time; numbers in `start` are as the tensors in it, else of i32."""
+    return Tensor(emit_one("dynamic_slice", value_of(operand), *_offsets(start), slice_sizes=sizes))
 
 
-def dynamic_update_slice(operand: Tensor, update: Tensor, start: Sequence[Tensor]) -> Tensor:
-    """The tensor with a window replaced."""
-    return Tensor(emit_one("dynamic_update_slice", *map(value_of, (operand, update, *start))))
+def dynamic_update_slice(operand: Tensor, update: Tensor, start: Sequence[Operand]) -> Tensor:
+    """The tensor with a window replaced; `start` as in `dynamic_slice`."""
+    return Tensor(emit_one("dynamic_update_slice", value_of(operand), value_of(update), *_offsets(start)))
+
+
+def _offsets(start: Sequence[Operand]) -> list[SSAValue]:
+    element = next((offset.element_type for offset in start if isinstance(offset, Tensor)), "i32")
+    return [
+        offset.value if isinstance(offset, Tensor) else broadcasting.constant_value(offset, element, ())
+        for offset in start
+    ]
 
 
 def concatenate(inputs: Sequence[Tensor], dimension: int) -> Tensor:
     """Tensors behind each other."""
-    number = from_front(dimension, inputs[0].rank) if inputs else dimension
+    number = from_front(dimension, rank_of(inputs[0])) if inputs else dimension
     return Tensor(emit_one("concatenate", *map(value_of, inputs), dimension=number))
 
 
@@ -190,24 +203,25 @@ def pad(
     interior: Sequence[int] | None = None,
 ) -> Tensor:
     """The tensor with elements before, behind and between its own."""
+    value = value_of(operand)
     filler = unwrapped(padding_value)
     if not isinstance(padding_value, Tensor):
         filler = broadcasting.constant_value(padding_value, operand.element_type, ())
     return Tensor(
         emit_one(
             "pad",
-            value_of(operand),
+            value,
             filler,
             edge_padding_low=low,
             edge_padding_high=high,
-            interior_padding=interior or (0,) * len(low),
+            interior_padding=interior or (0,) * rank_of(operand),
         )
     )
 
 
 def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
     """Dimensions read backwards."""
-    numbers = dimensions(axes, operand.rank)
+    numbers = dimensions(axes, rank_of(operand))
     return Tensor(emit_one("reverse", value_of(operand), dimensions=numbers))
 
 
@@ -261,9 +275,28 @@ def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
 
 
 def custom_call(
-    target: str, inputs: Sequence[Tensor], results: Sequence[TensorType], **attributes: Any
+    target: str,
+    inputs: Sequence[Tensor],
+    results: Sequence[TensorType] | TensorType,
+    *,
+    sharding_rule: ShardingRule | Callable[..., ShardingRule] | str | None = None,
+    **attributes: Any,
 ) -> tuple[Tensor, ...]:
-    """A call of something the compiler knows by name; `attributes` are those of the op."""
+    """A call of something the compiler knows by name; `attributes` are those of the op.
+
+    sharding_rule: how shardings pass through it, in the notation of `rules.einsum_rule`: `"b i, i -> b i"`;
+    or a function from the shapes of operands and of results to the rule, where factors are more than passed
+    through: `partial(einsum_rule, "b i, i -> b", reduction=["i"])`.
+    """
     values = [value_of(operand) for operand in inputs]
-    made = emit_op("custom_call", *values, results=list(results), call_target_name=target, **attributes)
+    types = [results] if isinstance(results, TensorType) else results
+    rule: Any = partial(einsum_rule, sharding_rule) if isinstance(sharding_rule, str) else sharding_rule
+    if callable(rule):
+        shapes = [broadcasting.static_shape(value) for value in values]
+        rule = rule(shapes, [broadcasting.known_sizes(type_) for type_ in types])
+    if not isinstance(rule, ShardingRule | None):
+        raise ShardyError(f"expected a sharding rule, as 'i j, j k -> i k', got: {rule!r}")
+    if rule is not None:
+        attributes["sdy.sharding_rule"] = OpShardingRuleAttr(rule)
+    made = emit_op("custom_call", *values, results=types, call_target_name=target, **attributes)
     return tuple(map(Tensor, made))

@@ -62,13 +62,18 @@ def check_dot_general(view: View) -> None:
     if algorithm is not None:
         _check_algorithm(algorithm)
     _check_precision(view)
-    numbers: DotDimensionNumbers = view.value("dot_dimension_numbers")
-    lhs, rhs = view.operands
-    _check_dimensions(numbers, lhs, rhs)
-    need_shape(_dot_shape(numbers, lhs, rhs), view.results[0])
+    need_shape(dot_general_sizes(view), view.results[0])
     precisions = view.list("precision_config") or ()
     is_default = all(getattr(p, "data", "DEFAULT") == "DEFAULT" for p in precisions)
     need(is_default or algorithm is None, "must specify DEFAULT precision config when algorithm is set.")
+
+
+def dot_general_sizes(view: View) -> Sizes:
+    """The sizes of the result, which follow from the operands; its element type does not."""
+    numbers: DotDimensionNumbers = view.value("dot_dimension_numbers")
+    lhs, rhs = view.operands
+    _check_dimensions(numbers, lhs, rhs)
+    return _dot_shape(numbers, lhs, rhs)
 
 
 def _check_algorithm(algorithm: DotAlgorithm) -> None:

@@ -122,6 +122,8 @@ def _need_one_shape(inputs: Sequence[Tensor]) -> None:
 def _kept(view: View) -> tuple[Tensor, ...]:
     """The inputs without the dimensions that are reduced."""
     inputs, dimensions = view.group("inputs"), view.integers("dimensions")
+    if not inputs:
+        return ()
     _need_one_shape(inputs)
     rank = inputs[0].rank
     seen: set[int] = set()
@@ -148,7 +150,8 @@ def infer_reduce(view: View) -> Sequence[Tensor]:
 
 def check_reduce(view: View) -> None:
     """The body reduces the inputs to slices of what is kept."""
-    allowed = _kept(view)[0].sizes
+    kept = _kept(view)
+    allowed = kept[0].sizes if kept else ()
     check_body(view.body(0), view.group("inputs"), view.group("init_values"), allowed)
 
 

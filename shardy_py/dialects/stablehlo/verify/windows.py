@@ -117,9 +117,14 @@ def check_convolution(view: View) -> None:
     - dimension numbers name each dimension once; group counts divide features and batch
     - windows as in `read_windows`; the result's shape is what follows
     """
+    need_shape(convolution_sizes(view), view.results[0])
+
+
+def convolution_sizes(view: View) -> Sizes:
+    """The sizes of the result, which follow from the operands; its element type does not."""
     numbers = _check_operands(view)
     windows = _windows_of(view, _kernel_sizes(view, numbers), read_padding(view.dense("padding")))
-    need_shape(_output_shape(view, numbers, windows), view.results[0])
+    return _output_shape(view, numbers, windows)
 
 
 def check_dynamic_convolution(view: View) -> None:
