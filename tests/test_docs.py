@@ -52,6 +52,16 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert page.checked == (4 if has_jax else 3)
 
 
+def test_the_demo_runs(tmp_path: Path) -> None:
+    program, target = EXAMPLES / "transformer_train.mlir", tmp_path / "propagated.mlir"
+    command = [sys.executable, str(EXAMPLES / "demo.py"), str(program), str(target)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    parts = ("every sharding decided in", "func.func public @main(", "sharded over", "Memory on each device")
+    for part in (*parts, "What is sent between devices:", "from the argument sharding of", str(target)):
+        assert part in shown
+    assert target.read_text() == Program.load(program).run("sdy-propagation-pipeline").text()
+
+
 def test_examples_are_what_jax_prints(root: Path) -> None:
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     command = [sys.executable, str(root / "examples" / "mlp.py")]
