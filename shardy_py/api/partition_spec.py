@@ -9,10 +9,11 @@ Not here: the mesh that the axes are of (`sharding.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, cast
 
+from shardy_py.dialects.sdy.syntax_sharding import REDUCTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
 
@@ -37,11 +38,13 @@ def dim(*axes: str | AxisRef, open: bool = False, priority: int | None = None) -
     """One dimension with all that sdy can say of it.
 
     open: propagation may add further axes.
-    priority: 0 is propagated first; None counts as 0.
+    priority: 0 is propagated first; None counts as 0. Raises `ShardyError` for one below 0.
 
     >>> str(dim("x", open=True, priority=1))
     '{"x", ?}p1'
     """
+    if priority is not None and (not isinstance(priority, int) or priority < 0):  # pyright: ignore
+        raise ShardyError(f"expected a priority of 0 and above, got: {priority!r}")
     return DimensionSharding(tuple(map(axis, axes)), not open, priority)
 
 
@@ -70,18 +73,25 @@ class P:
     """How the dimensions of a tensor are sharded; those that are not named are not.
 
     dimensions: one a dimension, from the first on.
-    replicated: axes that must not shard the tensor. unreduced: axes along which it is still to be summed.
+    replicated: axes that must not shard the tensor. unreduced: axes along which it is still to be reduced.
+    reduction: how: "sum", "max" or "min".
     """
 
     dimensions: tuple[DimensionSharding, ...]
     replicated: tuple[AxisRef, ...]
     unreduced: tuple[AxisRef, ...]
+    reduction: str
 
-    def __init__(self, *parts: Part, replicated: Axes = (), unreduced: Axes = ()) -> None:
-        """Raises `ShardyError` for a part that is none."""
+    def __init__(
+        self, *parts: Part, replicated: Axes = (), unreduced: Axes = (), reduction: str = "sum"
+    ) -> None:
+        """Raises `ShardyError` for a part that is none, or a reduction that there is not."""
+        if reduction not in REDUCTIONS:
+            raise ShardyError(f"expected a reduction among {', '.join(REDUCTIONS)}; got: {reduction!r}")
         object.__setattr__(self, "dimensions", tuple(map(_dimension, parts)))
-        object.__setattr__(self, "replicated", _axes(replicated))
-        object.__setattr__(self, "unreduced", _axes(unreduced))
+        object.__setattr__(self, "replicated", _sorted(_axes(replicated)))
+        object.__setattr__(self, "unreduced", _sorted(_axes(unreduced)))
+        object.__setattr__(self, "reduction", reduction)
 
     @staticmethod
     def of(spec: object) -> P:
@@ -99,6 +109,8 @@ class P:
         for name, axes in (("replicated", self.replicated), ("unreduced", self.unreduced)):
             if axes:
                 parts.append(f"{name}={{{', '.join(repr(_name(a)) for a in axes)}}}")
+        if self.reduction != REDUCTIONS[0]:
+            parts.append(f"reduction={self.reduction!r}")
         return f"P({', '.join(parts)})"
 
 
@@ -110,6 +122,8 @@ def _dimension(part: Part) -> DimensionSharding:
             return DimensionSharding(is_closed=True)
         case _Unconstrained():
             return DimensionSharding()
+        case Set() | Mapping():
+            raise ShardyError(f"the axes of a dimension have an order: expected a tuple, got: {part!r}")
         case _:
             return DimensionSharding(_axes(part), is_closed=True)
 
@@ -123,13 +137,17 @@ def _axes(axes: Axes) -> tuple[AxisRef, ...]:
         raise ShardyError(f"expected names of mesh axes, got: {axes!r}") from None
 
 
+def _sorted(axes: tuple[AxisRef, ...]) -> tuple[AxisRef, ...]:
+    return tuple(sorted(axes, key=lambda axis: axis.order))
+
+
 def _foreign(part: object) -> Part:
     """JAX has a constant of its own for dimensions that are not constrained."""
     return UNCONSTRAINED if "UNCONSTRAINED" in type(part).__name__.upper() else part  # pyright: ignore
 
 
 def _name(ref: AxisRef) -> str:
-    return str(ref).replace('"', "")
+    return f"{ref.name}:{ref.sub_axis}" if ref.sub_axis else ref.name
 
 
 def _spelled(dimension: DimensionSharding) -> str:

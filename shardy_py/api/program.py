@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api import annotate
+from shardy_py.api.arguments import expect
 from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
@@ -28,7 +30,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.passes import pass_by_name
 from shardy_py.passes.pipelines import pipeline_by_name
-from shardy_py.passes.registration import PassCall
+from shardy_py.passes.registration import Option, OptionValue, PassCall
 from shardy_py.sharding import Mesh
 
 Key = str | Value
@@ -57,8 +59,7 @@ class Program:
 
         Raises `ShardyError` with the place of the first mistake; `file` is the name of the text in it.
         """
-        if not isinstance(text, str | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShardyError(f"expected the text of a program, or bytecode, got: {text!r}")
+        expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
             text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
         with without_collection():
@@ -67,19 +68,21 @@ class Program:
         return Program(module)
 
     @staticmethod
-    def load(path: str | Path) -> Program:
+    def load(path: str | PathLike[str]) -> Program:
         """The program in a file. Raises `ShardyError` when it cannot be read or is no program."""
+        expect(path, (str, PathLike), "the path of a file")
         try:
             data = Path(path).read_bytes()
         except OSError as error:
             raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
+        except ValueError as error:
+            raise ShardyError(f"cannot open input file {str(path)!r}: {error}") from None
         return Program.parse(data, str(path))
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
         """A copy of an xDSL module. Raises `ShardyError` when it is not valid."""
-        if not isinstance(module, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShardyError(f"expected a module of xDSL, got: {module!r}; text goes to Program.parse")
+        expect(module, ModuleOp, "a module of xDSL", "text goes to Program.parse")
         verify_module(module)
         return Program(module).copy()
 
@@ -121,9 +124,9 @@ class Program:
         return self.values[key]
 
     def __contains__(self, value: object) -> bool:
-        """Whether that is a value of this program, not of one it was made from."""
+        """Whether that is a value of this program, not of one it was made from, or what one goes by."""
         if not isinstance(value, Value):
-            return False
+            return isinstance(value, str) and bool(self.values.named(value))
         entry = value.entry
         if entry.value is None:
             return self.module.is_ancestor(entry.op)
@@ -137,7 +140,7 @@ class Program:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Program of @{', @'.join(self.functions)}>"
+        return f"<Program of {', '.join(f'@{name}' for name in self.functions) or 'no functions'}>"
 
     # ------------------------------------------------------------------ another program
 
@@ -157,8 +160,7 @@ class Program:
         the program says of the value. Raises `ShardyError` when a value or mesh cannot be found, or the
         sharding does not fit.
         """
-        if not isinstance(shardings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShardyError(f'expected shardings by value, as {{"%arg0": P("x")}}, got: {shardings!r}')
+        expect(shardings, Mapping, 'shardings by value, as {"%arg0": P("x")}')
         return self._changed(lambda editor, find: [editor.annotate(find(k), s) for k, s in shardings.items()])
 
     def group(self, *keys: Key) -> Program:
@@ -174,7 +176,9 @@ class Program:
 
     def with_mesh(self, mesh: Mesh, name: str = "mesh") -> Program:
         """The program with a mesh of that name, which replaces one that it has."""
-        return self._changed(lambda editor, find: editor.set_mesh(name, mesh))
+        expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
+        expect(name, str, "the name of a mesh")
+        return self._changed(lambda editor, find: editor.set_mesh(name.removeprefix("@"), mesh))
 
     def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
         """The program after the pass or pipeline of that name (as of `sdy-opt`), options by field name.
@@ -225,15 +229,26 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
     found = row or pipeline
     if found is None:
         raise ShardyError(f"there is no pass or pipeline '{name}'; `sdy-opt --help` lists them")
-    known = {option.field_name for option in found.options}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        has = ", ".join(sorted(known)) or "none"
-        raise ShardyError(f"{name} has no option {unknown[0]}; it has: {has}")
+    known = {option.field_name: option for option in found.options}
+    given = {option: _option(name, option, value, known) for option, value in options.items()}
     if row is not None:
-        return (PassCall.of(row, options),)
+        return (PassCall.of(row, given),)
     assert pipeline is not None
-    return pipeline.expand(**options)
+    return pipeline.expand(**given)
+
+
+def _option(name: str, option: str, value: Any, known: Mapping[str, Option]) -> OptionValue:
+    """The value of an option of the pass or pipeline of that name."""
+    if option not in known:
+        has = ", ".join(sorted(known)) or "none"
+        raise ShardyError(f"{name} has no option {option}; it has: {has}")
+    default, choices = known[option].default, known[option].choices
+    if isinstance(default, tuple) and isinstance(value, Iterable) and not isinstance(value, str):
+        value = tuple(cast("Iterable[str]", value))
+    expect(value, type(default), f"{option} of {name} of the type of {default!r}")
+    if choices and value not in choices:
+        raise ShardyError(f"{option} of {name}: expected one of {', '.join(choices)}; got: {value!r}")
+    return value
 
 
 def _decoded(data: bytes, file: str) -> str:

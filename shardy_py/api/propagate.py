@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 from xdsl.context import Context
 
+from shardy_py.api.arguments import expect
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.collection import without_collection
@@ -84,7 +85,10 @@ class Options:
     dump_directory: str = ""
 
     def __post_init__(self) -> None:
-        """Raises `ShardyError` for a strategy that there is not."""
+        """Raises `ShardyError` for a strategy that there is not, or a value of another type."""
+        for field in fields(self):
+            default = cast(object, field.default)
+            expect(getattr(self, field.name), type(default), f"{field.name} of the type of {default!r}")
         if self.strategy not in STRATEGIES:
             raise ShardyError(f"expected a strategy among {', '.join(STRATEGIES)}; got: {self.strategy!r}")
 
@@ -112,8 +116,8 @@ def propagate(
     progress: show a bar if standard error is a terminal and it takes more than a second.
     Raises `ShardyError` as the passes do.
     """
-    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ShardyError(f"expected a Program, got: {program!r}; Program.parse makes one of text")
+    expect(program, Program, "a Program", "Program.parse makes one of text")
+    expect(options, Options, "Options such as Options(conservative=True)")
     context = Context()
     calls = options.passes()
     with (

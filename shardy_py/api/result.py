@@ -16,6 +16,7 @@ from functools import cached_property, partial, reduce
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from shardy_py.api.arguments import expect
 from shardy_py.api.comparison import Comparison, compare
 from shardy_py.api.program import Edits, Key, Program
 from shardy_py.api.values import Value, Values
@@ -28,7 +29,7 @@ from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
 from shardy_py.report.communication import Bill
 from shardy_py.report.explain import Explainer, Explanation, Reasons, WhyNot
-from shardy_py.report.memory import MemoryReport, Target, memory_report
+from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices, Mesh
 
 _MOST = 8
@@ -100,7 +101,7 @@ class Result:
         return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
 
     def __repr__(self) -> str:
-        return f"<Result of @{', @'.join(self.program.functions)}>"
+        return repr(self.program).replace("Program", "Result", 1)
 
     def __str__(self) -> str:
         return self.text()
@@ -129,7 +130,12 @@ class Result:
         )
 
     def memory(self, target: Target = "linear") -> MemoryReport:
-        """What each device has to hold, padded as on the target: totals, the peak, every tensor."""
+        """What each device has to hold, padded as on the target: totals, the peak, every tensor.
+
+        Raises `ShardyError` for a target that there is not.
+        """
+        if target not in TARGETS:
+            raise ShardyError(f"expected a target among {', '.join(TARGETS)}; got: {target!r}")
         return memory_report(self.program.module, target)
 
     @without_collection()
@@ -138,6 +144,7 @@ class Result:
 
         model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
         """
+        expect(model, (str, CostModel), "a CostModel, or the text of one")
         chosen = cost_model(model) if isinstance(model, str) else model
         if chosen == DEFAULT:
             return self._communication[1]
@@ -177,6 +184,8 @@ class Result:
 
         As text (`print`) with remedies. Raises `ShardyError` for a dimension or axis that there is not.
         """
+        expect(dimension, int, "the number of a dimension")
+        expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
         found = WhyNot(self._explainer, self.program.module).reasons(value.entry, dimension, axis)
         return Reasons(f"why is dimension {dimension} of {value} not sharded by {axis}?", found)
@@ -193,9 +202,11 @@ class Result:
     ) -> Comparison:
         """Propagate again with these annotations added, changed or (None) removed: what would differ.
 
-        mesh: in place of @mesh, or of several by name. Raises `ShardyError` as `Program.annotate` does.
+        mesh: in place of the program's only one, or of several by name. Raises `ShardyError` for the name of
+        a mesh that there is not, and as `Program.annotate` does.
         """
-        steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in _by_name(mesh).items()]
+        meshes = self._replaced(mesh) if isinstance(mesh, Mesh) else self._known(mesh or {})
+        steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in meshes.items()]
         edited, origins = self.source, list[Mapping[SSAValue, SSAValue]]()
         for step in (*steps, partial(Program.annotate, shardings=edits or {})):
             edited = step(edited)
@@ -203,6 +214,18 @@ class Result:
         origin = {first: reduce(lambda value, known: known[value], origins, first) for first in origins[0]}
         return compare(self, self.again(edited), origin)
 
+    def _replaced(self, mesh: Mesh) -> Mapping[str, Mesh]:
+        """A mesh by the name of the one it takes the place of; "mesh" if the program has none."""
+        names = [name for name, known in self.source.meshes.items() if not known.is_maximal] or ["mesh"]
+        if len(names) > 1:
+            told = ", ".join(f"@{name}" for name in names)
+            raise ShardyError(f"the program has {len(names)} meshes, {told}: give the new one by name")
+        return {names[0]: mesh}
 
-def _by_name(mesh: Mesh | Mapping[str, Mesh] | None) -> Mapping[str, Mesh]:
-    return {"mesh": mesh} if isinstance(mesh, Mesh) else mesh or {}
+    def _known(self, meshes: Mapping[str, Mesh]) -> Mapping[str, Mesh]:
+        expect(meshes, Mapping, "a mesh, or meshes by name")
+        for name in meshes:
+            if name.removeprefix("@") not in self.source.meshes:
+                told = ", ".join(f"@{known}" for known in self.source.meshes) or "none"
+                raise ShardyError(f"the program has no mesh @{name.removeprefix('@')}; it has {told}")
+        return meshes

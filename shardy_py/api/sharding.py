@@ -10,7 +10,9 @@ Not here: spelling a sharding without a mesh (`partition_spec.py`), giving it to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import overload
 
+from shardy_py.api.arguments import expect, sizes
 from shardy_py.api.partition_spec import P
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.dialects.sdy.verify_sharding import axis_messages
@@ -32,6 +34,7 @@ from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source
 
 Shape = tuple[int, ...]
+DynamicShape = tuple[int | None, ...]
 NO_NAME = "mesh"
 _PREFIX = "#sdy.sharding"
 
@@ -51,6 +54,7 @@ class Sharding:
 
         Raises `ShardyError` for an axis that the mesh lacks, or that is used twice.
         """
+        expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
         if isinstance(spec, TensorSharding):
             value = replace(spec, mesh=spec.mesh if isinstance(spec.mesh, str) else mesh_name)
         else:
@@ -60,6 +64,7 @@ class Sharding:
                 parts.dimensions,
                 _in_mesh_order(parts.replicated, mesh),
                 _in_mesh_order(parts.unreduced, mesh),
+                parts.reduction,
             )
         object.__setattr__(self, "mesh", mesh)
         object.__setattr__(self, "value", value)
@@ -122,19 +127,22 @@ class Sharding:
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether every device holds the whole tensor."""
+        """Whether no dimension is sharded."""
         return self.value.is_fully_replicated
 
     @property
     def spec(self) -> P:
         """The sharding without its mesh."""
-        return P(*self.dimensions, replicated=self.replicated_axes, unreduced=self.unreduced_axes)
+        value = self.value
+        axes = {"replicated": value.replicated_axes, "unreduced": value.unreduced_axes}
+        return P(*value.dimensions, **axes, reduction=value.reduction)
 
     def for_rank(self, rank: int) -> Sharding:
         """The sharding of a tensor of `rank` dimensions: those not spoken of are not sharded.
 
         Raises `ShardyError` when it speaks of more than `rank`.
         """
+        expect(rank, int, "a number of dimensions")
         missing = rank - self.value.rank
         if missing == 0 or self.mesh.is_maximal:
             return self
@@ -147,13 +155,19 @@ class Sharding:
         """The same sharding, its mesh called `mesh_name`."""
         return Sharding(self.mesh, replace(self.value, mesh=mesh_name))
 
-    def local_shape(self, shape: Shape) -> Shape:
-        """The shape that each device holds, padding included, of a tensor of `shape`."""
-        return local_shape(self.for_rank(len(shape)).value, self.mesh, shape)
+    @overload
+    def local_shape(self, shape: Shape) -> Shape: ...
+    @overload
+    def local_shape(self, shape: DynamicShape) -> DynamicShape: ...
+    def local_shape(self, shape: DynamicShape) -> DynamicShape:
+        """The shape that each device holds, padding included, of a tensor of `shape` (None: dynamic)."""
+        known = sizes(shape)
+        return local_shape(self.for_rank(len(known)).value, self.mesh, known)
 
     def device_slices(self, shape: Shape) -> DeviceSlices:
         """Where in a tensor of `shape` the part of each device lies."""
-        return device_slices(self.for_rank(len(shape)).value, self.mesh, shape)
+        known = sizes(shape)
+        return device_slices(self.for_rank(len(known)).value, self.mesh, known)
 
     def __str__(self) -> str:
         return str(self.value)
@@ -167,6 +181,7 @@ def parse_sharding(text: str) -> TensorSharding:
 
     Raises `ShardyError` with line and column in `text`.
     """
+    expect(text, str, 'a sharding such as <@mesh, [{"data"}, {}]>')
     lead = len(text) - len(text.lstrip()) + (len(_PREFIX) if text.lstrip().startswith(_PREFIX) else 0)
     cursor = Cursor(Source(" " * lead + text[lead:], "<sharding>"))
     try:

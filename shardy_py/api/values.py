@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, cast, overload
+from typing import overload
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.api.arguments import expect
 from shardy_py.api.sharding import Sharding
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import read
@@ -101,7 +102,7 @@ class Value:
         shape, sharding = self.shape, self.sharding
         if shape is None or sharding is None:
             return shape
-        return sharding.local_shape(cast(Any, shape))
+        return sharding.local_shape(shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Value) and other.entry is self.entry
@@ -159,6 +160,7 @@ class Values(Sequence[Value]):
 
     def named(self, key: str) -> list[Value]:
         """All values of that name, label or source location; maybe none."""
+        expect(key, str, "the name, label or source location of a value")
         return [self._wrap(entry) for entry in self.table.find_all(key)]
 
     def of_op(self, op_name: str) -> list[Value]:
@@ -188,9 +190,11 @@ class Values(Sequence[Value]):
         known = self.table.functions
         if function is None:
             function = known[0] if len(known) == 1 else "main"
+        expect(function, str, "the name of a function")
+        function = function.removeprefix("@")
         if function not in known:
             told = ", ".join(f"@{name}" for name in known) or "none"
-            raise ShardyError(f"there is no function @{function.removeprefix('@')}; there are: {told}")
+            raise ShardyError(f"there is no function @{function}; there are: {told}")
         entries = self.table.entries
         return [self._wrap(e) for e in entries if e.role == role and e.function == function]
 

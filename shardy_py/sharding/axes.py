@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 
 from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.spelling import string_literal
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -169,4 +170,5 @@ class AxisRef:
 
     def __str__(self) -> str:
         """As MLIR spells it."""
-        return f'"{self.name}":{self.sub_axis}' if self.sub_axis else f'"{self.name}"'
+        name = string_literal(self.name)
+        return f"{name}:{self.sub_axis}" if self.sub_axis else name

@@ -12,8 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from operator import index
+from typing import SupportsIndex
 
 from shardy_py.errors import ShardyError
+from shardy_py.sharding.spelling import string_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class MeshAxis:
 
     def __str__(self) -> str:
         """As MLIR spells it."""
-        return f'"{self.name}"={self.size}'
+        return f"{string_literal(self.name)}={self.size}"
 
 
 @dataclass(frozen=True)
@@ -42,18 +45,26 @@ class Mesh:
 
     @staticmethod
     def of(sizes: Mapping[str, int] | None = None, *, device_ids: Iterable[int] = (), **axes: int) -> Mesh:
-        """The mesh of axes of these sizes, major to minor. Raises `ShardyError` for a size below 1.
+        """The mesh of axes of these sizes, major to minor.
+
+        Raises `ShardyError` for a size below 1, and for device ids that are not 0, 1, 2, ... in some order.
 
         >>> str(Mesh.of(data=4, model=2))
         '<["data"=4, "model"=2]>'
         """
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
-            if size < 1:
+            if not isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ShardyError(f'axis "{name}" of a mesh: expected its number of devices, got: {size!r}')
+            if index(size) < 1:
                 raise ShardyError(f'axis "{name}" of a mesh has {size} devices; expected at least 1')
-        mesh = Mesh(tuple(MeshAxis(name, int(size)) for name, size in named.items()), tuple(device_ids))
-        if mesh.device_ids and sorted(mesh.device_ids) != list(range(mesh.device_count)) and mesh.axes:
-            count = mesh.device_count
+        try:
+            ids = tuple(map(index, device_ids))
+        except TypeError:
+            raise ShardyError(f"expected the numbers of devices, got: {device_ids!r}") from None
+        mesh = Mesh(tuple(MeshAxis(name, index(size)) for name, size in named.items()), ids)
+        count = mesh.device_count
+        if ids and not mesh.is_maximal and (len(ids) != count or sorted(ids) != list(range(count))):
             raise ShardyError(
                 f"device_ids of a mesh of {count} devices must be 0 to {count - 1} in some order"
             )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.spelling import symbol_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class TensorSharding:
 
     def __str__(self) -> str:
         """As MLIR spells it."""
-        mesh = f"@{self.mesh}" if isinstance(self.mesh, str) else f"mesh{self.mesh}"
+        mesh = symbol_text(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}"
         text = f"<{mesh}, [{', '.join(map(str, self.dimensions))}]"
         if self.replicated_axes:
             text += f", replicated={{{', '.join(map(str, self.replicated_axes))}}}"

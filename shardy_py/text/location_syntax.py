@@ -23,8 +23,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.source import FileRangeLoc
-from shardy_py.text.strings import string_attribute, string_literal
+from shardy_py.text.strings import string_attribute
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from xdsl.ir import Operation
 
-from shardy_py.text.strings import keyword_or_string
+from shardy_py.sharding.spelling import keyword_or_string
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor

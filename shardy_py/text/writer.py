@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import (
     attribute_text,
@@ -26,7 +27,6 @@ from shardy_py.text.attribute_writer import (
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.resources import resources_text
-from shardy_py.text.strings import string_literal
 from shardy_py.text.syntax import SyntaxTable, operation_name
 
 _HOLE = "\0"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shardy_py.api import UNCONSTRAINED, P, ShardyError, dim
@@ -29,6 +31,8 @@ def test_representation_builds_it_again() -> None:
         dim(open=True, priority=1),
         dim("a", priority=0),
         unreduced=("b",),
+        replicated={"d", "c"},
+        reduction="max",
     )
     assert eval(repr(spec)) == spec
 
@@ -44,10 +48,28 @@ def test_no_spec(spec: object) -> None:
         P.of(spec)
 
 
-@pytest.mark.parametrize("part", [3, ("x", 3)])
-def test_no_axis(part: object) -> None:
-    with pytest.raises(ShardyError, match=r"expected .*name"):
-        P(part)  # pyright: ignore
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (3, "expected names of mesh axes, got: 3"),
+        (("x", 3), "expected the name of a mesh axis, got: 3"),
+        ({"x"}, "the axes of a dimension have an order: expected a tuple, got: {'x'}"),
+    ],
+)
+def test_no_axis(part: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        P(part)
+
+
+@pytest.mark.parametrize("priority", [-1, "1"])
+def test_no_priority(priority: Any) -> None:
+    with pytest.raises(ShardyError, match="expected a priority of 0 and above, got: "):
+        dim("x", priority=priority)
+
+
+def test_no_reduction() -> None:
+    with pytest.raises(ShardyError, match="expected a reduction among sum, max, min; got: 'mean'"):
+        P(unreduced="x", reduction="mean")
 
 
 def test_sub_axis_spelled_and_given() -> None:

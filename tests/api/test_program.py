@@ -29,6 +29,12 @@ def test_values_by_every_name(program: Program) -> None:
     assert [v.name for v in program.values.of_op("tanh")] == ["%1"]
     assert [v.name for v in program.values.arguments()] == ["%arg0", "%arg1"]
     assert [v.label for v in program.values.results()] == ["out"]
+    assert ("x" in program, "y" in program, dot in program, dot in program.copy()) == (
+        True,
+        False,
+        True,
+        False,
+    )
     assert [v.role for v in program.values] == ["argument", "argument", *["intermediate"] * 2, "result"]
 
 
@@ -71,7 +77,11 @@ def test_meshes_are_found_or_added(program: Program) -> None:
     assert added["x"].sharding == Sharding(Mesh.of(a=2), P("a", None), mesh_name="mesh_0")
     inlined = program.annotate({"x": '<mesh<["a"=2]>, [{"a"}, {}]>'})
     assert inlined["x"].sharding == added["x"].sharding
+    assert list(program.with_mesh(Mesh.of(data=2, model=2), "@mesh").meshes) == ["mesh"]
     assert program.with_mesh(Mesh.of(data=2, model=2)).meshes["mesh"].device_count == 4
+    odd = Mesh.of({'a"b': 2, "é": 2})
+    spelled = program.with_mesh(odd, "c d").annotate({"x": '<@"c d", [{"a\\22b"}, {}]>'}).text()
+    assert Program.parse(spelled)["%arg0"].sharding == Sharding(odd, P('a"b', None), mesh_name="c d")
 
 
 def test_groups_and_barriers(program: Program) -> None:
@@ -115,8 +125,6 @@ def test_passes_by_name(program: Program) -> None:
     assert program.run("sdy-propagation-pipeline", dedup_functions_fully=True).text()
     with pytest.raises(ShardyError, match="there is no pass or pipeline 'sdy-x'"):
         program.run("sdy-x")
-    with pytest.raises(ShardyError, match="has no option depth; it has: none"):
-        program.run("sdy-close-shardings", depth=1)
 
 
 def test_files(tmp_path: Path) -> None:
@@ -190,9 +198,24 @@ def test_annotations_take_the_place_of_others() -> None:
         (lambda p: p.annotate([1]), "expected shardings by value"),
         (lambda p: p.annotate({3.5: P()}), "looked up by its name, its place or its number, got: 3.5"),
         (lambda p: p.annotate({"x": '<@mesh, [{"x"'}), r"is no sharding: expected ',' at 1:13"),
+        (lambda p: Program.load(cast(Any, None)), "expected the path of a file, got: None"),
+        (lambda p: Program.load("a\0b"), r"cannot open input file 'a\\x00b': embedded null"),
+        (lambda p: p.with_mesh(cast(Any, "x")), "expected a Mesh such as .*, got: 'x'"),
+        (lambda p: p.with_mesh(Mesh.of(), cast(Any, 3)), "expected the name of a mesh, got: 3"),
+        (lambda p: p.values.named(3), "expected the name, label or source location of a value, got: 3"),
+        (lambda p: p.values.arguments(3), "expected the name of a function, got: 3"),
+        (lambda p: p.run("sdy-close-shardings", depth=1), "has no option depth; it has: none"),
+        (
+            lambda p: p.run("sdy-basic-propagate", conservative_propagation=3),
+            "conservative_propagation of sdy-basic-propagate of the type of False, got: 3",
+        ),
+        (
+            lambda p: p.run("sdy-user-priority-propagate", propagation_strategy="x"),
+            "propagation_strategy of .*: expected one of .*basic.*; got: 'x'",
+        ),
     ],
 )
-def test_mistakes(program: Program, call: Callable[[Program], object], message: str) -> None:
+def test_mistakes(program: Program, call: Callable[[Any], object], message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         call(program)
 
@@ -202,6 +225,8 @@ def test_arguments_and_results_of_functions() -> None:
         "func.func @f(%arg0: tensor<8xf32>) -> tensor<8xf32> { return %arg0 : tensor<8xf32> }"
     )
     assert [str(v) for v in (*lone.values.arguments(), *lone.values.results())] == ["@f:%arg0", "@f:result 0"]
+    assert lone.values.arguments("@f") == lone.values.arguments("f")
+    assert repr(Program.parse("")) == "<Program of no functions>"
     for name in (None, "main", "g"):
         program = lone if name == "g" else Program.parse("")
         with pytest.raises(ShardyError, match=r"there is no function @.*; there are: "):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from shardy_py.api import Options, P, Program, Result, ShardyError, propagate
+from shardy_py.api import Mesh, Options, P, Program, Result, ShardyError, propagate
 from shardy_py.api.propagate import OF_PIPELINE, OF_PROPAGATION, PROPAGATE
 from shardy_py.passes.pipelines import pipeline_by_name
 from tests.api.programs import MATMUL
@@ -150,6 +152,37 @@ def test_changes_are_of_each_use(record: bool) -> None:
     assert "@f_0:%arg0" in changed
     assert "@f:%arg0" not in changed
     assert not result.what_if().changes
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.memory("gpu"), "expected a target among tpu, linear; got: 'gpu'"),
+        (lambda r: r.communication(3), "expected a CostModel, or the text of one, got: 3"),
+        (lambda r: r.why_not("out", "0", "data"), "expected the number of a dimension, got: '0'"),
+        (lambda r: r.why_not("out", 0, 3), "expected an axis such as .*, got: 3"),
+        (lambda r: r.what_if(mesh="x"), "expected a mesh, or meshes by name, got: 'x'"),
+        (lambda r: r.what_if(mesh={"@m": Mesh.of()}), "the program has no mesh @m; it has @mesh"),
+        (lambda r: propagate(r.source, cast(Any, {})), "expected Options such as .*, got: {}"),
+        (
+            lambda r: Options(conservative=cast(Any, "no")),
+            "conservative of the type of False, got: .no",
+        ),
+    ],
+)
+def test_arguments(result: Result, call: Callable[[Any], object], message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        call(result)
+
+
+def test_another_mesh_takes_the_place_of_the_only_one() -> None:
+    larger = Mesh.of(data=8, model=2)
+    program = Program.parse(MATMUL.replace("@mesh", "@grid")).annotate({"x": P("data")})
+    assert propagate(program).what_if(mesh=larger).after["out"].local_shape == (4, 64)
+    two = propagate(program.with_mesh(larger, "other"))
+    with pytest.raises(ShardyError, match="2 meshes, @other, @grid: give the new one by name"):
+        two.what_if(mesh=larger)
+    assert two.what_if(mesh={"@grid": larger}).after["out"].local_shape == (4, 64)
 
 
 def test_what_if_leaves_the_dump_alone(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, cast
+
 import pytest
 
 from shardy_py.api import Mesh, P, Sharding, ShardyError
@@ -21,10 +24,17 @@ def test_slices_cover() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['<@mesh, [{"data"}, {?}]>', '#sdy.sharding<@m, [{"data":(1)2, ?}p1], replicated={"model"}>'],
+    [
+        '<@mesh, [{"data"}, {?}]>',
+        '<@mesh, [{}], unreduced=max{"data", "model"}>',
+        '<@"a b", [{}]>',
+        '#sdy.sharding<@m, [{"data":(1)2, ?}p1], replicated={"model"}>',
+    ],
 )
 def test_text_round_trip(text: str) -> None:
-    assert str(Sharding.parse(text, MESH)) == text.removeprefix("#sdy.sharding")
+    sharding = Sharding.parse(text, MESH)
+    assert str(sharding) == text.removeprefix("#sdy.sharding")
+    assert Sharding(MESH, sharding.spec, mesh_name=str(sharding.value.mesh)) == sharding
 
 
 def test_inlined_mesh() -> None:
@@ -68,13 +78,6 @@ def test_too_many_dimensions() -> None:
         Sharding(MESH, P("data", None)).local_shape((8,))
 
 
-def test_mesh_sizes() -> None:
-    with pytest.raises(ShardyError, match='axis "a" of a mesh has 0 devices'):
-        Mesh.of(a=0)
-    with pytest.raises(ShardyError, match="must be 0 to 3 in some order"):
-        Mesh.of(a=4, device_ids=(1, 2, 3, 4))
-
-
 @pytest.mark.parametrize(
     ("text", "rank", "spec"),
     [
@@ -105,3 +108,27 @@ def test_shardings_of_xla_on_one_device_and_of_no_kind() -> None:
     assert str(Sharding(mesh, P("x")).to_hlo(rank=3)) == "{devices=[4,1,1,2]<=[8] last_tile_dim_replicate}"
     with pytest.raises(ShardyError, match="no HloSharding: 3; expected its text, or the bytes of its proto"):
         Sharding.from_hlo(3, mesh, 2)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Mesh.of(a=0), 'axis "a" of a mesh has 0 devices'),
+        (lambda: Mesh.of(a=cast(Any, 2.5)), 'axis "a" of a mesh: expected its number of devices, got: 2.5'),
+        (lambda: Mesh.of(a=4, device_ids=(1, 2, 3, 4)), "must be 0 to 3 in some order"),
+        (lambda: Mesh.of(a=2, device_ids=cast(Any, 3)), "expected the numbers of devices, got: 3"),
+        (lambda: Mesh.of(device_ids=(0, 1)), "device_ids of a mesh of 1 devices"),
+        (lambda: Sharding(cast(Any, "mesh"), P()), "expected a Mesh such as .*, got: 'mesh'"),
+        (lambda: Sharding.parse(cast(Any, 3)), "expected a sharding such as .*, got: 3"),
+        (lambda: Sharding(MESH, P("data")).for_rank(cast(Any, "3")), "expected a number of dimensions, got"),
+        (lambda: Sharding(MESH, P("data")).local_shape((-4,)), r"expected a shape such as .*, got: \(-4,\)"),
+        (lambda: Sharding(MESH, P("data")).device_slices(cast(Any, 4)), "expected a shape such as .*: 4"),
+    ],
+)
+def test_arguments(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        call()
+
+
+def test_maximal_mesh() -> None:
+    assert Mesh.of(device_ids=(3,)).maximal_device_id == 3
