@@ -3,30 +3,26 @@
     found = difference(ValueTable(before), ValueTable(after))
     print(difference_text(found, figures_before, figures_after))
 
-Values are matched by function and, where the programs differ, by what is the same before and behind. Not
-here: running passes (`pipeline.py`), one program's figures (`communication/`, `memory/`).
+Names of values, functions and meshes do not count. Not here: which values are the same (`matching.py`),
+running passes (`pipeline.py`), one program's figures (`communication/`, `memory/`).
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-
-from xdsl.ir import Attribute
 
 from shardy_py.graph.holders import read
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.report.collect import module_meshes
 from shardy_py.report.communication import Bill, seconds_text
+from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, table
 from shardy_py.sharding import Mesh, TensorSharding
 
 SCHEMA = 1
-MOST_EDITS = 2000
-"""So many removals and additions in one function are told apart; with more, all that differs is both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +93,40 @@ class Figures:
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
-    """What differs between the values of two modules; functions are matched by name."""
-    old, new = _by_function(before), _by_function(after)
-    pairs: list[tuple[ValueEntry, ValueEntry]] = []
-    removed: list[ValueEntry] = []
-    added: list[ValueEntry] = []
-    for function in dict.fromkeys((*old, *new)):
-        for first, second in _aligned(old.get(function, ()), new.get(function, ())):
-            if len(first) == len(second):
-                pairs.extend(zip(first, second, strict=True))
-            else:
-                removed.extend(first)
-                added.extend(second)
-    meshes = changed_meshes(module_meshes(before.module), module_meshes(after.module))
-    return Difference(changed(pairs), tuple(removed), tuple(added), meshes)
+    """What differs between the values of two modules, whatever these, functions and meshes are called."""
+    found = match_values(before, after)
+    old, new = module_meshes(before.module), module_meshes(after.module)
+    changes = changed(found.pairs, renamed_meshes(old, new))
+    return Difference(changes, found.removed, found.added, changed_meshes(old, new))
+
+
+def renamed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> dict[str, str]:
+    """The new names of meshes that have another name and are the same otherwise."""
+    free = [name for name in after if name not in before]
+    found: dict[str, str] = {}
+    for name, mesh in before.items():
+        new = next((other for other in free if after[other] == mesh), None) if name not in after else None
+        if new is not None:
+            found[name] = new
+            free.remove(new)
+    return found
 
 
 def changed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> tuple[MeshChange, ...]:
     """The meshes that are not the same in two programs."""
-    names = dict.fromkeys((*before, *after))
+    renamed = renamed_meshes(before, after)
+    names = dict.fromkeys(name for name in (*before, *after) if name not in renamed)
     found = (MeshChange(name, before.get(name), after.get(name)) for name in names)
-    return tuple(change for change in found if change.before != change.after)
+    same = frozenset(renamed.values())
+    return tuple(change for change in found if change.before != change.after and change.name not in same)
 
 
-def changed(pairs: Iterable[tuple[ValueEntry, ValueEntry]]) -> tuple[Change, ...]:
-    """Those of the pairs whose shardings differ."""
+def changed(
+    pairs: Iterable[tuple[ValueEntry, ValueEntry]], renamed: Mapping[str, str] | None = None
+) -> tuple[Change, ...]:
+    """Those of the pairs whose shardings differ, but for new names of meshes."""
     found = (Change(old, new, _sharding(old), _sharding(new)) for old, new in pairs)
-    return tuple(change for change in found if change.before != change.after)
+    return tuple(change for change in found if _differs(change, renamed or {}))
 
 
 def difference_text(found: Difference, before: Figures, after: Figures, most: int = 200) -> str:
@@ -192,102 +195,11 @@ def _figures_json(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _by_function(values: ValueTable) -> dict[str, list[ValueEntry]]:
-    found: dict[str, list[ValueEntry]] = {}
-    for entry in values.entries:
-        found.setdefault(entry.function, []).append(entry)
-    return found
-
-
-Runs = Iterator[tuple[Sequence[ValueEntry], Sequence[ValueEntry]]]
-"""Runs of values, equally long where they match."""
-
-
-def _aligned(first: Sequence[ValueEntry], second: Sequence[ValueEntry]) -> Runs:
-    """Runs of the one list beside those of the other."""
-    keys = [_key(entry) for entry in first], [_key(entry) for entry in second]
-    start = _common(keys[0], keys[1])
-    end = _common(keys[0][start:][::-1], keys[1][start:][::-1])
-    yield first[:start], second[:start]
-    middle = first[start : len(first) - end], second[start : len(second) - end]
-    if middle[0] or middle[1]:
-        yield from _middle(*middle)
-    yield first[len(first) - end :], second[len(second) - end :]
-
-
-def _middle(first: Sequence[ValueEntry], second: Sequence[ValueEntry]) -> Runs:
-    pairs = matched([_key(entry) for entry in first], [_key(entry) for entry in second], MOST_EDITS)
-    at, other = 0, 0
-    for i, j in (*pairs, (len(first), len(second))):
-        yield first[at:i], ()
-        yield (), second[other:j]
-        yield first[i : i + 1], second[j : j + 1]
-        at, other = i + 1, j + 1
-
-
-def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
-    """Where two sequences agree after the fewest removals and additions; nowhere, if those are over `most`.
-
-    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
-    first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
-
-    >>> matched("abcd", "xbd", 10)
-    [(1, 1), (3, 2)]
-    """
-    numbers: dict[Hashable, int] = {}
-    a, b = ([numbers.setdefault(key, len(numbers)) for key in keys] for keys in (first, second))
-    limit = min(most, len(a) + len(b))
-    reach = array("q", [-1]) * (2 * limit + 3)
-    middle = limit + 1
-    reach[middle + 1] = 0
-    steps: list[array[int]] = []
-    for edits in range(limit + 1):
-        steps.append(reach[middle - edits - 1 : middle + edits + 2])
-        for k in range(-edits, edits + 1, 2):
-            below, above = reach[middle + k - 1], reach[middle + k + 1]
-            i = above if _is_addition(k, edits, below, above) else below + 1
-            j = i - k
-            while i < len(a) and j < len(b) and a[i] == b[j]:
-                i, j = i + 1, j + 1
-            reach[middle + k] = i
-            if i >= len(a) and j >= len(b):
-                return _walked_back(steps, len(a), len(b))
-    return []
-
-
-def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
-    """Whether the last edit on the way to diagonal k takes from the second sequence, not from the first."""
-    return k == -edits or (k != edits and below < above)
-
-
-def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int, int]]:
-    """The agreements on the way to (i, j); `steps`: how far each number of edits had led before."""
-    found: list[tuple[int, int]] = []
-    for edits in range(len(steps) - 1, -1, -1):
-        k = i - j
-        below, above = steps[edits][k + edits], steps[edits][k + edits + 2]
-        is_addition = _is_addition(k, edits, below, above)
-        start = above if is_addition else below + 1
-        while i > max(start, 0) and j > 0:
-            i, j = i - 1, j - 1
-            found.append((i, j))
-        if edits:
-            i = above if is_addition else below
-            j = i - (k + 1 if is_addition else k - 1)
-    return found[::-1]
-
-
-def _common(first: Sequence[object], second: Sequence[object]) -> int:
-    count = 0
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
-
-
-def _key(entry: ValueEntry) -> tuple[str, str, int, Attribute]:
-    return entry.op.name, entry.role, entry.index, entry.type
+def _differs(change: Change, renamed: Mapping[str, str]) -> bool:
+    before, after = change.before, change.after
+    if before is None or after is None or not isinstance(before.mesh, str):
+        return before != after
+    return before != after and replace(before, mesh=renamed.get(before.mesh, before.mesh)) != after
 
 
 def _sharding(entry: ValueEntry) -> TensorSharding | None:

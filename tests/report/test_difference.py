@@ -7,11 +7,12 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardy_py.api import Mesh, P, Program, propagate
-from shardy_py.report.difference import Figures, difference, difference_json, difference_text, matched
+from shardy_py.report.difference import Figures, difference, difference_json, difference_text
+from shardy_py.report.matching import matched
 from tests.api.programs import MATMUL
 
 SAME = Figures((("all_gather", 1),), 10, 1e-6, 100)
@@ -54,10 +55,87 @@ def test_added_and_removed_values_do_not_shift_the_others() -> None:
     assert [entry.op.name for entry in back.removed] == ["stablehlo.exponential"]
 
 
-def test_another_function() -> None:
-    other = MATMUL.replace("@main", "@f")
-    found = difference(values_of(MATMUL).values.table, values_of(other).values.table)
-    assert (len(found.removed), len(found.added)) == (5, 5)
+def test_a_function_that_only_one_has() -> None:
+    more = MATMUL + (
+        "func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }\n"
+        "func.func private @g(%a: tensor<8xf32>) -> tensor<8xf32> { return %a : tensor<8xf32> }\n"
+    )
+    found = difference(values_of(MATMUL).values.table, values_of(more).values.table)
+    assert [str(entry) for entry in found.added] == ["@f:%arg0", "@f:result 0", "@g:%arg0", "@g:result 0"]
+    assert not found.removed
+
+
+SHARDED = MATMUL.replace('loc("x")', '{sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>} loc("x")')
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("@main", "@f"),
+        ("@mesh", "@mesh_0"),
+        ("%0", "%dot"),
+        ("model.py", "src/model.py"),
+        (MATMUL[MATMUL.index("func.func") :], MATMUL[MATMUL.index("func.func") :].replace("%0", "%7")),
+    ],
+)
+def test_names_and_places_do_not_count(old: str, new: str) -> None:
+    assert old in SHARDED or old in MATMUL
+    tables = values_of(SHARDED).values.table, values_of(SHARDED.replace(old, new)).values.table
+    assert not difference(*tables)
+
+
+def test_functions_that_have_other_names_are_those_alike() -> None:
+    both = "".join(
+        f"func.func private @{name}(%a: tensor<{size}xf32>) -> tensor<{size}xf32> "
+        f"{{ return %a : tensor<{size}xf32> }}\n"
+        for name, size in (("f", 4), ("g", 8))
+    )
+    turned = both.replace("@f", "@new").replace("@g", "@f").replace("@new", "@h")
+    found = difference(values_of(MATMUL + both).values.table, values_of(MATMUL + turned).values.table)
+    assert [str(e) for e in found.removed] == ["@f:%arg0", "@f:result 0", "@g:%arg0", "@g:result 0"]
+    renamed = both.replace("@f", "@f_0").replace("@g", "@g_0")
+    assert not difference(values_of(MATMUL + both).values.table, values_of(MATMUL + renamed).values.table)
+
+
+CHAIN = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+BODY
+}
+"""
+OPS = {
+    "a": "stablehlo.add {0}, %a : tensor<8xf32>",
+    "b": "stablehlo.add %b, {0} : tensor<8xf32>",
+    "c": "stablehlo.tanh {0} : tensor<8xf32>",
+}
+
+
+def chain(letters: str, sharded: int) -> str:
+    lines: list[str] = []
+    for number, letter in enumerate(letters):
+        op, types = OPS[letter].format(f"%{number - 1}" if number else "%a").split(" : ")
+        given = ' {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}' if number == sharded else ""
+        lines.append(f"  %{number} = {op}{given} : {types}")
+    last = f"%{len(letters) - 1}" if letters else "%a"
+    return CHAIN.replace("BODY", "\n".join([*lines, f"  return {last} : tensor<8xf32>"]))
+
+
+def test_an_op_beside_a_like_one_is_told_by_its_operands() -> None:
+    """Another sum before the sharded one, of the same type: only that one is new."""
+    text = chain("cb", 1)
+    longer = text.replace("  %1 =", "  %9 = stablehlo.add %a, %a : tensor<8xf32>\n  %1 =")
+    before, after = values_of(text).values.table, values_of(longer).values.table
+    found = difference(before, after)
+    assert (found.changes, found.removed, [str(entry) for entry in found.added]) == ((), (), ["%1"])
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.integers(0, 5), st.integers(0, 5))
+@settings(deadline=None, max_examples=60)
+def test_the_other_way_round_is_the_same(first: str, second: str, one: int, other: int) -> None:
+    tables = [values_of(chain(*each)).values.table for each in ((first, one), (second, other))]
+    there, back = difference(*tables), difference(*reversed(tables))
+    assert [(c.entry, c.new_entry) for c in there.changes] == [(c.new_entry, c.entry) for c in back.changes]
+    assert (there.removed, there.added) == (back.added, back.removed)
 
 
 def test_json() -> None:

@@ -1,0 +1,212 @@
+"""Which values of two programs are the same, whatever their names.
+
+Functions go by name; those left over by being alike, or alone. Values of a function are matched in order:
+first those with the same op, type, label and kinds of operands, between these those with the same op and
+type. The other way round the pairs are the same.
+
+    found = match_values(ValueTable(before), ValueTable(after))
+    found.pairs, found.removed, found.added
+
+Not here: what differs between them (`difference.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from shardy_py.graph.value_table import ValueEntry, ValueTable
+
+MOST_EDITS = 2000
+"""So many removals and additions in one function are told apart; with more, all that differs is both."""
+Values = Sequence[ValueEntry]
+Key = Callable[[ValueEntry], Hashable]
+Pair = tuple[ValueEntry | None, ValueEntry | None]
+"""Values that are the same; None: only the other program has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Values that are the same, and those that only one program has, in program order."""
+
+    pairs: tuple[tuple[ValueEntry, ValueEntry], ...]
+    removed: tuple[ValueEntry, ...]
+    added: tuple[ValueEntry, ...]
+
+
+def match_values(before: ValueTable, after: ValueTable) -> Matching:
+    """The values of one module beside those of another."""
+    kinds = _Kinds(before, after)
+    functions = _paired_functions(_by_function(before), _by_function(after), kinds.of)
+    levels = (kinds.with_operands, MOST_EDITS // 2), (kinds.of, MOST_EDITS)
+    found: list[Pair] = []
+    for old, new in functions:
+        if _is_first(old, new, kinds):
+            found.extend(_aligned(old, new, levels))
+        else:
+            found.extend((a, b) for b, a in _aligned(new, old, levels))
+    return Matching(
+        tuple((old, new) for old, new in found if old is not None and new is not None),
+        tuple(old for old, new in found if old is not None and new is None),
+        tuple(new for old, new in found if new is not None and old is None),
+    )
+
+
+class _Kinds:
+    """What values are, as numbers."""
+
+    def __init__(self, *tables: ValueTable) -> None:
+        self._entries = {id_: entry for table in tables for id_, entry in table.by_value.items()}
+        self._numbers: dict[Hashable, int] = {}
+        self._of_entry: dict[int, int] = {}
+        self._with_operands: dict[int, int] = {}
+
+    def of(self, entry: ValueEntry) -> int:
+        """By the op, which of its values it is, and the type."""
+        known = self._of_entry.get(id(entry))
+        if known is None:
+            key = entry.op.name, entry.role, entry.index, entry.type
+            known = self._of_entry[id(entry)] = self._numbers.setdefault(key, len(self._numbers))
+        return known
+
+    def with_operands(self, entry: ValueEntry) -> int:
+        """By its label and what the operands of the op are as well."""
+        known = self._with_operands.get(id(entry))
+        if known is None:
+            operands = (self.of(other) for other in self._operands(entry))
+            key = self.of(entry), entry.label, *operands
+            known = self._with_operands[id(entry)] = self._numbers.setdefault(key, len(self._numbers))
+        return known
+
+    def spelled(self, entry: ValueEntry) -> tuple[object, ...]:
+        """The same in words, which do not depend on what else was asked for."""
+        names = (entry.op.name, entry.role, entry.index, str(entry.type), entry.label)
+        return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
+
+    def _operands(self, entry: ValueEntry) -> Iterator[ValueEntry]:
+        operands = entry.op._operands if entry.role == "intermediate" else ()
+        return (self._entries[id(value)] for value in operands)
+
+
+def _by_function(values: ValueTable) -> dict[str, list[ValueEntry]]:
+    found: dict[str, list[ValueEntry]] = {}
+    for entry in values.entries:
+        found.setdefault(entry.function, []).append(entry)
+    return found
+
+
+def _paired_functions(
+    before: dict[str, list[ValueEntry]], after: dict[str, list[ValueEntry]], key: Key
+) -> Iterator[tuple[Values, Values]]:
+    """The values of functions that are the same; () beside those that only one module has."""
+    free = [name for name in after if name not in before]
+    alone = [name for name in before if name not in after]
+    kinds = {name: [key(entry) for entry in after[name]] for name in free}
+    for name, values in before.items():
+        new = name
+        if name not in after:
+            own = [key(entry) for entry in values]
+            alike = (other for other in free if kinds[other] == own)
+            new = next(alike, free[0] if len(alone) == len(kinds) == 1 else "")
+        if new in free:
+            free.remove(new)
+        yield values, after.get(new, ())
+    yield from (((), after[name]) for name in free)
+
+
+def _is_first(first: Values, second: Values, kinds: _Kinds) -> bool:
+    """Which of two functions comes first, so that either order of the programs gives the same pairs."""
+    if len(first) != len(second):
+        return len(first) < len(second)
+    for one, other in zip(first, second, strict=True):
+        if kinds.with_operands(one) != kinds.with_operands(other):
+            return kinds.spelled(one) <= kinds.spelled(other)
+    return True
+
+
+def _aligned(first: Values, second: Values, levels: Sequence[tuple[Key, int]]) -> Iterator[Pair]:
+    """Values beside those of the same key, the rest by the keys that follow; each with the most edits."""
+    if not levels or not first or not second:
+        yield from ((entry, None) for entry in first)
+        yield from ((None, entry) for entry in second)
+        return
+    (key, most), *rest = levels
+    at = other = 0
+    for i, j in _agreements([*map(key, first)], [*map(key, second)], most):
+        if i > at or j > other:
+            yield from _aligned(first[at:i], second[other:j], rest)
+        yield first[i], second[j]
+        at, other = i + 1, j + 1
+    yield from _aligned(first[at:], second[other:], rest)
+
+
+def _agreements(first: list[Hashable], second: list[Hashable], most: int) -> list[tuple[int, int]]:
+    """Where two sequences agree: at both ends, and as `matched` between them."""
+    start = _common(first, second)
+    end = _common(first[start:][::-1], second[start:][::-1])
+    middle = matched(first[start : len(first) - end], second[start : len(second) - end], most)
+    tail = ((len(first) - k, len(second) - k) for k in range(end, 0, -1))
+    return [*((i, i) for i in range(start)), *((start + i, start + j) for i, j in middle), *tail]
+
+
+def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
+    """Where two sequences agree after the fewest removals and additions; nowhere, if those are over `most`.
+
+    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
+    first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
+
+    >>> matched("abcd", "xbd", 10)
+    [(1, 1), (3, 2)]
+    """
+    numbers: dict[Hashable, int] = {}
+    a, b = ([numbers.setdefault(key, len(numbers)) for key in keys] for keys in (first, second))
+    limit = min(most, len(a) + len(b))
+    reach = array("q", [-1]) * (2 * limit + 3)
+    middle = limit + 1
+    reach[middle + 1] = 0
+    steps: list[array[int]] = []
+    for edits in range(limit + 1):
+        steps.append(reach[middle - edits - 1 : middle + edits + 2])
+        for k in range(-edits, edits + 1, 2):
+            below, above = reach[middle + k - 1], reach[middle + k + 1]
+            i = above if _is_addition(k, edits, below, above) else below + 1
+            j = i - k
+            while i < len(a) and j < len(b) and a[i] == b[j]:
+                i, j = i + 1, j + 1
+            reach[middle + k] = i
+            if i >= len(a) and j >= len(b):
+                return _walked_back(steps, len(a), len(b))
+    return []
+
+
+def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
+    """Whether the last edit on the way to diagonal k takes from the second sequence, not from the first."""
+    return k == -edits or (k != edits and below < above)
+
+
+def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int, int]]:
+    """The agreements on the way to (i, j); `steps`: how far each number of edits had led before."""
+    found: list[tuple[int, int]] = []
+    for edits in range(len(steps) - 1, -1, -1):
+        k = i - j
+        below, above = steps[edits][k + edits], steps[edits][k + edits + 2]
+        is_addition = _is_addition(k, edits, below, above)
+        start = above if is_addition else below + 1
+        while i > max(start, 0) and j > 0:
+            i, j = i - 1, j - 1
+            found.append((i, j))
+        if edits:
+            i = above if is_addition else below
+            j = i - (k + 1 if is_addition else k - 1)
+    return found[::-1]
+
+
+def _common(first: Sequence[object], second: Sequence[object]) -> int:
+    count = 0
+    for a, b in zip(first, second, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
