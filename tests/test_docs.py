@@ -85,10 +85,10 @@ def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert run_command(command) == 0, command
 
 
-def test_design_pages_name_files_that_exist(root: Path) -> None:
-    folders = ("shardy_py", "tests", "benchmarks", "docs")
+def test_pages_name_files_that_exist(root: Path) -> None:
+    folders = ("shardy_py", "tests", "benchmarks", "docs", "examples")
     files = [str(path) for folder in folders for path in (root / folder).rglob("*.py")]
-    for page in (root / "docs" / "design").glob("*.md"):
+    for page in (*root.glob("*.md"), *(root / "docs" / "design").glob("*.md")):
         for name in re.findall(r"`([\w/]+\.py)`", page.read_text()):
             assert any(file.endswith(f"/{name}") for file in files), f"{page.name}: {name}"
 
