@@ -45,6 +45,12 @@ class Movement:
     old: TensorSharding | None = None
     new: TensorSharding | None = None
 
+    @property
+    def is_dictated(self) -> bool:
+        """Whether `op`, which uses the target, says how that is sharded, as a constraint does."""
+        is_own = isinstance(self.target, SSAValue) and self.op is self.target.owner
+        return self.source is self.target and self.old is None and self.op is not None and not is_own
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merger:

@@ -156,10 +156,12 @@ def _refusal(
     if _has(tensor.unreduced, axis):
         return Stop(StopKind.UNREDUCED, position, axis, tensor.unreduced, dimension)
     if along is not None:
-        if along.is_closed:
+        seen = passage.seen[position]
+        if seen is not None and seen.dimensions[dimension].is_closed:
             return Stop(StopKind.CLOSED, position, axis, along.axes, dimension)
-        if along.overflow:
-            return Stop(StopKind.OVERFLOW, position, axis, along.overflow, dimension)
+        overflow = _overflow(step, tensor, position, dimension)
+        if overflow:
+            return Stop(StopKind.OVERFLOW, position, axis, overflow, dimension)
     used = _used(step, tensor, position, factor, axis)
     if used is not None:
         return used
@@ -170,6 +172,12 @@ def _refusal(
         if step.options.factor_sizes[factor] % parts:
             return Stop(StopKind.NON_DIVISIBLE, position, axis, (), dimension)
     return None
+
+
+def _overflow(step: Step, tensor: TensorProjection, position: int, dimension: int) -> Axes:
+    """What fits no factor of a dimension: it blocks the factors from there on."""
+    along = (tensor.factors[factor] for factor in step.rule.tensors[position][dimension])
+    return next((factor.overflow for factor in along if factor is not None and factor.overflow), ())
 
 
 def _used(step: Step, tensor: TensorProjection, position: int, factor: int, axis: AxisRef) -> Stop | None:

@@ -92,16 +92,16 @@ class Agreements:
             at = (crossing.slot, crossing.dimension)
 
 
-def slot_at_end(tracer: Tracer, state: AtSpot) -> tuple[int, Propagation, InSlot] | None:
-    """Where the axis of a state was when the last propagation ended; None if it was in none."""
+def slot_at_end(tracer: Tracer, state: AtSpot) -> tuple[InSlot, tuple[tuple[State, Cause], ...]] | None:
+    """Where an axis was when the last propagation ended, and the way from there; None if it was in none."""
     current: State = state
+    way: list[tuple[State, Cause]] = []
     for _ in range(len(tracer.events) + 1):
         cause = next((c for c in tracer.causes(current) if isinstance(c, Cause)), None)
         if cause is None:
             return None
+        way.insert(0, (current, cause))
         current = cause.state
         if isinstance(current, InSlot):
-            propagation = tracer.events[current.event]
-            assert isinstance(propagation, Propagation)
-            return current.event, propagation, current
+            return current, tuple(way)
     return None

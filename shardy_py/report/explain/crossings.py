@@ -22,7 +22,7 @@ from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer, factor_words
 from shardy_py.report.explain.explanation import Annotation, Place
 from shardy_py.report.explain.neighbourhood import Crossing
-from shardy_py.report.explain.reasons import Reason
+from shardy_py.report.explain.reasons import Reason, constrained
 from shardy_py.report.explain.refusals import WORDS, unknown
 from shardy_py.report.explain.tracing import InSlot, Root, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule
@@ -46,8 +46,7 @@ class Stopping:
         self._tracer = explainer.tracer
         self._names = explainer.names
         self._propagation = propagation
-        self._giver: tuple[int, int] | None = None
-        self.target: Place | None = None
+        self._crossing: Crossing | None = None
         self._event = next(i for i, p in explainer.tracer.propagations if p is propagation)
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
@@ -66,16 +65,16 @@ class Stopping:
             return
         for at, given in enumerate(sharding.dimensions):
             if at != dimension and any(axis.overlaps(other) for other in given.axes):
-                yield self._refused(Stop(StopKind.USED, 0, axis, given.axes, at), slot, None)
+                yield self._refused(Stop(StopKind.USED, 0, axis, given.axes, at), slot, None, axis)
         for kind, axes in (
             (StopKind.REPLICATED, sharding.replicated_axes),
             (StopKind.UNREDUCED, sharding.unreduced_axes),
         ):
             if any(axis.overlaps(other) for other in axes):
-                yield self._refused(Stop(kind, 0, axis, axes, dimension), slot, None)
+                yield self._refused(Stop(kind, 0, axis, axes, dimension), slot, None, axis)
         given = sharding.dimensions[dimension]
         if given.is_closed:
-            yield self._refused(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension), slot, None)
+            yield self._refused(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension), slot, None, axis)
 
     def at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Why the axis did not cross a step."""
@@ -90,40 +89,37 @@ class Stopping:
         if found.kind is StopKind.DIRECTION:
             return self._blocked(crossing, axis)
         slot = slots[found.position] if found.position >= 0 else crossing.source_slot
-        return self._refused(found, slot, crossing)
+        return self._refused(found, slot, crossing, axis)
 
     def nothing(
         self, slot: int, dimension: int, axis: AxisRef, crossings: Iterable[Crossing]
     ) -> Iterator[Reason]:
         """What to say when no tensor that shares the dimension has the axis."""
+        place = self._place(slot)
         known = {id(op) for op in self._propagation.program.step_ops}
         reached = dict.fromkeys((slot, *(c.source_slot for c in crossings)))
         for reached_slot in reached:
             for op in self._ops_without_rule(reached_slot, known):
                 if not self._has_anywhere(op, axis):
                     continue
-                place = self._names.op(op)
-                yield Reason(
-                    "no rule",
-                    f"{place} has no sharding rule, so no axis passes through it",
-                    f"give {op.name} an sdy.sharding_rule, or add a sharding_constraint behind it",
-                    *(place, "", "", place),
-                )
+                at = self._names.op(op)
+                message = f"{at} has no sharding rule, so no axis passes through it"
+                remedy = f"give {op.name} an sdy.sharding_rule, or {constrained(axis, place)}"
+                yield Reason("no rule", message, remedy, at, blame=at)
                 return
-        place = self._place(slot)
         ops = {c.step for c in crossings if c.distance == 1 and c.step > FUNCTION_RESULT}
         if not ops:
             steps = [s for s in self._propagation.steps_at.get(slot, []) if self._rule(s) is not None]
             for step in steps[:1]:
                 op = self._op(step)
                 message = f"the rule of {op} relates dimension {dimension} of {place} to no other tensor"
-                remedy = f"add a sharding_constraint with {axis} on {place}"
+                remedy = constrained(axis, place)
                 yield Reason("no factor", message, remedy, op, str(self._rule(step)))
         message = (
             f"no tensor that shares dimension {dimension} of {place} has {axis}: "
             f"{len(reached) - 1} tensors were reached along the factors of rules, none is sharded by it there"
         )
-        yield Reason("not sent", message, f"add a sharding_constraint with {axis} on {place}", blame=place)
+        yield Reason("not sent", message, constrained(axis, place), blame=place)
 
     # ------------------------------------------------------------------ one stop
 
@@ -135,6 +131,10 @@ class Stopping:
         words = self._factor(crossing)
         details = (op, str(rule), words, source, crossing.distance)
         target = self._place(crossing.slot)
+        if self._is_erased(crossing.step):
+            message = f"{source} has {axis}, but nothing uses what {op} gives, so propagation erases it"
+            remedy = f"return or use what {op} gives, or {constrained(axis, target)}"
+            return Reason("dead", message, remedy, *details)
         if kind is not None and kind.is_barrier:
             allowed = Direction(kind.barrier_direction).name or "NONE"
             message = (
@@ -142,28 +142,26 @@ class Stopping:
             )
             remedy = f"remove the barrier or turn it round, or add a sharding_constraint on {target}"
             return Reason("barrier", message, remedy, *details)
-        factor = rule.factors[crossing.factor] if rule is not None else None
-        symbol = factor_symbol(crossing.factor)
-        if factor is not None and factor.is_blocked:
-            type_ = f", a {_TYPES[factor.type]} factor" if factor.type in _TYPES else ""
-            message = f"{source} has {axis}, but the rule of {op} blocks propagation along {symbol}{type_}"
-            return Reason("blocked", message, f"add a sharding_constraint with {axis} on {target}", *details)
-        message = f"{source} has {axis}, but in no round of propagation axes move that way through {op}"
-        return Reason("direction", message, f"add a sharding_constraint with {axis} on {target}", *details)
+        assert rule is not None
+        type_ = rule.factors[crossing.factor].type
+        named = f", a {_TYPES[type_]} factor" if type_ in _TYPES else ""
+        along = factor_symbol(crossing.factor)
+        message = f"{source} has {axis}, but the rule of {op} blocks propagation along {along}{named}"
+        return Reason("blocked", message, constrained(axis, target), *details)
 
-    def _refused(self, found: Stop, slot: int, crossing: Crossing | None) -> Reason:
-        """Of a tensor that did not take the axis."""
+    def _refused(self, found: Stop, slot: int, crossing: Crossing | None, asked: AxisRef) -> Reason:
+        """Of a tensor that did not take the axis, or one that would have to stand before it."""
         place = self._place(slot)
-        if crossing is not None:
-            self._giver = (crossing.source_slot, crossing.source_dimension)
-            self.target = self._place(crossing.slot)
+        self._crossing = crossing
         write = WORDS.get(found.kind, unknown)
         kind, message, remedy = write(self, found, slot, place)
         if crossing is None:
             return Reason(kind, message, remedy, place if place.location else None, blame=place)
         op, source = self._op(crossing.step), self._place(crossing.source_slot)
         rule = self._rule(crossing.step)
-        message = f"{source} has {found.axis}, which stops at {op}: {message}"
+        is_asked = asked.overlaps(found.axis)
+        what = f"{found.axis}, which" if is_asked else f"{asked}, but only behind {found.axis}, which"
+        message = f"{source} has {what} stops at {op}: {message}"
         return Reason(
             *(kind, message, remedy, op, str(rule)),
             *(self._factor(crossing), place, crossing.distance),
@@ -178,6 +176,11 @@ class Stopping:
         found = self._tracer.origin(self._event, slot)
         return None if found is None else self._names.annotation(found)
 
+    def is_manual(self, slot: int, axis: AxisRef) -> bool:
+        """Whether a slot is at the border of a manual computation over an axis."""
+        boundary = self._propagation.boundaries.get(slot)
+        return boundary is not None and axis.name in boundary.manual_axes
+
     def root(self, slot: int, dimension: int, axis: AxisRef) -> Root | None:
         """What gave a slot an axis."""
         state = InSlot(self._event, slot, len(self._propagation.journal.entries), dimension, axis)
@@ -190,12 +193,36 @@ class Stopping:
         found = next((a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis)), None)
         return "" if found is None else self._propagation.journal.stage_of(found.entry)
 
-    def is_later(self, axis: AxisRef, than: Annotation) -> bool:
-        """Whether the annotation that sent `axis` has a less urgent user priority than another."""
-        if self._giver is None:
-            return False
-        sender = self.annotation(self.root(*self._giver, axis))
-        return sender is not None and (sender.priority or 0) > (than.priority or 0)
+    @property
+    def target(self) -> Place | None:
+        """What the axis would have come to at the crossing that is looked at."""
+        return None if self._crossing is None else self._place(self._crossing.slot)
+
+    def meshes(self) -> str:
+        """The tensors of the step that is looked at, one a mesh: `%0 on @mesh, %1 on @other`."""
+        assert self._crossing is not None
+        slots = self._propagation.arrivals.slots_of(self._crossing.step)
+        found: dict[str, Place] = {}
+        for slot in slots:
+            sharding = self._propagation.journal.sharding(slot)
+            if sharding is not None:
+                name = sharding.mesh if isinstance(sharding.mesh, str) else str(sharding.mesh)
+                found.setdefault(name, self._place(slot))
+        return ", ".join(f"{place} on @{name}" for name, place in found.items())
+
+    def later_sender(self, axis: AxisRef, than: Annotation) -> Annotation | None:
+        """What sent `axis`, if it has a less urgent user priority than another annotation."""
+        at = self._crossing
+        root = None if at is None else self.root(at.source_slot, at.source_dimension, axis)
+        sender = self.annotation(root)
+        return sender if sender is not None and (sender.priority or 0) > (than.priority or 0) else None
+
+    def sizes(self, found: Stop) -> str:
+        """The sizes of the factors of a dimension at the crossing that is looked at: `i=2, j=4`."""
+        rule = None if self._crossing is None else self._rule(self._crossing.step)
+        assert rule is not None
+        factors = rule.tensors[found.position][found.dimension]
+        return ", ".join(f"{factor_symbol(f)}={rule.factor_sizes[f]}" for f in factors)
 
     def annotation(self, root: Root | None) -> Annotation | None:
         """A root in words."""
@@ -214,6 +241,12 @@ class Stopping:
             return None
         flat = self._propagation.program.flat
         return flat.kinds[flat.step_kinds[step]]
+
+    def _is_erased(self, step: int) -> bool:
+        """Whether propagation came to an op only to erase it."""
+        if step <= FUNCTION_RESULT:
+            return False
+        return self._propagation.program.flat.kinds[self._propagation.journal.kinds[step]].rule is None
 
     def _rule(self, step: int) -> ShardingRule | None:
         return self._propagation.arrivals.rule_of(step)

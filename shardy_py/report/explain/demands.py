@@ -48,25 +48,32 @@ def demanders(
     if spot is not None:
         yield spot, dimension
         return
-    rule = _rule_of(op)
     shardings = tuple(map(sharding_of, values))
+    along = tuple(_along_factors(op, position, dimension, axis, shardings, meshes))
+    # Axes that cannot be along their factor go along another, as those of the dimension of a concatenation.
+    for other, at in along or _anywhere(shardings, axis):
+        yield values[other], at
+
+
+def _along_factors(
+    op: Operation,
+    position: int,
+    dimension: int,
+    axis: AxisRef,
+    shardings: tuple[TensorSharding | None, ...],
+    meshes: Mapping[str, Mesh],
+) -> Iterator[tuple[int, int]]:
+    """The other tensors that have `axis` along a factor of the dimension, each with its own dimension."""
+    rule = _rule_of(op)
     mesh = common_mesh(shardings, meshes)
-    if rule is None or mesh is None or len(rule.tensors) != len(values):
-        yield from _anywhere(values, shardings, axis)
+    if rule is None or mesh is None or len(rule.tensors) != len(shardings):
         return
-    projection = Projection.build(rule, shardings, mesh[1])
     wanted = rule.tensors[position][dimension]
-    for other, tensor in enumerate(projection.tensors):
-        for at, factors in enumerate(rule.tensors[other]):
-            for factor in factors:
-                along = tensor.factors[factor]
-                if (
-                    other != position
-                    and factor in wanted
-                    and along is not None
-                    and any(axis.overlaps(a) for a in along.axes)
-                ):
-                    yield values[other], at
+    for other, tensor in enumerate(Projection.build(rule, shardings, mesh[1]).tensors):
+        for at, factors in enumerate(rule.tensors[other] if other != position else ()):
+            found = (tensor.factors[factor] for factor in factors if factor in wanted)
+            if any(axis.overlaps(given) for along in found if along is not None for given in along.axes):
+                yield other, at
 
 
 def _counterpart(op: Operation, position: int) -> Spot | None:
@@ -94,10 +101,8 @@ def _rule_of(op: Operation) -> ShardingRule | None:
     return given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
 
 
-def _anywhere(
-    values: tuple[SSAValue, ...], shardings: tuple[TensorSharding | None, ...], axis: AxisRef
-) -> Iterator[tuple[Spot, int]]:
-    for value, sharding in zip(values, shardings, strict=True):
+def _anywhere(shardings: tuple[TensorSharding | None, ...], axis: AxisRef) -> Iterator[tuple[int, int]]:
+    for position, sharding in enumerate(shardings):
         for at, dimension in enumerate(sharding.dimensions if sharding is not None else ()):
             if any(axis.overlaps(other) for other in dimension.axes):
-                yield value, at
+                yield position, at

@@ -24,7 +24,16 @@ from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link
 from shardy_py.report.explain.names import Names
-from shardy_py.report.explain.tracing import AtSpot, Cause, InSlot, Path, State, Tracer, spots_of
+from shardy_py.report.explain.tracing import (
+    AtSpot,
+    Cause,
+    InSlot,
+    Path,
+    State,
+    Tracer,
+    overlapping,
+    spots_of,
+)
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
 
@@ -75,10 +84,13 @@ class Explainer:
         found = slot_at_end(self.tracer, AtSpot(spot, len(self.tracer.events), dimension, axis))
         if found is None:
             return iter(())
-        event, propagation, state = found
-        if event not in self._agreements:
-            self._agreements[event] = Agreements(self.tracer, event, propagation)
-        return self._agreements[event].paths(state.slot, state.dimension, axis, known)
+        state, way = found
+        if state.event not in self._agreements:
+            propagation = self.tracer.events[state.event]
+            assert isinstance(propagation, Propagation)
+            self._agreements[state.event] = Agreements(self.tracer, state.event, propagation)
+        paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, known)
+        return (Path(path.root, (*path.causes, *way)) for path in paths)
 
     def _chain(self, path: Path, *, happened: bool) -> Chain:
         found = (self._link(state, cause) for state, cause in path.causes)
@@ -101,7 +113,8 @@ class Explainer:
         propagation = self.tracer.events[state.event]
         assert isinstance(propagation, Propagation)
         journal = propagation.journal
-        target = self.names.place(spots_of(propagation, state.slot)[-1])
+        spot = spots_of(propagation, state.slot)[-1]
+        target = self.names.place(spot)
         priority, op_priority, strategy = stage_words(journal.stage_of(arrival.entry))
         if arrival.step is None:
             member = self.names.place(spots_of(propagation, source.slot)[-1])
@@ -119,7 +132,17 @@ class Explainer:
         return Link(
             *(kind, target, state.dimension, axis_text(state.axis), through, factor, str(rule)),
             *(strategy, priority, op_priority),
+            note=self._fate(spot, state),
         )
+
+    def _fate(self, spot: Spot, state: InSlot) -> str:
+        """What became of an axis that propagation gave a value; "" if the value still has it."""
+        entry = self.names.entry(spot)
+        spot = spot if entry is None else spot_of(entry)
+        if entry is None or overlapping(final_sharding(spot), state.dimension, state.axis):
+            return ""
+        taker = self.tracer.taker(spot, state.dimension, state.axis)
+        return f"cut there afterwards by {taker}" if taker else "not there any more"
 
     def _movement_link(self, state: State, movement: Movement) -> Link | None:
         target = self.names.place(movement.target)

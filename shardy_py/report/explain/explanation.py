@@ -30,10 +30,12 @@ class Place:
     label: str = ""
 
     def __str__(self) -> str:
-        """One phrase: `%arg0 (x)`, `%3 = stablehlo.add`."""
+        """One phrase: `%arg0 (x)`, `%3 = stablehlo.add`; of what is gone `stablehlo.add [model.py:7]`."""
         if self.op == "func.func":
             return f"{self.name} ({self.label})" if self.label else self.name
-        return f"{self.name} = {self.op}" if self.name else self.op
+        if self.name:
+            return f"{self.name} = {self.op}"
+        return f"{self.op} [{self.location}]" if self.location else self.op
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.holders import Holder
@@ -119,7 +119,7 @@ class Names:
         place = self.place(root.spot)
         op = None if isinstance(root.spot, Holder) else owning_op(root.spot) or root.owner
         # What the user called a constraint may be a reshard by now.
-        place = place if op is None else replace(place, op=op.name)
+        place = replace(place, op=op.name) if op is not None and isinstance(root.spot, OpResult) else place
         return Annotation(self._kind(root.spot, root.owner), place, text, root.dimension, priority)
 
     def _kind(self, spot: Spot, owner: Operation | None) -> str:

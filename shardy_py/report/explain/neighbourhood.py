@@ -60,16 +60,18 @@ class Neighbourhood:
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Crossing]:
         """All crossings in the order of distance, not beyond tensors that have the axis."""
+        groups = self.propagation.program.flat.groups
         seen = {(slot, dimension)}
         waiting = deque([(slot, dimension, 0)])
         while waiting:
             slot, dimension, distance = waiting.popleft()
-            for crossing in self.crossings(slot, dimension, distance + 1):
-                at = (crossing.source_slot, crossing.source_dimension)
-                yield crossing
-                if at not in seen and not self.has(*at, axis):
-                    seen.add(at)
-                    waiting.append((*at, distance + 1))
+            for member in (slot, *(other.slot for other in groups.get(slot, ()))):
+                for crossing in self.crossings(member, dimension, distance + 1):
+                    at = (crossing.source_slot, crossing.source_dimension)
+                    yield crossing
+                    if at not in seen and not self.has(*at, axis):
+                        seen.add(at)
+                        waiting.append((*at, distance + 1))
 
     def crossings(self, slot: int, dimension: int, distance: int) -> Iterator[Crossing]:
         """The ways on from a dimension of a slot."""
@@ -84,7 +86,7 @@ class Neighbourhood:
                     continue
                 for factor in rule.tensors[position][dimension]:
                     for source, at in _others(rule, position, factor):
-                        if slots[source] not in (UNSHARDABLE, slot):
+                        if slots[source] != UNSHARDABLE and (slots[source], at) != (slot, dimension):
                             yield Crossing(
                                 step, factor, position, slot, dimension, source, slots[source], at, distance
                             )

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from shardy_py.report.explain.explanation import Place
+from shardy_py.sharding import AxisRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ KINDS: dict[str, str] = {
     "non-divisible": "the axis does not divide the dimension, or its factor",
     "barrier": "a propagation barrier does not let it through in that direction",
     "blocked": "the rule of an op blocks propagation along the factor",
-    "direction": "axes move along the factor the other way only",
+    "dead": "nothing uses what an op on the way gives, so propagation erased it",
     "no factor": "the rule of an op relates the dimension to no other",
     "not taken": "propagation did not come back to an op that would hand the axis over",
     "maximal": "the value is on a single device",
@@ -83,11 +84,17 @@ KINDS: dict[str, str] = {
 """What there is, in a phrase."""
 
 
+def constrained(axis: AxisRef, place: Place | None) -> str:
+    """The remedy that always helps: to say what a value has to have."""
+    return f"add a sharding_constraint with {axis} on {place}"
+
+
 def reasons_text(title: str, reasons: Sequence[Reason]) -> str:
     """Reasons for people, ending in a line break."""
     lines = [title]
     for reason in reasons:
         place = f"  [{reason.op.location}]" if reason.op is not None and reason.op.location else ""
+        place = "" if place.strip() in reason.message else place
         lines.append(f"  {reason.kind}: {reason.message}{place}")
         if reason.factor:
             lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.propagation.stops import Stop, StopKind
 from shardy_py.report.explain.explanation import Annotation, Place
+from shardy_py.report.explain.reasons import constrained
 from shardy_py.sharding.axis_lists import Axes
 
 if TYPE_CHECKING:
@@ -42,24 +43,25 @@ def _conflict(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words
     annotation = stopping.annotation(root)
     message = f"dimension {found.dimension} of {place} has {_text(found.others)} there{_by(annotation)}"
     stage = "" if axis is None else stopping.came(slot, found.dimension, axis)
-    kind = "conflict"
-    if annotation is not None and stopping.is_later(found.axis, annotation):
-        kind = "priority"
-        message += f" with priority {annotation.priority or 0}, which is more urgent"
+    sender = None if annotation is None else stopping.later_sender(found.axis, annotation)
+    if annotation is not None and sender is not None:
+        late, early = f"priority {sender.priority}", f"priority {annotation.priority or 0}"
+        message += f" with {early}; {found.axis} is from {sender.place} with {late}"
+        remedy = f"give {annotation.place} a priority above {sender.priority}, that is less urgent"
+        return "priority", message + _round(stage), remedy
     where = place if annotation is None else annotation.place
-    remedy = (
-        f"change the sharding of {where}, or add a sharding_constraint with {found.axis} on {stopping.target}"
-        if kind == "conflict"
-        else f"give the annotation with {found.axis} a more urgent priority than that of {where}"
-    )
-    return kind, message + _round(stage), remedy
+    remedy = f"change the sharding of {where}, or {constrained(found.axis, stopping.target)}"
+    return "conflict", message + _round(stage), remedy
 
 
 def _replicated(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     annotation = stopping.origin(slot)
     message = f"{place} is explicitly replicated along {_text(found.others)}{_by(annotation)}"
     where = place if annotation is None else annotation.place
-    return "replicated", message, f"take {found.axis} out of replicated={{...}} of {where}"
+    remedy = f"take {found.axis} out of replicated={{...}} of {where}"
+    if annotation is not None and stopping.is_manual(slot, found.axis):
+        remedy = f"put {found.axis} on dimension {found.dimension} in the {annotation.kind} of {where}"
+    return "replicated", message, remedy
 
 
 def _unreduced(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
@@ -73,17 +75,24 @@ def _closed(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     annotation = stopping.origin(slot)
     message = f"dimension {found.dimension} of {place} is closed{_by(annotation)}"
     where = place if annotation is None else annotation.place
-    return "closed", message, f"open dimension {found.dimension} of {where}: {{?}} instead of {{}}"
+    axes = f"{_text(found.others)}, " if found.others else ""
+    opened = f"{{{axes}?}} instead of {{{_text(found.others)}}}"
+    return "closed", message, f"open dimension {found.dimension} of {where}: {opened}"
 
 
 def _overflow(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = f"{_text(found.others)} on dimension {found.dimension} of {place} fit no factor of the rule"
-    return "non-divisible", message, f"shard dimension {found.dimension} by axes that divide its factors"
+    root = stopping.root(slot, found.dimension, found.others[0])
+    by = _by(stopping.annotation(root))
+    message = f"{_text(found.others)} on dimension {found.dimension} of {place} cuts across its factors{by}"
+    return "non-divisible", message, f"shard that dimension by axes that divide {stopping.sizes(found)}"
 
 
 def _non_divisible(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = f"{found.axis} does not divide the factor of dimension {found.dimension} of {place}"
-    return "non-divisible", message, "make the size a multiple of the axis, or shard by a smaller axis"
+    message = (
+        f"{found.axis} and the axes before it do not divide {stopping.sizes(found)}, "
+        f"in dimension {found.dimension} of {place}"
+    )
+    return "non-divisible", message, "make the size a multiple of theirs, or shard by a smaller axis"
 
 
 def _stride(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
@@ -93,7 +102,7 @@ def _stride(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
 
 def _elsewhere(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     message = f"there {found.axis} is along another factor of the dimension, which does not lead here"
-    return "no factor", message, f"add a sharding_constraint with {found.axis}"
+    return "no factor", message, constrained(found.axis, stopping.target)
 
 
 def _not_taken(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
@@ -101,17 +110,18 @@ def _not_taken(stopping: Stopping, found: Stop, slot: int, place: Place) -> Word
         f"{place} would have taken {found.axis}, but propagation does not come back to that op when the axis "
         "comes so late (C++ Shardy neither)"
     )
-    return "not taken", message, f"add a sharding_constraint with {found.axis} on {place}"
+    return "not taken", message, constrained(found.axis, place)
 
 
 def _mesh(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    return "mesh", "the tensors of the op are on different meshes", "annotate them all on one mesh"
+    message = f"the tensors of the op are on different meshes: {stopping.meshes()}"
+    return "mesh", message, "annotate them all on one mesh"
 
 
 def unknown(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     """What is said of a stop of a kind without words of its own."""
     message = f"{place} did not take {found.axis}, for no reason that is known"
-    return "unknown", message, f"add a sharding_constraint with {found.axis} on {place}"
+    return "unknown", message, constrained(found.axis, place)
 
 
 def _round(stage: str) -> str:

@@ -73,9 +73,9 @@ def _way(link: Link, way: str) -> str:
         case "group":
             return f" like {link.through}: {link.note}"
         case "result":
-            return " as the value that is returned"
+            return " as the value that is returned" + (f", {link.note}" if link.note else "")
         case _:
-            return way
+            return way + (f", {link.note}" if link.note else "")
 
 
 def _annotation(annotation: Annotation) -> str:
@@ -85,4 +85,4 @@ def _annotation(annotation: Annotation) -> str:
 
 
 def _at(place: Place) -> str:
-    return f"  [{place.location}]" if place.location else ""
+    return f"  [{place.location}]" if place.location and place.name else ""

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.holders import Holder, Place
-from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.movements import Copies, Movement, Spot
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.demands import demanders
@@ -127,6 +127,10 @@ class Tracer:
         for index, event in enumerate(self.events):
             if isinstance(event, Movement):
                 found.setdefault(key_of(event.target), []).append(index)
+            elif isinstance(event, Copies) and found:
+                for value, copy in event.values.items():
+                    if value is not copy and (moved := found.get(key_of(value))):
+                        found.setdefault(key_of(copy), []).extend(moved)
         return found
 
     @cached_property
@@ -165,6 +169,14 @@ class Tracer:
             spot = event.source
         return None
 
+    def taker(self, spot: Spot, dimension: int, axis: AxisRef) -> str:
+        """The last pass that changed a spot's sharding while that had an axis; "" if none did."""
+        for index in reversed(self._movements.get(key_of(spot), ())):
+            event = self.events[index]
+            if isinstance(event, Movement) and overlapping(event.old, dimension, axis):
+                return event.pass_name
+        return ""
+
     def paths(self, spot: Spot, dimension: int, axis: AxisRef) -> Iterator[Path]:
         """All ways along which the axis came, shortest first, one a root."""
         return self.paths_from(AtSpot(spot, len(self.events), dimension, axis))
@@ -180,11 +192,23 @@ class Tracer:
                 if isinstance(cause, Root):
                     if cause.key not in seen:
                         seen.add(cause.key)
-                        yield Path(cause, _way(state, parents))
+                        way = _way(state, parents)
+                        yield Path(self._as_written(cause, way), way)
                 elif cause.state.key not in parents:
                     parents[cause.state.key] = (state, cause)
                     same = cause.arrival is None and cause.movement is None
                     (waiting.appendleft if same else waiting.append)(cause.state)
+
+    def _as_written(self, root: Root, way: tuple[tuple[State, Cause], ...]) -> Root:
+        """A root with its sharding: passes before propagation copy that as it is."""
+        for state, cause in way if root.sharding is None else ():
+            if isinstance(state, InSlot):
+                propagation = self.events[state.event]
+                assert isinstance(propagation, Propagation)
+                return replace(root, sharding=propagation.journal.first_sharding(state.slot))
+            if cause.movement is not None and cause.movement.new is not None:
+                break
+        return root
 
     def origin(self, event: int, slot: int) -> Root | None:
         """What gave a slot of the propagation that is event `event` its first sharding."""
@@ -197,7 +221,7 @@ class Tracer:
                 time, moved, _ = found
                 if isinstance(moved, Propagation):
                     break
-                if moved.source is moved.target and moved.old is None:
+                if moved.is_dictated:
                     return Root(spot, 0, AxisRef(""), moved.op, moved.new)
                 spot = moved.source
             if time < event:
@@ -222,11 +246,11 @@ class Tracer:
             yield Cause(InSlot(index, slot, len(event.journal.entries), dimension, axis))
         elif event.source is not event.target and event.new is None:
             yield Cause(AtSpot(event.source, index, dimension, axis), movement=event)
-        elif event.source is event.target and event.old is None and event.op is not None:
+        elif event.is_dictated:
             yield Root(spot, dimension, axis, event.op, event.new)
         else:
             old = event.old if event.source is event.target else self.sharding_at(event.source, index)
-            before = _overlapping(old, dimension, axis)
+            before = overlapping(old, dimension, axis)
             for found_axis in before:
                 same = found_axis == axis and event.source is event.target
                 at = AtSpot(event.source, index, dimension, found_axis)
@@ -273,7 +297,7 @@ class Tracer:
             yield Root(spot, state.dimension, state.axis, None, boundary.outer, owner)
             return
         first = propagation.journal.first_sharding(state.slot)
-        given = _overlapping(first, state.dimension, state.axis)
+        given = overlapping(first, state.dimension, state.axis)
         if given:
             yield from self._first_causes(state, propagation, first)
             if any(axis.contains(state.axis) for axis in given):
@@ -313,7 +337,8 @@ def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
     return (value,) if owner is None else (value, owner)
 
 
-def _overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
+def overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
+    """The axes of a dimension that share parts with `axis`."""
     if sharding is None or dimension >= sharding.rank:
         return []
     return [other for other in sharding.dimensions[dimension].axes if other.overlaps(axis)]

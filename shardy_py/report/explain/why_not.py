@@ -27,11 +27,15 @@ from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
 from shardy_py.report.explain.reasons import Reason
+from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 
 _AXIS = re.compile(r'"?([^":]+)"?(?::\((\d+)\)(\d+))?')
 _MOST = 4
 """So many stops are told, the nearest first."""
+
+_WEAK = frozenset({"no factor", "dead"})
+"""Told only if there is nothing better: the axis is along another factor, or the op is gone in the end."""
 
 
 def why_not(
@@ -88,7 +92,7 @@ class WhyNot:
         spot, axis = spot_of(subject), parse_axis(axis_text)
         self._check(spot, dimension, axis)
         sharding = final_sharding(spot)
-        if _has(sharding, dimension, axis):
+        if overlapping(sharding, dimension, axis):
             message = f"dimension {dimension} of {self._names.place(spot)} is sharded by {axis}"
             return (Reason("sharded", message, "", distance=0),)
         return tuple(dict.fromkeys(self._reasons(spot, dimension, axis)))
@@ -117,7 +121,7 @@ class WhyNot:
                 yield from self._in_propagation(event, slot, spot, dimension, axis)
                 return
             before = self._before(event, time)
-            if _has(before, dimension, axis):
+            if overlapping(before, dimension, axis):
                 yield self._pass_reason(event, before, dimension, axis)
                 return
             spot = event.source
@@ -189,15 +193,14 @@ class WhyNot:
         stopping = Stopping(self._explainer, propagation)
         neighbourhood = Neighbourhood(propagation)
         stops: dict[int, Reason] = {}
-        elsewhere: dict[int, Reason] = {}
+        weak: dict[int, Reason] = {}
         crossings: list[Crossing] = []
         for crossing in neighbourhood.walk(slot, dimension, axis):
             crossings.append(crossing)
             is_stop = neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis)
             if is_stop and crossing.step not in stops:
                 reason = stopping.at_crossing(crossing, axis)
-                # Where the axis is along another factor of the dimension, it did not stop on its way here.
-                (elsewhere if reason.kind == "no factor" else stops)[crossing.step] = reason
+                (weak if reason.kind in _WEAK else stops)[crossing.step] = reason
                 if len(stops) == _MOST:
                     break
         said = {(reason.kind, reason.blame) for reason in stops.values()}
@@ -205,7 +208,7 @@ class WhyNot:
         yield from own
         yield from stops.values()
         if not own and not stops:
-            yield from [*elsewhere.values()][:1]
+            yield from [*weak.values()][:1]
             yield from stopping.nothing(slot, dimension, axis, crossings)
 
 
@@ -219,9 +222,3 @@ def manual_around(spot: Spot, name: str) -> Operation | None:
             return op
         op = op.parent_op()
     return None
-
-
-def _has(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> bool:
-    if sharding is None or dimension >= sharding.rank:
-        return False
-    return any(other.overlaps(axis) for other in sharding.dimensions[dimension].axes)

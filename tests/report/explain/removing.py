@@ -76,7 +76,8 @@ def written(root: Root) -> Written:
         return Written("result", str(position_of(spot.op.location)), spot.position)
     op = owning_op(spot) or root.owner
     if isinstance(spot.owner, Operation):
-        return Written(spot.owner.name, str(position_of(spot.owner.location)), cast(Any, spot).index)
+        name = spot.owner.name.replace("sdy.constant", "stablehlo.constant")
+        return Written(name, str(position_of(spot.owner.location)), cast(Any, spot).index)
     if op is not None and op.name == "sdy.manual_computation":
         return Written(op.name, str(position_of(op.location)))
     return Written("argument", str(position_of(spot.location)))
@@ -103,6 +104,10 @@ def annotations(module: ModuleOp) -> dict[Written, set[tuple[int, str]]]:
         elif isinstance(given := op.properties.get("sharding"), TensorShardingAttr):
             add(Written(op.name, position), given.data)
         else:
+            if op.name == "sdy.named_computation":  # its arguments are those of a function in the end
+                shardings = getattr(op.properties.get("in_shardings"), "data", ())
+                for argument, given in zip(op.regions[0].blocks[0].args, shardings, strict=False):
+                    add(Written("argument", str(position_of(cast(Any, argument).location))), given)
             for name in ("in_shardings", "out_shardings"):
                 for sharding in getattr(op.properties.get(name), "data", ()):
                     add(Written(op.name, position), sharding)

@@ -14,6 +14,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from tests.conftest import NO_CORPUS, corpus_names, corpus_text
+from tests.differential.programs import Width, wide_program
 from tests.propagation.random_programs import random_program
 from tests.report.explain.removing import annotations, explained, first_root, outcome, pairs_of, written
 
@@ -48,6 +49,12 @@ def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_random_program(seed: int) -> None:
     check_all(random_program(seed))
+
+
+@pytest.mark.parametrize("seed", [331, 653, 1353, 1623, 5086, 5110, 5462, *range(9000, 9012)])
+def test_program_of_all_op_families(seed: int) -> None:
+    """The first ones have axes that a pass moved to another dimension, functions and calls that it copied."""
+    check_all(wide_program(random.Random(seed), Width(named=seed % 2 == 0)))
 
 
 @pytest.mark.skipif(not corpus_names(), reason=NO_CORPUS)

@@ -263,3 +263,89 @@ def test_what_came_later_did_not_give_it() -> None:
         ("%arg0", True),
         ("%arg1", False),
     ]
+
+
+CONCATENATED = "tensor<8x16xf32>"
+CONCATENATION = (
+    f"  %0 = stablehlo.concatenate %arg0, %arg1, dim = 1 : ({T}, {T}) -> {CONCATENATED}\n"
+    f"  return %0 : {CONCATENATED}"
+)
+
+
+def test_an_axis_that_a_pass_puts_on_another_dimension() -> None:
+    """A concatenation cannot keep the axes of its dimension: the operands get them along the other one."""
+    result = f'({CONCATENATED} {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}, {{"x"}}]>}})'
+    explainer = explained(parse_module(function(arguments("[{}, {}]", "[{}, {}]"), CONCATENATION, result)))
+    reshards = [e for e in explainer.names.table.entries if e.op.name == "sdy.reshard"]
+    assert [e.op.result_types[0] for e in reshards][:2] == [reshards[0].type] * 2
+    for entry in reshards[:2]:
+        (axis,) = explainer.explain(entry).axes
+        assert (axis.dimension, axis.axis) == (0, "x")
+        first = axis.chains[0]
+        assert (first.annotation.place.name, first.annotation.dimension) == ("result 0", 1)
+        assert first.links[-1].pass_name == "sdy-insert-explicit-reshards"
+
+
+def test_a_sharding_that_a_pass_puts_on_an_op_is_no_annotation() -> None:
+    """The operands of the concatenation disagree, so propagation leaves it without; a pass decides for it."""
+    found = explanation(function(arguments('[{"x"}, {}]', '[{"y"}, {}]'), CONCATENATION, CONCATENATED), "%1")
+    (chain_,) = found.axes[0].chains
+    assert (found.place.op, found.axes[0].axis) == ("stablehlo.concatenate", "y")
+    assert (chain_.annotation.kind, chain_.annotation.place.name) == ("argument sharding", "%arg1")
+    assert chain_.links[0].pass_name == "sdy-insert-explicit-reshards"
+
+
+def test_a_call_of_a_constant_is_copied_with_what_it_has_from_its_function() -> None:
+    body = (
+        f"  %c = stablehlo.constant dense<0.0> : {T}\n  %0 = call @f(%c) : ({T}) -> {T}\n"
+        f"  %1 = stablehlo.abs %0 : {T}\n  %2 = stablehlo.tanh %0 : {T}\n  return %1, %2 : {T}, {T}\n}}\n"
+        f"func.func private @f(%arg0: {T}) -> ({T} {{sdy.sharding = #sdy.sharding<@mesh, {X}>}}) {{\n"
+        f"  return %arg0 : {T}"
+    )
+    explainer = explained(parse_module(function(f"%arg0: {T}", body, f"({T}, {T})")))
+    calls = [e for e in explainer.names.table.entries if e.op.name == "func.call"]
+    assert len(calls) == 2
+    for entry in calls:
+        (axis,) = explainer.explain(entry).axes
+        annotation = axis.chains[0].annotation
+        assert (annotation.kind, annotation.sharding) == ("result sharding", f"<@mesh, {X}>")
+
+
+def test_the_words_of_an_annotation_that_a_group_handed_on() -> None:
+    body = (
+        f"  %0 = stablehlo.abs %arg0 : {T}\n  %1 = stablehlo.abs %arg1 : {T}\n"
+        f"  %2 = sdy.sharding_constraint %1 <@mesh, {X}> : {T}\n"
+        f"  sdy.sharding_group %0 group_id=0 : {T}\n  sdy.sharding_group %2 group_id=0 : {T}\n"
+        f"  return %0, %2 : {T}, {T}"
+    )
+    text = function(f"%arg0: {T}, %arg1: {T}", body, f"({T}, {T})")
+    annotation = explanation(text, "%0").axes[0].chains[0].annotation
+    assert (annotation.kind, annotation.sharding) == ("sharding constraint", f"<@mesh, {X}>")
+
+
+def test_chains_that_agree_end_at_the_value_too() -> None:
+    """`%0` is a reshard of `%arg1`, which had "y" itself, as `%arg0` has."""
+    text = function(arguments('[{"x", "y"}, {}]', '[{"y"}, {}]'), CONCATENATION, CONCATENATED)
+    chains = explanation(text, "%0").axes[1].chains
+    assert [c.annotation.place.name for c in chains] == ["%arg1", "%arg0"]
+    assert [c.links[-1].target.name for c in chains] == ["%0", "%0"]
+
+
+@pytest.mark.parametrize(
+    ("size", "pass_name"),
+    [
+        (5, "sdy-update-non-divisible-input-output-shardings"),
+        (6, "sdy-remove-sub-axes-in-input-output-shardings"),
+    ],
+)
+def test_an_axis_that_a_tensor_on_the_way_does_not_keep(size: int, pass_name: str) -> None:
+    type_ = f"tensor<{size}x8xf32>"
+    body = (
+        f"  %0 = stablehlo.abs %arg0 : {type_}\n  %1 = sdy.sharding_constraint %0 <@mesh, {X}> : {type_}\n"
+        f"  %2 = stablehlo.tanh %arg0 : {type_}\n  return %1, %2 : {type_}, {type_}\n}}\n"
+    )
+    text = f'sdy.mesh @mesh = <["x"=4]>\nfunc.func @main(%arg0: {type_}) -> ({type_}, {type_}) {{\n{body}'
+    found = explanation(text, "%2")
+    (link,) = [link for link in found.axes[0].chains[0].links if link.target.name == "%arg0"]
+    assert link.note == f"cut there afterwards by {pass_name}"
+    assert "-> %arg0 dim 0 through %0 = stablehlo.abs, cut there afterwards by" in str(found)

@@ -85,8 +85,8 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
     "priority": (
         function(arguments('[{"x"}p0, {?}]', '[{"y"}p1, {?}]'), ADD),
         *("%0", 0, "y"),
-        "with priority 0, which is more urgent",
-        "more urgent priority than that of %arg0",
+        'of %arg0 with priority 0; "y" is from %arg1 with priority 1',
+        "give %arg0 a priority above 1",
     ),
     "non-divisible": (
         function(
@@ -154,7 +154,7 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
             ADD,
         ),
         *("%0", 1, "v"),
-        "on different meshes",
+        "on different meshes: %arg0 on @mesh, %arg1 on @other",
         "one mesh",
     ),
     "stride": (
@@ -177,6 +177,15 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
         *("%0", 0, "x"),
         "on a single device",
         "a mesh of many devices",
+    ),
+    "dead": (
+        function(
+            arguments('[{"x"}, {?}]', OPEN),
+            f"  %0 = stablehlo.add %arg0, %arg1 : {T}\n  %1 = stablehlo.abs %arg1 : {T}\n  return %1 : {T}",
+        ),
+        *("%arg1", 0, "x"),
+        "nothing uses what stablehlo.add [-:3:8] gives, so propagation erases it",
+        "return or use what stablehlo.add [-:3:8] gives",
     ),
     "sharded": (
         function(argument(0, '[{"x"}, {?}]'), f"  return %arg0 : {T}"),
@@ -219,7 +228,8 @@ def test_the_stop_is_found_where_the_axis_was_lost() -> None:
         ("barrier", "=BACKWARD", "=FORWARD"),
         ("blocked", " permutation={i} blocked_propagation={i}", ""),
         ("used", '[{"x"}, {?}]', '[{?}, {"x"}]'),
-        ("priority", '[{"y"}p1, {?}]', '[{"y"}p0, {?}]'),
+        ("priority", '[{"x"}p0, {?}]', '[{"x"}p2, {?}]'),
+        ("dead", "return %1", "return %0"),
     ],
 )
 def test_the_remedy_helps(kind: str, old: str, new: str) -> None:
@@ -228,7 +238,66 @@ def test_the_remedy_helps(kind: str, old: str, new: str) -> None:
     assert old in text
     found = reasons(text.replace(old, new), value, dimension, axis)
     assert kind not in {reason.kind for reason in found}
-    assert found[0].kind == ("conflict" if kind == "priority" else "sharded")
+    assert found[0].kind == "sharded"
+
+
+def test_an_axis_behind_one_that_stops() -> None:
+    """`%arg0` has "y" behind "x", which %arg1 keeps on its other dimension."""
+    found = reasons(function(arguments('[{"x", "y"}, {?}]', '[{?}, {"x"}]'), ADD), "%arg1", 0, "y")
+    assert found[0].message == (
+        '%arg0 has "y", but only behind "x", which stops at %0 = stablehlo.add: '
+        'dimension 1 of %arg1 has "x" already, by the argument sharding of %arg1'
+    )
+
+
+def test_axes_that_cut_across_factors() -> None:
+    """An axis of size 3 on a dimension of factors 2 and 4: nothing can follow on the open dimension."""
+    type_ = "tensor<2x4xf32>"
+    body = f"  %0 = stablehlo.reshape %arg0 : (tensor<8xf32>) -> {type_}\n  return %0 : {type_}"
+    result = f'({type_} {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}, {{"x"}}]>}})'
+    text = function(argument(0, '[{"z", ?}]', "tensor<8xf32>"), body, result)
+    (found,) = reasons(text, "%arg0", 0, "x")
+    assert found.kind == "non-divisible"
+    assert '"z" on dimension 0 of %arg0 cuts across its factors, by the argument sharding' in found.message
+    assert found.remedy == "shard that dimension by axes that divide i=2, j=4"
+
+
+def test_a_tensor_that_meets_itself() -> None:
+    """Contracted with itself, a matrix has one factor along both dimensions: what stops there is found."""
+    body = (
+        f"  %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : ({T}, {T}) -> {T}\n"
+        f"  return %0 : {T}"
+    )
+    (found, *_) = reasons(function(argument(0, '[{"x"}, {?}]'), body), "%arg0", 1, "x")
+    assert found.kind == "used"
+    assert found.distance == 1
+
+
+GROUP = (
+    f"  sdy.sharding_group %arg0 group_id=0 : {T}\n  sdy.sharding_group %arg1 group_id=0 : {T}\n"
+    f"  %0 = sdy.propagation_barrier %arg2 allowed_direction=NONE : {T}\n"
+    f"  %1 = stablehlo.add %0, %arg0 : {T}\n  return %1 : {T}"
+)
+
+
+def test_through_a_sharding_group() -> None:
+    shardings = arguments(OPEN, OPEN, '[{"x"}, {?}]')
+    assert reasons(function(shardings, GROUP), "%arg1", 0, "x")[0].kind == "barrier"
+
+
+def test_manual_axes_that_an_argument_keeps_whole() -> None:
+    text = (
+        CASES["manual"][0]
+        .replace(
+            'in_shardings=[<@mesh, [{"x"}, {?}]>]', 'in_shardings=[<@mesh, [{?}, {?}], replicated={"x"}>]'
+        )
+        .replace("tensor<4x8xf32>", T)
+        .replace(
+            'out_shardings=[<@mesh, [{"x"}, {?}]>]', 'out_shardings=[<@mesh, [{?}, {?}], replicated={"x"}>]'
+        )
+    )
+    found = next(r for r in reasons(text, "%0", 0, "x") if r.kind == "replicated")
+    assert 'put "x" on dimension 0 in the out_shardings of %0' in found.remedy
 
 
 @pytest.mark.parametrize(
