@@ -18,8 +18,7 @@ from shardy_py.api.program import Key
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, CostModel
-from shardy_py.report.communication import bill_text
-from shardy_py.report.tables import bytes_text
+from shardy_py.report.communication import SENDING_KINDS, bill_text
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 
 Expected = Sharding | P | str | tuple[object, ...]
@@ -59,39 +58,29 @@ def assert_collectives(
 ) -> None:
     """Fail unless the program needs exactly these collectives, and no more than so many bytes and seconds.
 
-    expected: how many by kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter); kinds
-    left out are not to occur; None: any. max_bytes: that each device takes in, over all runs of loops.
-    Raises `AssertionError` with the bill, `ShardyError` for a kind that there is not.
+    expected: how many by kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
+    halo_exchange); kinds left out are not to occur; None: any. max_bytes: that each device takes in, over all
+    runs of loops. Raises `AssertionError` with the bill, `ShardyError` for a kind that there is not.
     """
     __tracebackhide__ = True
     bill = _result(subject).communication(model)
-    counts = {kind: count for kind, count in bill.counts.items() if kind != "all_slice"}
-    faults: list[str] = []
-    for kind in sorted({*counts, *(expected or {})}) if expected is not None else ():
-        if kind not in KINDS:
-            raise ShardyError(f"there is no collective '{kind}'; there are {', '.join(KINDS)}")
-        if counts.get(kind, 0) != (expected or {}).get(kind, 0):
-            faults.append(f"expected {(expected or {}).get(kind, 0)} {kind}, got {counts.get(kind, 0)}")
+    wanted = expected or {}
+    for kind in wanted:
+        if kind not in SENDING_KINDS:
+            raise ShardyError(f"there is no collective '{kind}'; there are {', '.join(SENDING_KINDS)}")
+    faults = [
+        f"expected {wanted.get(kind, 0)} {kind}, got {bill.counts.get(kind, 0)}"
+        for kind in SENDING_KINDS
+        if expected is not None and wanted.get(kind, 0) != bill.counts.get(kind, 0)
+    ]
     if max_bytes is not None and bill.total.bytes > max_bytes:
-        faults.append(f"expected at most {bytes_text(max_bytes)}, got {bytes_text(bill.total.bytes)}")
+        faults.append(f"expected at most {max_bytes:,} bytes, got {bill.total.bytes:,}")
     if max_seconds is not None and bill.total.seconds > max_seconds:
         faults.append(
             f"expected at most {max_seconds:g} s on {bill.model.name}, got {bill.total.seconds:g} s"
         )
     if faults:
         raise AssertionError("\n".join([*faults, "", bill_text(bill)]))
-
-
-KINDS = (
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "collective_broadcast",
-    "collective_permute",
-    "reduce_scatter",
-    "reshard",
-)
-"""What `assert_collectives` counts."""
 
 
 def _result(subject: Result | Program) -> Result:

@@ -60,7 +60,7 @@ def test_collectives() -> None:
     [
         ({}, {}, "expected 0 all_reduce, got 1"),
         ({"all_reduce": 1, "all_gather": 2}, {}, "expected 2 all_gather, got 0"),
-        (None, {"max_bytes": 10}, "expected at most 10 B, got 12.29 kB"),
+        (None, {"max_bytes": 12287}, "expected at most 12,287 bytes, got 12,288"),
         (None, {"max_seconds": 1e-9}, "expected at most 1e-09 s on tpu-v5p, got"),
     ],
 )
