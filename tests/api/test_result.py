@@ -96,6 +96,15 @@ def test_constraints_are_followed_into_collectives() -> None:
     assert (found.op_name, str(found.sharding)) == ("sdy.collective_permute", '<@mesh, [{}, {"y"}]>')
 
 
+def test_reshards_that_become_one_are_followed() -> None:
+    doubled = CALLS.replace(
+        "return %4", '%5 = sdy.reshard %4 <@mesh, [{"y"}, {}]> : tensor<8x8xf32>\n return %5'
+    )
+    program = Program.parse(doubled)
+    found = propagate(program, Options(explicit_collectives=True))
+    assert found[program["%4"]] == found[program["%5"]]
+
+
 CONSTANTS = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},

@@ -16,9 +16,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.dialects import syntax_table
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.movements import note_moved
+from shardy_py.graph.movements import note_copies, note_moved
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_op, replace_uses
+from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_by_values, replace_op
 from shardy_py.graph.top_level import meshes_of, module_of
 from shardy_py.partition.strides import is_same_layout
 from shardy_py.passes.rewrites.record import Rewrite
@@ -46,6 +46,8 @@ def _reshard_of_reshard(op: Operation) -> bool:
     made = build_operation(ReshardOp, inner._operands, types, properties, {}, location)
     note_moved(made.results, op.results, "canonicalize")
     replace_op(op, made)
+    if inner.properties == properties:
+        note_copies({inner.results[0]: made.results[0]})
     erase(inner)
     return True
 
@@ -64,8 +66,7 @@ def _repeated_reshard(op: Operation) -> bool:
         made = build_operation(_reshape_class(), (found,), (root._type,), {}, {}, op.location)
         place_after_value(made, found)
         found = made.results[0]
-    replace_uses(op.results[0], _replayed(root, source, found))
-    erase(op)
+    replace_by_values(op, (_replayed(root, source, found),))
     return True
 
 
