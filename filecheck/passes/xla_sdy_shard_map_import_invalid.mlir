@@ -12,13 +12,36 @@ func.func private @xla.sdy.manual_computation_body(%arg0: tensor<4x4xf32>) -> te
 
 // -----
 
-func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<4x2xf32> {
   %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
-  // expected-error @+1 {{expected one call of the body between @SPMDFullToShardShape and @SPMDShardToFullShape}}
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
   %2 = stablehlo.negate %1 : tensor<4x2xf32>
+  // expected-error @+1 {{'func.return' op takes a part of a tensor that no @SPMDShardToFullShape has joined}}
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>, %arg1: tensor<4x2xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
+  // expected-error @+1 {{'stablehlo.add' op uses a value, not a constant, that no @SPMDFullToShardShape brings into its shard map}}
+  %2 = stablehlo.add %1, %arg1 : tensor<4x2xf32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<4x2xf32>) -> tensor<8x8xf32>
   return %3 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
+  // expected-error @+1 {{'stablehlo.custom_call' op is used before the last @SPMDFullToShardShape of its shard map}}
+  %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<4x2xf32>) -> tensor<8x8xf32>
+  %3 = stablehlo.custom_call @SPMDFullToShardShape(%2) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
+  %4 = stablehlo.add %1, %3 : tensor<4x2xf32>
+  %5 = stablehlo.custom_call @SPMDShardToFullShape(%4) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<4x2xf32>) -> tensor<8x8xf32>
+  return %5 : tensor<8x8xf32>
 }
 
 // -----

@@ -9,7 +9,7 @@ the parts (the passes `xla-sdy-...-shard-map-import`).
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FunctionType, StringAttr
@@ -109,18 +109,26 @@ def outline(computation: Operation, name: str) -> tuple[Operation, list[Attribut
     """A private function with the body of a manual computation, which loses it, and the types it returns."""
     region = computation.detach_region(0)
     computation.add_region(Region())
-    block = region.blocks[0]
-    last = block.last_op
+    last = region.blocks[0].last_op
     assert last is not None
-    types = [value.type for value in last._operands]
-    build_operation(FuncReturnOp, last._operands, (), {}, {}, last.location, block)
+    returned = list(last._operands)
     erase(last)
+    return private_function(name, region, returned, computation.location), [value.type for value in returned]
+
+
+def private_function(
+    name: str, region: Region, returned: Sequence[SSAValue], location: Attribute
+) -> Operation:
+    """A function of one block that returns some of its values, which stands nowhere."""
+    (block,) = region.blocks
+    build_operation(FuncReturnOp, returned, (), {}, {}, location, block)
+    types = [argument.type for argument in block.args], [value.type for value in returned]
     properties: dict[str, Attribute] = {
         "sym_name": StringAttr(name),
-        "function_type": FunctionType.from_lists([argument.type for argument in block.args], types),
+        "function_type": FunctionType.from_lists(*types),
         "sym_visibility": StringAttr("private"),
     }
-    return build_operation(FuncOp, (), (), properties, {}, computation.location, regions=[region]), types
+    return build_operation(FuncOp, (), (), properties, {}, location, regions=[region])
 
 
 def users(value: SSAValue) -> list[Operation]:

@@ -7,7 +7,7 @@
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
     after   %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
 
-Runs behind `xla-sdy-import-shardings`, which has turned the shardings into sdy's and noted the manual axes.
+A body that XLA has put in place of its call is made a function first. Runs behind `xla-sdy-import-shardings`, which has turned the shardings into sdy's and noted the manual axes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from shardy_py.graph.frontend_attributes import (
     call_target,
     error_at,
 )
+from shardy_py.graph.inlined_shard_maps import outline_shard_maps
 from shardy_py.graph.shard_map import ManualCall, erase_unused, producer, to_manual_computation, users
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import rank_of, sharding_of
@@ -50,15 +51,23 @@ class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
-        for call in calls_in(op):
-            parts = _parts(call)
-            if parts is not None:
-                to_manual_computation(parts, symbols)
-        erase_unused(c for c in find_ops(op, CUSTOM_CALL) if call_target(c) in (FULL_TO_SHARD, SHARD_TO_FULL))
-        for left in find_ops(op, CUSTOM_CALL):
-            if call_target(left) in (FULL_TO_SHARD, SHARD_TO_FULL):
-                fact = "expected one call of the body between @SPMDFullToShardShape and @SPMDShardToFullShape"
-                raise error_at(left, ShardyError(fact))
+        _import_calls(op, symbols)
+        if _borders(op):
+            outline_shard_maps(op, symbols)
+            _import_calls(op, symbols)
+
+
+def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
+    for call in calls_in(module):
+        parts = _parts(call)
+        if parts is not None:
+            to_manual_computation(parts, symbols)
+    erase_unused(_borders(module))
+
+
+def _borders(module: ModuleOp) -> list[Operation]:
+    """What cuts tensors into the user's parts, and joins them."""
+    return [op for op in find_ops(module, CUSTOM_CALL) if call_target(op) in (FULL_TO_SHARD, SHARD_TO_FULL)]
 
 
 def _parts(call: Operation) -> ManualCall | None:

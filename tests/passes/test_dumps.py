@@ -12,6 +12,7 @@ import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
+from shardy_py.frontends.xla import inline_calls
 from shardy_py.passes import pipelines
 from shardy_py.pipeline import decide_shardings, run_passes
 from tests.passes.dumped_programs import SEPARATOR
@@ -58,6 +59,17 @@ def test_sdy_written_is_what_jax_lowers_for_gspmd(index: int) -> None:
     ours = converted(dumped("sdy")[index], pipelines.stablehlo_export_passes())
     theirs = converted(dumped("gspmd")[index], ())
     assert comparable(ours) == comparable(theirs)
+
+
+@pytest.mark.parametrize("index", PROGRAMS)
+def test_bodies_that_xla_has_inlined_are_read_too(index: int) -> None:
+    """Calls inlined before it is read, as XLA does, or afterwards."""
+    read = pipelines.stablehlo_import_passes(mesh_axes=AXES)
+    before, after = (parse_module(dumped("gspmd")[index]) for _ in range(2))
+    inline_calls(before)
+    inlined = print_module(run_passes(before, read))
+    inline_calls(run_passes(after, read))
+    assert comparable(inlined) == comparable(print_module(after))
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
