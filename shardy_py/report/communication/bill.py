@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.collect import module_meshes
+from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, Use, collect_uses
 from shardy_py.report.tables import bytes_text, table
 
@@ -75,7 +76,7 @@ class Bill:
     @property
     def by_line(self) -> tuple[Sum, ...]:
         """The sums of each line of the source, the dearest first."""
-        return _sums(self.sending, lambda use: _line(use.cause.location))
+        return _sums(self.sending, lambda use: _line(use.cause))
 
     def __str__(self) -> str:
         return bill_text(self)
@@ -157,11 +158,10 @@ def _sums(uses: Iterable[Use], key: Callable[[Use], str]) -> tuple[Sum, ...]:
     return tuple(sorted(sums, key=lambda entry: (-entry.cost.seconds, -entry.cost.bytes, entry.key)))
 
 
-def _line(location: str) -> str:
-    """`file.py:12` of `file.py:12:3 jit(f)/dot`."""
-    place = location.partition(" ")[0]
-    file, _, column = place.rpartition(":")
-    return file if file and column.isdigit() else place or UNKNOWN_PLACE
+def _line(cause: Cause) -> str:
+    """File and line, or the name that the source gives."""
+    place = cause.position
+    return f"{place.file}:{place.line}" if place is not None else cause.location or UNKNOWN_PLACE
 
 
 def _sum_table(head: str, rows: tuple[Sum, ...], count: int) -> str:

@@ -146,6 +146,22 @@ def test_sums() -> None:
     assert "8x4xf32" in text
 
 
+@pytest.mark.parametrize(
+    ("location", "line", "place"),
+    [
+        ('"a b.py":3:4', "a b.py:3", "a b.py:3:4"),
+        ('"only a name"', "only a name", "only a name"),
+        ('fused["a.py":1:2, "b.py":3:4]', "a.py:1", "a.py:1:2"),
+        ('callsite("inner"("lib.py":3:4) at "main.py":9:1)', "lib.py:3", "lib.py:3:4 inner"),
+        ("unknown", "(no location)", ""),
+    ],
+)
+def test_lines(location: str, line: str, place: str) -> None:
+    bill = bill_of(MATMUL.replace('"jit(f)/dot"("model.py":7:3)', location))
+    assert [entry.key for entry in bill.by_line] == [line]
+    assert bill.uses[0].cause.location == place
+
+
 def test_links_of_axes_that_there_are() -> None:
     model = CostModel("test", Link(1e9, 0), {"z": Link(1e6, 0)})
     with pytest.raises(ShardyError, match='a link of axis "z"; the axes of the program are "x", "y"'):
