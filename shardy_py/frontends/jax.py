@@ -130,9 +130,12 @@ def _kept(lowered: Any, count: int) -> list[int]:
 
 
 def sharding_of_value(value: Value, mesh: Any = None) -> Any:
-    """The `NamedSharding` of a value; replicated where it has none, None where the program has no mesh."""
+    """The `NamedSharding` of a value; replicated where it has none, None where no mesh has axes.
+
+    JAX's mesh without axes, on which it puts scalars, says no more than none.
+    """
     sharding = value.sharding
-    if sharding is None:
+    if sharding is None or not (sharding.mesh.axes or sharding.mesh.is_maximal):
         known = next((mesh for mesh in value.meshes.values() if mesh.axes), None)
         sharding = None if known is None else Sharding(known, P())
     return None if sharding is None else named_sharding(sharding, mesh, memory_kind=_memory_kind(value))

@@ -24,12 +24,14 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 
-from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
+from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.frontends.xla_folds import free_loop_values, reshape_broadcasts, slice_at_constants
+from shardy_py.frontends.xla_folds import fold
+from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
 from shardy_py.frontends.xla_meshes import merge_meshes
+from shardy_py.frontends.xla_order import order_as_hlo
 from shardy_py.graph.call_graph import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.frontend_attributes import CUSTOM_CALL, call_target
@@ -39,19 +41,15 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import rank_of, sharding_of
 from shardy_py.graph.walk import (
     blocks_of,
     find_ops,
-    innermost_first,
-    owning_op,
     terminator_of,
     walk_pre_order,
 )
 from shardy_py.ops import row_of
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import POLICIES, Policy, derive_from_maps
-from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
 from shardy_py.text.dense import make_dense
 from shardy_py.text.source import call_site
@@ -195,36 +193,6 @@ def _policy_of(op: Operation) -> Policy | None:
     return None
 
 
-def open_free_values(module: ModuleOp) -> None:
-    """Put an open constraint between a sharded value and the loop that uses it from outside."""
-    for loop in innermost_first(find_ops(module, WHILE)):
-        for value in _free_values(loop):
-            sharding = sharding_of(value)
-            if sharding is None:
-                continue
-            opened = TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
-            properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(opened)}
-            location = loop.location
-            made = build_operation(ShardingConstraintOp, [value], [value.type], properties, {}, location)
-            place_before(made, loop)
-            replace_uses(value, made.results[0], only=lambda use, loop=loop: _is_inside(use.operation, loop))
-
-
-def _free_values(loop: Operation) -> list[SSAValue]:
-    """What the regions of an op use and do not define, in the order of the first use."""
-    inside = list(walk_pre_order(loop, include_root=False))
-    within = {id(loop), *map(id, inside)}
-    used = {id(value): value for op in inside for value in op._operands}
-    return [value for value in used.values() if id(owning_op(value)) not in within]
-
-
-def _is_inside(op: Operation, outer: Operation) -> bool:
-    around = op.parent_op()
-    while around is not None and around is not outer:
-        around = around.parent_op()
-    return around is outer
-
-
 _CONSTANT = "stablehlo.constant"
 PLAIN = Policy()
 """What the maps alone say."""
@@ -238,12 +206,12 @@ _CHLO_POLICIES: dict[str, Policy | None] = {
 
 STEPS: tuple[Callable[[ModuleOp], None], ...] = (
     merge_meshes,
+    fold,
     inline_calls,
     fold_empty_values,
-    slice_at_constants,
-    reshape_broadcasts,
     free_loop_values,
     erase_dead_ops,
+    order_as_hlo,
     give_rules,
     open_free_values,
 )

@@ -1,134 +1,178 @@
-"""Simplifications that a program goes through where XLA reads it back from HLO, and that shardings can tell.
+"""Simplifications that a program goes through on its way to HLO, where propagation can tell.
 
 | before | after |
 |---|---|
 | `dynamic_slice` at constants | `slice` |
 | `broadcast_in_dim` that adds dimensions of size 1 | `reshape` |
-| a value that a loop only carries along | a value from outside of the loop |
+| a reshape of a reshape, a transpose of a transpose, a broadcast of a broadcast | one of them |
+| a concatenate in a concatenate, a slice of a part of a concatenate | one concatenate, a slice of the part |
+| what changes nothing: `x + 0`, `x * 1`, a pad by nothing, `select` of a known choice, ... | what goes in |
+| shape ops of constants | constants |
+| a `case` of a known index | its branch |
 
-Not here: the steps around them (`xla.py`).
+Those of StableHLO's target independent optimization, function by function, before calls are inlined.
+Not here: which values are known (`xla_constants.py`), loops (`xla_loops.py`), steps around them (`xla.py`).
 """
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterable
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp, i64
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardy_py.dialects.stablehlo import op_class
+from shardy_py.frontends.xla_constants import COMPUTING, MOVING, Splats
+from shardy_py.frontends.xla_elements import (
+    absorbing,
+    fold_all_ones,
+    fold_compare,
+    fold_convert,
+    fold_same_operands,
+    fold_select,
+    neutral,
+    part_of_complex,
+)
+from shardy_py.frontends.xla_making import Fold
+from shardy_py.frontends.xla_shapes import (
+    fold_broadcast,
+    fold_concatenate,
+    fold_constant,
+    fold_dynamic_slice,
+    fold_dynamic_update_slice,
+    fold_pad,
+    fold_reduce,
+    fold_reshape,
+    fold_reverse,
+    fold_slice,
+    fold_transpose,
+)
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.liveness import is_dead
+from shardy_py.graph.rewiring import erase, place_before, replace_uses, take_out
 from shardy_py.graph.walk import find_ops, innermost_first, terminator_of
 from shardy_py.text.construct import build_operation
-from shardy_py.text.dense import elements_type, load_integer
-from shardy_py.text.type_tests import is_integer
 
-BROADCAST, CONSTANT = "stablehlo.broadcast_in_dim", "stablehlo.constant"
-DYNAMIC_SLICE, WHILE = "stablehlo.dynamic_slice", "stablehlo.while"
+CASE, SORT = "stablehlo.case", "stablehlo.sort"
 
 
-def slice_at_constants(module: ModuleOp) -> None:
-    """Make slices of dynamic slices whose start is known; the start is moved so that all is inside."""
-    for op in find_ops(module, DYNAMIC_SLICE):
-        starts = [_constant(value) for value in op._operands[1:]]
-        source, result = tensor_type(op._operands[0]._type), tensor_type(op.results[0]._type)
-        if None in starts or source is None or result is None or None in (*source.shape, *result.shape):
-            continue
-        sizes = cast("tuple[int, ...]", result.shape)
-        room = (
-            whole - part for whole, part in zip(cast("tuple[int, ...]", source.shape), sizes, strict=True)
-        )
-        first = [
-            min(max(start, 0), most) for start, most in zip(cast("list[int]", starts), room, strict=True)
-        ]
-        properties: dict[str, Attribute] = {
-            "start_indices": _integers(first),
-            "limit_indices": _integers([start + size for start, size in zip(first, sizes, strict=True)]),
-            "strides": _integers([1] * len(first)),
-        }
-        attributes = dict(op.attributes)
-        types = [op.results[0]._type]
-        location = cast(Any, op).location
-        cut = build_operation(op_class("slice"), op._operands[:1], types, properties, attributes, location)
-        replace_op(op, cut)
+def fold(module: ModuleOp) -> None:
+    """Apply the folds below until none applies."""
+    splats = Splats()
+    _fold_each(find_ops(module, *FOLDS, *COMPUTING, *MOVING), splats)
+    while users := _choose_branches(module, splats):
+        _fold_each(users, splats)
+    for op in find_ops(module, SORT):
+        _drop_unused(op)
 
 
-def _constant(value: SSAValue) -> int | None:
-    """The integer that a scalar constant holds."""
-    maker = value.owner
-    if not isinstance(maker, Operation) or maker.name != CONSTANT:
-        return None
-    dense = maker.properties["value"]
-    if not isinstance(dense, DenseIntOrFPElementsAttr):
-        return None
-    dense = cast("DenseIntOrFPElementsAttr[Any]", dense)
-    element = elements_type(dense)[1]
-    return load_integer(dense.data.data, element) if is_integer(element) else None
+def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
+    """Fold these, and their users then."""
+    is_first = True
+    while pending:
+        following: dict[int, Operation] = {}
+        for op in pending:
+            if op.parent is None or SHARDING in op.attributes:
+                continue
+            for apply in FOLDS.get(op.name, ()):
+                value = apply(op, splats)
+                if value is not None:
+                    _become(op, value)
+                    break
+            else:
+                value = op.results[0]
+                if splats.of(value) is None or is_first:
+                    continue
+            maker = value.owner
+            for user in (maker, *(use.operation for use in value.uses)):
+                if isinstance(user, Operation) and user is not op and len(user.results) == 1:
+                    splats.forget(user.results[0])
+                    following[id(user)] = user
+        pending, is_first = following.values(), False
 
 
-def _integers(values: list[int]) -> Attribute:
-    return cast(Attribute, DenseArrayBase.from_list(i64, values))
+def _become(op: Operation, value: SSAValue) -> None:
+    """Let the users of `op` use `value`; what only `op` used goes."""
+    makers = {operand.op for operand in op._operands if isinstance(operand, OpResult)}
+    replace_uses(op.results[0], value)
+    erase(op)
+    for maker in makers:
+        if maker.parent is not None and is_dead(maker):
+            erase(maker)
 
 
-def reshape_broadcasts(module: ModuleOp) -> None:
-    """Make reshapes of broadcasts that only add dimensions of size 1; those that add nothing go."""
-    for op in find_ops(module, BROADCAST):
-        source, result = tensor_type(op._operands[0]._type), tensor_type(op.results[0]._type)
-        dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
-        if source is None or result is None or None in (*source.shape, *result.shape):
-            continue
-        is_ordered = dimensions == tuple(sorted(dimensions))
-        if not is_ordered or prod(cast("Any", source.shape)) != prod(cast("Any", result.shape)):
-            continue
-        if source.shape == result.shape:
-            replace_uses(op.results[0], op._operands[0])
-            erase(op)
-        else:
-            types, location = [op.results[0]._type], cast(Any, op).location
-            attributes = dict(op.attributes)
-            made = build_operation(op_class("reshape"), op._operands, types, {}, attributes, location)
-            replace_op(op, made)
+def _choose_branches(module: ModuleOp, splats: Splats) -> list[Operation]:
+    """The inner ones first: nothing in a branch that goes is looked at any more."""
+    return [user for op in innermost_first(find_ops(module, CASE)) for user in _choose_branch(op, splats)]
 
 
-def free_loop_values(module: ModuleOp) -> None:
-    """Take out of each loop what every turn hands on unchanged: it is used from outside instead."""
-    for loop in innermost_first(find_ops(module, WHILE)):
-        end = terminator_of(loop.regions[1])
-        arguments = loop.regions[1].blocks[0].args
-        if end is None or SHARDING in loop.attributes:
-            continue
-        kept = [index for index, value in enumerate(end._operands) if value is not arguments[index]]
-        if 0 < len(kept) < len(arguments):
-            _keep(loop, end, kept)
+def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
+    """Put the branch of a known index (the last one if there is none) in place of a case; its users."""
+    index = splats.integer(op._operands[0])
+    if index is None or SHARDING in op.attributes:
+        return []
+    region = op.regions[index if 0 <= index < len(op.regions) else -1]
+    end = terminator_of(region)
+    assert end is not None
+    while (inner := region.blocks[0]._first_op) is not None and inner is not end:
+        take_out(inner)
+        place_before(inner, op)
+    users = [use.operation for result in op.results for use in result.uses]
+    for result, value in zip(op.results, end._operands, strict=True):
+        replace_uses(result, value)
+    erase(op)
+    for user in users:
+        for result in user.results:
+            splats.forget(result)
+    return [user for user in users if user.name in FOLDS]
 
 
-def _keep(loop: Operation, end: Operation, kept: list[int]) -> None:
-    """Let a loop carry these of its values only."""
-    replace_op(end, _with_operands(end, kept, ()))
-    regions = tuple(loop.detach_region(0) for _ in (0, 1))
-    made = _with_operands(loop, kept, [loop.results[index]._type for index in kept], regions)
-    place_before(made, loop)
-    places = {index: place for place, index in enumerate(kept)}
-    for index in reversed(range(len(loop.results))):
-        outside = loop._operands[index]
-        stays = index in places
-        replace_uses(loop.results[index], made.results[places[index]] if stays else outside)
-        for block in () if stays else (region.blocks[0] for region in regions):
-            replace_uses(block.args[index], outside)
-            block.erase_arg(block.args[index])
-    erase(loop)
+def _drop_unused(op: Operation) -> None:
+    """Let a sort go without what is sorted along and not used."""
+    block = op.regions[0].blocks[0]
+    used = [
+        any(value.first_use is not None for value in (result, *block.args[2 * index : 2 * index + 2]))
+        for index, result in enumerate(op.results)
+    ]
+    if all(used) or not any(used):
+        return
+    kept = [index for index, is_used in enumerate(used) if is_used]
+    for argument in [argument for number, argument in enumerate(block.args) if not used[number // 2]]:
+        block.erase_arg(argument)
+    operands, types = [op._operands[index] for index in kept], [op.results[index]._type for index in kept]
+    properties, attributes, location = dict(op.properties), dict(op.attributes), cast(Any, op).location
+    regions = [op.detach_region(0)]
+    made = build_operation(type(op), operands, types, properties, attributes, location, regions=regions)
+    place_before(made, op)
+    for place, index in enumerate(kept):
+        replace_uses(op.results[index], made.results[place])
+    erase(op)
 
 
-def _with_operands(
-    op: Operation, kept: list[int], types: Sequence[Attribute], regions: Sequence[Region] = ()
-) -> Operation:
-    operands = [op._operands[index] for index in kept]
-    location = cast(Any, op).location
-    return build_operation(
-        op.__class__, operands, types, dict(op.properties), dict(op.attributes), location, regions=regions
-    )
+FOLDS: dict[str, tuple[Fold, ...]] = {
+    f"stablehlo.{name}": folds
+    for name, folds in {
+        "add": (neutral(0),),
+        "and": (absorbing(0), fold_all_ones),
+        "broadcast_in_dim": (fold_broadcast,),
+        "compare": (fold_compare,),
+        "concatenate": (fold_constant, fold_concatenate),
+        "convert": (fold_convert,),
+        "dynamic_slice": (fold_constant, fold_dynamic_slice),
+        "dynamic_update_slice": (fold_dynamic_update_slice,),
+        "imag": (part_of_complex(1),),
+        "multiply": (absorbing(0), neutral(1)),
+        "or": (neutral(0),),
+        "pad": (fold_pad,),
+        "real": (part_of_complex(0),),
+        "reduce": (fold_reduce,),
+        "reshape": (fold_constant, fold_reshape),
+        "reverse": (fold_constant, fold_reverse),
+        "select": (fold_select,),
+        "slice": (fold_constant, fold_slice),
+        "subtract": (fold_same_operands, neutral(0, left=False)),
+        "transpose": (fold_constant, fold_transpose),
+        "xor": (fold_same_operands, neutral(0)),
+    }.items()
+}

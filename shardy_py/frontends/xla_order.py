@@ -1,0 +1,68 @@
+"""Ops in the order in which XLA reads them back from HLO: operands before their users, depth first.
+
+    before  %0 = sine %a; %1 = cosine %a; return %1, %0
+    after   %0 = cosine %a; %1 = sine %a; return %0, %1
+
+Propagation goes through ops in their order, so that of two that disagree the first one decides. As
+HloComputation::MakeInstructionPostOrder. Not here: the steps around it (`xla.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from shardy_py.graph.rewiring import place_at_end, take_out
+from shardy_py.graph.walk import blocks_of, owning_op, walk_post_order, walk_pre_order
+
+
+def order_as_hlo(module: ModuleOp) -> None:
+    """Order the ops of each block of each function."""
+    for op in walk_pre_order(module, include_root=False):
+        if op.regions:
+            for block in blocks_of(op):
+                _order(block)
+
+
+def _order(block: Block) -> None:
+    ops: list[Operation] = list(block.ops)
+    ordered = _post_order(ops, block)
+    if ordered != ops:
+        for op in ordered:
+            take_out(op)
+            place_at_end(op, block)
+
+
+def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
+    """Each op that nobody uses, in the order of `ops`, behind what it needs: the first operand first."""
+    ordered: list[Operation] = []
+    entered: set[int] = set()
+    left: set[int] = set()
+    for root in ops:
+        if any(result.first_use is not None for result in root.results):
+            continue
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            key = id(op)
+            if key not in entered:
+                entered.add(key)
+                # HLO hands in what regions use from outside behind the operands.
+                values = (*op._operands, *free_values(op)) if op.regions else op._operands
+                for value in reversed(values):
+                    if isinstance(value, OpResult) and value.op.parent is block and id(value.op) not in left:
+                        stack.append(value.op)
+                continue
+            stack.pop()
+            if key not in left:
+                left.add(key)
+                ordered.append(op)
+    return ordered
+
+
+def free_values(op: Operation) -> list[SSAValue]:
+    """What the regions of an op use and do not define, use by use; what is inside of an op before the op."""
+    inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
+    uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
+    return [value for value in uses if id(owning_op(value)) not in inside]

@@ -1,0 +1,227 @@
+"""Folds of ops that move elements about.
+
+    transpose(transpose(x))    transpose(x)
+
+Not here: folds of ops that compute (`xla_elements.py`), the table of all (`xla_folds.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.frontends.xla_constants import CONSTANT, Splats
+from shardy_py.frontends.xla_making import (
+    integers,
+    is_static,
+    make,
+    make_constant,
+    maker_of,
+    reshaped,
+    same_type,
+    sizes_of,
+)
+from shardy_py.graph.plain import plain
+from shardy_py.text.dense import element_size, elements_type
+
+Array = NDArray[np.void]
+BROADCAST, CONCATENATE = "stablehlo.broadcast_in_dim", "stablehlo.concatenate"
+RESHAPE, TRANSPOSE = "stablehlo.reshape", "stablehlo.transpose"
+MAX_ELEMENTS = 65536
+"""Constants of more elements are not folded, unless all are the same."""
+
+
+def fold_constant(op: Operation, splats: Splats) -> SSAValue | None:
+    """Elements that are known, moved about."""
+    (result,) = op.results
+    if not is_static(result):
+        return None
+    data = splats.of(result)
+    if data is None:
+        move = MOVES.get(op.name)
+        if move is None or prod(sizes_of(result)) > MAX_ELEMENTS:
+            return None
+        arrays: list[Array] = []
+        for operand in op._operands:
+            array = _array(operand, splats)
+            if array is None:
+                return None
+            arrays.append(array)
+        data = move(op, arrays).tobytes()
+    return make_constant(op, data)
+
+
+def _array(value: SSAValue, splats: Splats) -> Array | None:
+    """The elements of a constant, whatever they mean."""
+    data = splats.of(value)
+    if data is not None:
+        return np.broadcast_to(np.frombuffer(data, f"V{len(data)}").reshape(()), sizes_of(value))
+    constant = maker_of(value, CONSTANT)
+    dense = None if constant is None else constant.properties["value"]
+    if not isinstance(dense, DenseIntOrFPElementsAttr):
+        return None
+    dense = cast("DenseIntOrFPElementsAttr[Any]", dense)
+    size = element_size(elements_type(dense)[1])
+    return np.frombuffer(dense.data.data, f"V{size}").reshape(sizes_of(value))
+
+
+def _cut(op: Operation, arrays: list[Array]) -> Array:
+    bounds = (plain(op.properties[name]) for name in ("start_indices", "limit_indices", "strides"))
+    return arrays[0][tuple(map(slice, *bounds))]
+
+
+MOVES: dict[str, Callable[[Operation, list[Array]], Array]] = {
+    CONCATENATE: lambda op, arrays: np.concatenate(arrays, plain(op.properties["dimension"])),
+    RESHAPE: lambda op, arrays: arrays[0],
+    "stablehlo.reverse": lambda op, arrays: np.flip(arrays[0], plain(op.properties["dimensions"])),
+    "stablehlo.slice": _cut,
+    TRANSPOSE: lambda op, arrays: arrays[0].transpose(plain(op.properties["permutation"])),
+}
+"""Shape ops, on arrays."""
+
+
+def fold_reshape(op: Operation, splats: Splats) -> SSAValue | None:
+    """What goes in, if of the same type; a reshape of what an inner reshape reshapes."""
+    inner = maker_of(op._operands[0], RESHAPE)
+    if inner is None and not same_type(op):
+        return None
+    return reshaped(op, op._operands[0] if inner is None else inner._operands[0])
+
+
+def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
+    """A reshape or transpose, where no element is repeated; one of two broadcasts."""
+    (source,), (result,) = op._operands, op.results
+    if not is_static(source, result):
+        return None
+    dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
+    if prod(sizes_of(source)) == prod(sizes_of(result)):
+        if dimensions == tuple(sorted(dimensions)):
+            return reshaped(op, source)
+        if len(sizes_of(source)) == len(sizes_of(result)):
+            permutation = [dimensions.index(dimension) for dimension in range(len(dimensions))]
+            return make(op, "transpose", [source], {"permutation": integers(permutation)})
+    inner = maker_of(source, BROADCAST)
+    if inner is None:
+        return None
+    inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
+    merged = [dimensions[dimension] for dimension in inner_dimensions]
+    return make(op, "broadcast_in_dim", inner._operands, {"broadcast_dimensions": integers(merged)})
+
+
+def fold_transpose(op: Operation, splats: Splats) -> SSAValue | None:
+    """A reshape, where only dimensions of size 1 move; one of two transposes."""
+    (source,) = op._operands
+    permutation: tuple[int, ...] = plain(op.properties["permutation"])
+    moved = [dimension for dimension in permutation if sizes_of(source)[dimension] != 1]
+    if moved == sorted(moved) and is_static(source):
+        return reshaped(op, source)
+    inner = maker_of(source, TRANSPOSE)
+    if inner is None:
+        return None
+    merged = [plain(inner.properties["permutation"])[dimension] for dimension in permutation]
+    return make(op, "transpose", inner._operands, {"permutation": integers(merged)})
+
+
+def fold_concatenate(op: Operation, splats: Splats) -> SSAValue | None:
+    """One of all parts that have elements."""
+    dimension = plain(op.properties["dimension"])
+    parts: list[SSAValue] = []
+    for operand in op._operands:
+        inner = maker_of(operand, CONCATENATE) if operand.has_one_use() else None
+        is_nested = inner is not None and plain(inner.properties["dimension"]) == dimension
+        parts += cast(Operation, inner)._operands if is_nested else [operand]
+    parts = [part for part in parts if sizes_of(part)[dimension] != 0] or parts[:1]
+    if len(parts) == 1 and parts[0]._type == op.results[0]._type:
+        return parts[0]
+    is_same = len(parts) == len(op._operands)
+    return None if is_same else make(op, "concatenate", parts, dict(op.properties))
+
+
+def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
+    """What a slice of everything is a slice of; slices of what they need of a concatenate."""
+    if same_type(op) and is_static(*op.results):
+        return op._operands[0]
+    joined = maker_of(op._operands[0], CONCATENATE)
+    if joined is None or not is_static(*joined._operands, *op.results):
+        return None
+    dimension: int = plain(joined.properties["dimension"])
+    first, last = (list(plain(op.properties[name])) for name in ("start_indices", "limit_indices"))
+    at, skipped = 0, 0
+    parts: list[SSAValue] = []
+    for part in joined._operands:
+        end = at + sizes_of(part)[dimension]
+        if end <= first[dimension] and not parts:
+            skipped = end
+        elif at < last[dimension]:
+            parts.append(part)
+        at = end
+    is_shared = len(parts) > 1 and not joined.results[0].has_one_use()
+    if len(parts) == len(joined._operands) or not parts or is_shared:
+        return None
+    source = parts[0]
+    if len(parts) > 1:
+        shape = list(sizes_of(source))
+        shape[dimension] = sum(sizes_of(part)[dimension] for part in parts)
+        type_ = TensorType(cast(Any, source._type).element_type, shape)
+        source = make(op, "concatenate", parts, dict(joined.properties), type_)
+    first[dimension] -= skipped
+    last[dimension] -= skipped
+    bounds = {"start_indices": integers(first), "limit_indices": integers(last)}
+    return make(op, "slice", [source], {**op.properties, **bounds})
+
+
+def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
+    """A slice, its start moved so that all is inside."""
+    (source, *starts), (result,) = op._operands, op.results
+    known = [splats.integer(start) for start in starts]
+    if None in known or not is_static(source, result):
+        return None
+    sizes = sizes_of(result)
+    room = [whole - part for whole, part in zip(sizes_of(source), sizes, strict=True)]
+    first = [min(max(start, 0), most) for start, most in zip(cast("list[int]", known), room, strict=True)]
+    last = [start + size for start, size in zip(first, sizes, strict=True)]
+    bounds = {"start_indices": first, "limit_indices": last, "strides": [1] * len(first)}
+    return make(op, "slice", [source], {name: integers(values) for name, values in bounds.items()})
+
+
+def fold_dynamic_update_slice(op: Operation, splats: Splats) -> SSAValue | None:
+    """What goes in, if the update is empty; the update, if it is all."""
+    whole, update, *starts = op._operands
+    if not is_static(whole, update):
+        return None
+    if 0 in sizes_of(update):
+        return whole
+    is_all = whole._type == update._type and all(splats.is_number(start, 0) for start in starts)
+    return update if is_all else None
+
+
+def fold_pad(op: Operation, splats: Splats) -> SSAValue | None:
+    """What goes in, if nothing is added; the padding, if nothing goes in."""
+    source, padding = op._operands
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    if not any(number for name in names for number in plain(op.properties[name])):
+        return source
+    if not is_static(source, *op.results) or 0 not in sizes_of(source):
+        return None
+    return make(op, "broadcast_in_dim", [padding], {"broadcast_dimensions": integers(())})
+
+
+def fold_reverse(op: Operation, splats: Splats) -> SSAValue | None:
+    """What goes in, if only dimensions of size 1 are reversed."""
+    (source,) = op._operands
+    dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
+    sizes = sizes_of(source)
+    return source if all(sizes[dimension] == 1 for dimension in dimensions) else None
+
+
+def fold_reduce(op: Operation, splats: Splats) -> SSAValue | None:
+    """What goes in, if no dimension is reduced."""
+    is_none = len(op.results) == 1 and not plain(op.properties["dimensions"])
+    return op._operands[0] if is_none and same_type(op) else None
