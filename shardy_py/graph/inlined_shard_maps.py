@@ -5,6 +5,7 @@
             %3 = custom_call @SPMDShardToFullShape(%2)            %3 = custom_call @SPMDShardToFullShape(%2)
 
 A body is what uses the parts that come in, up to those that go out, and copies of the constants that it uses.
+Values of one shard map that have nothing to do with each other come apart, as two shard maps.
 Not here: manual computations of such calls (`shard_map.py`).
 """
 

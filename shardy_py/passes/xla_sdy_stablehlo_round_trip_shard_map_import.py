@@ -7,7 +7,8 @@
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
     after   %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
 
-A body that XLA has put in place of its call is made a function first. Runs behind `xla-sdy-import-shardings`, which has turned the shardings into sdy's and noted the manual axes.
+A body that XLA has put in place of its call is made a function first. Runs behind `xla-sdy-import-shardings`,
+which has turned the shardings into sdy's and noted the manual axes.
 """
 
 from __future__ import annotations
