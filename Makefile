@@ -21,9 +21,9 @@ INPUT := examples/transformer_train.mlir
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(RUNTIME) ## propagate a transformer's train step and show what was decided
+demo: $(RUNTIME) ## propagate a transformer's train step, or INPUT=program.mlir, and show what was decided
 	@mkdir -p $(OUT)
-	@$(BIN)/python examples/demo.py $(INPUT) $(OUT)/transformer_train.propagated.mlir
+	@$(BIN)/python examples/demo.py $(INPUT) $(OUT)/$(basename $(notdir $(INPUT))).propagated.mlir
 
 test: pytest filecheck ## run all tests
 

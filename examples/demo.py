@@ -31,13 +31,15 @@ def main(source: str, target: str) -> None:
     print(f"\n{result.summary()}\n")
     print(f"{memory_text(result.memory('tpu'), rows=ROWS)}\n")
     print(f"What is sent between devices:\n\n{bill_text(result.communication(), ROWS)}\n")
-    print(f"Why one of its tensors is sharded as it is:\n\n{result.explain(a_product(result))}\n")
+    for value in most_sharded(result):
+        print(f"Why one of its tensors is sharded as it is:\n\n{result.explain(value)}\n")
     print(f"The full output: {target}")
 
 
-def a_product(result: Result) -> Value:
-    """The first matrix product that is sharded over most axes."""
-    return max(result.values.of_op("dot_general"), key=lambda value: len(axes_of(value)))
+def most_sharded(result: Result) -> list[Value]:
+    """The first matrix product, else value, that is sharded over most axes; empty without values."""
+    values = result.values.of_op("dot_general") or list(result.values)
+    return sorted(values, key=lambda value: -len(axes_of(value)))[:1]
 
 
 def axes_of(value: Value) -> list[AxisRef]:
@@ -47,9 +49,10 @@ def axes_of(value: Value) -> list[AxisRef]:
 
 
 def main_head(text: str) -> list[str]:
-    """The first lines of the function @main: its signature an argument a line, and some ops."""
+    """The first lines of @main, or of the only function: its signature an argument a line, and some ops."""
     lines = text.split("\n")
-    start = next(i for i, line in enumerate(lines) if "func.func" in line and "@main(" in line)
+    starts = [i for i, line in enumerate(lines) if line.lstrip().startswith("func.func")]
+    start = next((i for i in starts if "@main(" in lines[i]), starts[0])
     signature = lines[start].replace(", %arg", ",\n      %arg").replace(") -> (", ")\n      -> (")
     arguments = signature.split("\n")
     head = (
@@ -69,7 +72,9 @@ def _cut(line: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     try:
         main(*sys.argv[1:])
-    except ShardyError as error:
+    except (OSError, ShardyError) as error:
         sys.exit(str(error))

@@ -52,14 +52,27 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert page.checked == (4 if has_jax else 3)
 
 
+def demo(*arguments: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLES / "demo.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
 def test_the_demo_runs(tmp_path: Path) -> None:
     program, target = EXAMPLES / "transformer_train.mlir", tmp_path / "propagated.mlir"
-    command = [sys.executable, str(EXAMPLES / "demo.py"), str(program), str(target)]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    shown = demo(program, target).stdout
     parts = ("every sharding decided in", "func.func public @main(", "sharded over", "Memory on each device")
     for part in (*parts, "What is sent between devices:", "from the argument sharding of", str(target)):
         assert part in shown
     assert target.read_text() == Program.load(program).run("sdy-propagation-pipeline").text()
+
+
+def test_the_demo_takes_any_program(tmp_path: Path) -> None:
+    program, target = tmp_path / "program.mlir", tmp_path / "propagated.mlir"
+    for body in ("%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }", ") { return }"):
+        program.write_text(f"func.func @f({body}")
+        assert "func.func @f(" in demo(program, target).stdout
+    assert "demo.py program.mlir propagated.mlir" in demo(program).stderr
+    assert demo(program, tmp_path / "nowhere" / "propagated.mlir").stderr.startswith("[Errno 2]")
 
 
 def test_examples_are_what_jax_prints(root: Path) -> None:
