@@ -30,4 +30,4 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
             table.clear()
             table.update(before)
         TERMINATORS.intersection_update(terminators)
-    assert shown == 6
+    assert shown == 7
