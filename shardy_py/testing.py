@@ -23,6 +23,8 @@ from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 
 Expected = Sharding | P | str | tuple[object, ...]
 """A sharding, a spec or sdy text; only the axes of dimensions count, and those left unreduced."""
+KINDS = SENDING_KINDS
+"""What `assert_collectives` counts."""
 
 
 def assert_sharding(subject: Result | Program, key: Key, expected: Expected) -> None:
@@ -66,11 +68,11 @@ def assert_collectives(
     bill = _result(subject).communication(model)
     wanted = expected or {}
     for kind in wanted:
-        if kind not in SENDING_KINDS:
-            raise ShardyError(f"there is no collective '{kind}'; there are {', '.join(SENDING_KINDS)}")
+        if kind not in KINDS:
+            raise ShardyError(f"there is no collective '{kind}'; there are {', '.join(KINDS)}")
     faults = [
         f"expected {wanted.get(kind, 0)} {kind}, got {bill.counts.get(kind, 0)}"
-        for kind in SENDING_KINDS
+        for kind in KINDS
         if expected is not None and wanted.get(kind, 0) != bill.counts.get(kind, 0)
     ]
     if max_bytes is not None and bill.total.bytes > max_bytes:
