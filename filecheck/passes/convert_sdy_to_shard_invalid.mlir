@@ -9,5 +9,25 @@ func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 // -----
 
-// expected-error @+1 {{'sdy.mesh' op has <["x"=2], device_ids=[1, 0]>; a grid has axes and takes the devices in order}}
 sdy.mesh @mesh = <["x"=2], device_ids=[1, 0]>
+// expected-error @+1 {{'func.func' op has a sharding on <["x"=2], device_ids=[1, 0]>; a grid has axes and takes the devices in order}}
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_group' op cannot be said in the dialect shard}}
+  sdy.sharding_group %arg0 group_id=1 : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'stablehlo.custom_call' op has a sharding on <[], device_ids=[0]>; a grid has axes}}
+  stablehlo.custom_call @callback(%arg0) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : (tensor<8xf32>) -> ()
+  return
+}

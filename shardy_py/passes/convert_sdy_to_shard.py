@@ -1,7 +1,8 @@
 """`convert-sdy-to-shard`: turns meshes and shardings of sdy into annotations of MLIR's `shard` dialect.
 
 For propagated programs: `shard` has no open dimensions, so all that a sharding says is taken as it stands. A
-value gets its sharding where it is made; a constraint, a reshard and a result of a function annotate uses.
+value gets its sharding where it is made; constraints, reshards, collectives and results of functions annotate
+uses.
 
     before  sdy.mesh @mesh = <["x"=2, "y"=4]>
             %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x16xf32>
@@ -9,8 +10,8 @@ value gets its sharding where it is made; a constraint, a reshard and a result o
             %s = shard.sharding @mesh split_axes = [[0], []] : !shard.sharding
             %1 = shard.shard %0 to %s annotate_for_users : tensor<8x16xf32>
 
-Parts of axes, unreduced axes and meshes with an order of devices cannot be said and are refused, as are
-manual computations. The way back: `convert-shard-to-sdy`.
+Parts of axes, unreduced axes, shardings on one device or a mesh with an order of devices cannot be said and
+are refused, as are manual computations and groups. The way back: `convert-shard-to-sdy`.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ from xdsl.dialects.shard import GridOp, ShardAxesArrayAttr, ShardingOp, Sharding
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import MeshOp, ReshardOp, ShardingConstraintOp, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import ConstantOp, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.attribute_removal import remove_attributes
 from shardy_py.graph.frontend_attributes import error_at
-from shardy_py.graph.holders import SHARDING, attribute_list_shardings
+from shardy_py.graph.holders import PROPERTY_OF, RULE, SHARDING, attribute_list_shardings
 from shardy_py.graph.rewiring import (
+    erase,
     place_after,
     place_at_start,
     place_before,
@@ -52,11 +54,10 @@ from shardy_py.graph.rewiring import (
 )
 from shardy_py.graph.top_level import functions_of, meshes_of
 from shardy_py.graph.walk import find_ops, terminator_of, walk_pre_order
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_by_operand, replace_constant
 from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.construct import build_operation
-
-_MANUAL = "sdy.manual_computation"
 
 
 @dataclass(frozen=True)
@@ -67,30 +68,44 @@ class ConvertSdyToShardPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for computation in find_ops(op, _MANUAL):
-            raise error_at(computation, ShardyError("cannot be said in the dialect shard"))
         meshes = meshes_of(op)
         for function in functions_of(op):
             for inner in list(walk_pre_order(function, include_root=False)):
                 _convert_op(inner, meshes)
             _convert_border(function, meshes)
-        remove_attributes(op, {SHARDING})
+        remove_attributes(op, {SHARDING, RULE})
         for mesh in find_ops(op, MeshOp.name):
-            if isinstance(mesh, MeshOp):
+            if isinstance(mesh, MeshOp) and mesh.mesh.data.axes and not mesh.mesh.data.device_ids:
                 replace_op(mesh, _grid(mesh))
+            else:
+                erase(mesh)
 
 
 def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
-    if isinstance(op, ShardingConstraintOp | ReshardOp):
-        sharding = _sharding_op(op, op.sharding.data, meshes)
-        place_before(sharding, op)
-        replace_op(op, _shard_op(op.input, sharding, is_for_users=True))
+    given = op.properties.get(PROPERTY_OF.get(op.name, ""))
+    if op.name in MOVING and isinstance(given, TensorShardingAttr):
+        sharding = _sharding_op(op, given.data, meshes)
+        if sharding is None:
+            replace_by_operand(op)
+        else:
+            place_before(sharding, op)
+            replace_op(op, _shard_op(op.operands[0], sharding, is_for_users=True))
         return
-    given = op.attributes.get(SHARDING)
-    if not isinstance(given, TensorShardingPerValueAttr):
+    if op.name in WITHOUT_MOVE:
+        replace_by_operand(op)
         return
-    for result, sharding in zip(op.results, given.data, strict=False):
-        _annotate(op, result, sharding, meshes)
+    if isinstance(op, ConstantOp):
+        op = replace_constant(op)
+    if op.name.startswith("sdy."):
+        raise error_at(op, ShardyError("cannot be said in the dialect shard"))
+    shardings = op.attributes.get(SHARDING)
+    if isinstance(shardings, TensorShardingPerValueAttr):
+        if not op.results:
+            _sharding_op(
+                op, shardings.data[0], meshes
+            )  # no value to annotate, but what cannot be said is refused
+        for result, sharding in zip(op.results, shardings.data, strict=False):
+            _annotate(op, result, sharding, meshes)
 
 
 def _annotate(op: Operation, value: SSAValue, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> None:
@@ -98,6 +113,8 @@ def _annotate(op: Operation, value: SSAValue, sharding: TensorSharding, meshes: 
     if sharding.has_no_axes and not any(dimension.is_closed for dimension in sharding.dimensions):
         return
     made = _sharding_op(op, sharding, meshes)
+    if made is None:
+        return
     shard = _shard_op(value, made, is_for_users=False)
     place_after(made, op)
     place_after(shard, made)
@@ -112,35 +129,41 @@ def _convert_border(function: Operation, meshes: Mapping[str, Mesh]) -> None:
         return
     results = attribute_list_shardings(function.properties.get("res_attrs"))
     for index, sharding in enumerate(results):
-        if sharding is not None:
-            made = _sharding_op(function, sharding, meshes)
+        made = _sharding_op(function, sharding, meshes) if sharding is not None else None
+        if made is not None:
             shard = _shard_op(last.operands[index], made, is_for_users=True)
             place_before(made, last)
             place_before(shard, last)
             replace_operand(last, index, shard.results[0])
     arguments = attribute_list_shardings(function.properties.get("arg_attrs"))
     for argument, sharding in reversed(list(zip(block.args, arguments, strict=False))):
-        if sharding is not None:
-            made = _sharding_op(function, sharding, meshes)
+        made = _sharding_op(function, sharding, meshes) if sharding is not None else None
+        if made is not None:
             shard = _shard_op(argument, made, is_for_users=False)
             place_at_start(shard, block)
             place_at_start(made, block)
             replace_uses(argument, shard.results[0], but_not_in=shard)
 
 
-def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Operation:
+def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Operation | None:
+    """What says a sharding; None for one on a mesh without axes, which says nothing."""
     if not isinstance(sharding.mesh, str):
         raise error_at(
             op, ShardyError(f"has an inlined mesh in {sharding}; run sdy-lift-inlined-meshes first")
         )
     if sharding.mesh not in meshes:
         raise error_at(op, ShardyError(f"unknown mesh: @{sharding.mesh}"))
+    mesh = meshes[sharding.mesh]
+    if mesh.device_ids:
+        fact = f"has a sharding on {mesh}; a grid has axes and takes the devices in order"
+        raise error_at(op, ShardyError(fact))
+    if not mesh.axes:
+        return None
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
     if sharding.unreduced_axes or any(axis.sub_axis for axis in axes):
         fact = f"has {sharding}; parts of axes and unreduced axes cannot be said in the dialect shard"
         raise error_at(op, ShardyError(fact))
-    order = meshes[sharding.mesh].order
-    split = [_array(i16, [order[axis.name] for axis in d.axes]) for d in sharding.dimensions]
+    split = [_array(i16, [mesh.order[axis.name] for axis in d.axes]) for d in sharding.dimensions]
     properties: dict[str, Attribute] = {
         "grid": SymbolRefAttr(sharding.mesh),
         "split_axes": ShardAxesArrayAttr(ArrayAttr(split)),
@@ -159,9 +182,6 @@ def _shard_op(value: SSAValue, sharding: Operation, *, is_for_users: bool) -> Op
 
 def _grid(op: MeshOp) -> Operation:
     mesh = op.mesh.data
-    if mesh.device_ids or not mesh.axes:
-        fact = f"has {mesh}; a grid has axes and takes the devices in order"
-        raise error_at(op, ShardyError(fact))
     properties: dict[str, Attribute] = {
         "sym_name": op.sym_name,
         "shape": _array(i64, [axis.size for axis in mesh.axes]),

@@ -28,11 +28,9 @@ from shardy_py.graph.frontend_attributes import SHARDING_TARGET, XLA_SHARDING, e
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
 from shardy_py.graph.walk import find_ops
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_by_operand, replace_constant
 from shardy_py.sharding.hlo_sharding import HloSharding, ShardGroup
 from shardy_py.text.construct import build_operation
-
-_WITHOUT_MOVE = ("sdy.all_reduce", "sdy.propagation_barrier")
-_MOVING = tuple(name for name in PROPERTY_OF if name not in (*_WITHOUT_MOVE, "sdy.data_flow_edge"))
 
 
 @dataclass(frozen=True)
@@ -43,22 +41,15 @@ class XlaSdyExportOpsPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *_MOVING, *_WITHOUT_MOVE):
+        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *MOVING, *WITHOUT_MOVE):
             if isinstance(inner, ShardingGroupOp):
                 _export_member(inner)
-            elif inner.name in _WITHOUT_MOVE:
-                replace_uses(inner.results[0], inner.operands[0])
-                erase(inner)
-            elif inner.name == ConstantOp.name:
-                replace_op(inner, _constant(inner))
+            elif isinstance(inner, ConstantOp):
+                replace_constant(inner)
+            elif inner.name in WITHOUT_MOVE:
+                replace_by_operand(inner)
             else:
                 replace_op(inner, _custom_call(inner))
-
-
-def _constant(op: Operation) -> Operation:
-    types = [result.type for result in op.results]
-    properties, attributes = dict(op.properties), dict(op.attributes)
-    return build_operation(op_class("constant"), (), types, properties, attributes, op.location)
 
 
 def _custom_call(op: Operation) -> Operation:

@@ -41,6 +41,7 @@ from shardy_py.graph.frontend_attributes import (
 )
 from shardy_py.graph.rewiring import erase, place_before, replace_op
 from shardy_py.graph.walk import find_ops
+from shardy_py.graph.without_sdy import replace_constant
 from shardy_py.text.construct import build_operation
 
 
@@ -60,30 +61,24 @@ class XlaSdyRoundTripExportOpsPass(ModulePass):
             ConstantOp.name,
         )
         for inner in find_ops(op, *names):
-            new = _exported(inner)
-            if inner.results:
-                replace_op(inner, new)
-            else:
-                place_before(new, inner)
+            if isinstance(inner, ConstantOp):
+                replace_constant(inner)
+            elif isinstance(inner, ShardingGroupOp):
+                place_before(_custom_call(inner, SHARDING_GROUP, {GROUP_ID: inner.group_id}), inner)
                 erase(inner)
+            elif isinstance(inner, PropagationBarrierOp):
+                entries: Entries = {ALLOWED_DIRECTION: inner.allowed_direction}
+                replace_op(inner, _custom_call(inner, PROPAGATION_BARRIER, entries))
+            elif isinstance(inner, ShardingConstraintOp | ReshardOp):
+                replace_op(inner, _constraint(inner))
 
 
-def _exported(op: Operation) -> Operation:
-    match op:
-        case ShardingConstraintOp() | ReshardOp():
-            made = plain_sharding_call(op.input, op.results[0].type, op.sharding.data, op.location)
-            made.attributes = {**op.attributes, **made.attributes}
-            if op.sharding.data.unreduced_axes:
-                made.properties["has_side_effect"] = IntegerAttr(1, i1)
-            return made
-        case ShardingGroupOp():
-            return _custom_call(op, SHARDING_GROUP, {GROUP_ID: op.group_id})
-        case PropagationBarrierOp():
-            return _custom_call(op, PROPAGATION_BARRIER, {ALLOWED_DIRECTION: op.allowed_direction})
-        case _:
-            types = [result.type for result in op.results]
-            properties, attributes = dict(op.properties), dict(op.attributes)
-            return build_operation(op_class("constant"), (), types, properties, attributes, op.location)
+def _constraint(op: ShardingConstraintOp | ReshardOp) -> Operation:
+    made = plain_sharding_call(op.input, op.results[0].type, op.sharding.data, op.location)
+    made.attributes = {**op.attributes, **made.attributes}
+    if op.sharding.data.unreduced_axes:
+        made.properties["has_side_effect"] = IntegerAttr(1, i1)
+    return made
 
 
 def _custom_call(op: Operation, target: str, entries: Entries) -> Operation:
