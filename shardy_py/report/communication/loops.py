@@ -1,6 +1,6 @@
 """How often an op runs: the turns of the loops around it, where they can be read off the program.
 
-A loop counts when a carried value starts at a constant, grows by a constant each turn, and the condition
+A loop counts when a carried value starts at a constant, changes by a constant each turn, and the condition
 compares it with a constant, as JAX's `scan` and `fori_loop` are lowered. Not here: what runs (`collect.py`).
 """
 
@@ -18,7 +18,8 @@ from shardy_py.graph.plain import plain
 from shardy_py.graph.walk import terminator_of, walk_pre_order
 
 _CONSTANTS = ("stablehlo.constant", "sdy.constant")
-_EXTRA = {"LT": 0, "LE": 1}
+_DIRECTIONS = {"LT": (1, 0), "LE": (1, 1), "GT": (-1, 0), "GE": (-1, 1)}
+"""Whether to count up or down while the comparison holds, and how many steps of 1 beyond the limit."""
 Times = tuple[int, bool]
 """How often, and whether that is known."""
 
@@ -90,25 +91,35 @@ def loop_turns(loop: Operation) -> int | None:
     if not (isinstance(test, OpResult) and test.op.name == "stablehlo.compare"):
         return None
     counter, limit = test.op._operands[0], _number(test.op._operands[1])
-    extra = _EXTRA.get(str(plain(test.op.properties["comparison_direction"])))
-    if not isinstance(counter, BlockArgument) or limit is None or extra is None:
+    direction = _DIRECTIONS.get(str(plain(test.op.properties["comparison_direction"])))
+    if not isinstance(counter, BlockArgument) or limit is None or direction is None:
         return None
     if counter.owner.parent_op() is not loop:
         return None
     start = _number(loop._operands[counter.index])
     step = _step(body._operands[counter.index], counter.index, loop)
-    if start is None or step is None or step <= 0:
+    sign, extra = direction
+    if start is None or step is None or step * sign <= 0:
         return None
-    return max(0, -(-(limit + extra - start) // step))
+    return max(0, -(-(sign * (limit - start) + extra) // (sign * step)))
 
 
 def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
-    if not (isinstance(value, OpResult) and value.op.name == "stablehlo.add"):
+    """What is added to carried value `index` each turn, of its value for the next one."""
+    if not (isinstance(value, OpResult) and value.op.name in ("stablehlo.add", "stablehlo.subtract")):
         return None
-    for old, step in (value.op._operands, reversed(value.op._operands)):
-        if isinstance(old, BlockArgument) and old.index == index and old.owner.parent_op() is loop:
+    first, second = value.op._operands
+    if value.op.name == "stablehlo.subtract":
+        step = _number(second) if _is_carried(first, index, loop) else None
+        return None if step is None else -step
+    for old, step in ((first, second), (second, first)):
+        if _is_carried(old, index, loop):
             return _number(step)
     return None
+
+
+def _is_carried(value: SSAValue, index: int, loop: Operation) -> bool:
+    return isinstance(value, BlockArgument) and value.index == index and value.owner.parent_op() is loop
 
 
 def _number(value: SSAValue) -> int | None:

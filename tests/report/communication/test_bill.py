@@ -109,6 +109,28 @@ def test_loops(start: str, counter: str, times: int, is_estimate: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("start", "direction", "limit", "step", "times"),
+    [
+        (0, "LT", 10, "add", range(0, 10, 3)),
+        (0, "LE", 9, "add", range(0, 10, 3)),
+        (10, "GT", 0, "subtract", range(10, 0, -3)),
+        (9, "GE", 0, "subtract", range(9, -1, -3)),
+        (0, "GE", 9, "subtract", range(0)),
+        (0, "GT", 9, "add", None),
+        (0, "NE", 9, "add", None),
+    ],
+)
+def test_turns_up_and_down(start: int, direction: str, limit: int, step: str, times: range | None) -> None:
+    text = LOOP.replace("START", str(start)).replace("COUNTER", "%c").replace("dense<10>", f"dense<{limit}>")
+    text = text.replace("compare LT", f"compare {direction}").replace("add %i", f"{step} %i")
+    uses = bill_of(text).sending
+    assert uses
+    assert {(use.times, use.is_estimate) for use in uses} == {
+        (1, True) if times is None else (len(times), False)
+    }
+
+
+@pytest.mark.parametrize(
     ("groups", "rows", "axes"),
     [
         ("[[0, 1, 2, 3], [4, 5, 6, 7]]", "2x4", (("y", 4),)),
