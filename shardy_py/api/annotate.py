@@ -5,7 +5,7 @@ Not here: which value is meant (`values.py`), that the result is valid (the veri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i32, i64
@@ -23,12 +23,20 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
 )
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import SHARDING, read, write_all
+from shardy_py.graph.holders import (
+    SHARDING,
+    Holder,
+    Place,
+    manual_axes,
+    read,
+    result_shardings,
+    write_all,
+)
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.walk import find_ops
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.text.construct import build_operation
 
 Annotation = Sharding | P | str | tuple[Any, ...] | None
@@ -48,7 +56,8 @@ class Editor:
     def annotate(self, value: Value, annotation: Annotation) -> None:
         """Give a value a sharding in place of what it has, or take away what the program says of it.
 
-        What has none and is no argument or result of a function gets a constraint.
+        What is no argument or result of a function, and has none, gets a constraint, or the only op that uses
+        it is one and is changed.
         """
         if annotation is None:
             self._remove(value)
@@ -58,13 +67,18 @@ class Editor:
             sharding = self.resolved(annotation).for_rank(rank)
         except ShardyError as error:
             raise ShardyError(f"annotation of {value}: {error.diagnostics[0].message}") from None
-        attribute = TensorShardingAttr(sharding.value)
         holder = value.entry.holder
-        if value.role == "intermediate" and (holder is None or read(holder) is None):
-            _insert_after(value, _ssa(value, "a constraint"), ShardingConstraintOp, {"sharding": attribute})
+        if value.role != "intermediate" or _holds_annotation(holder):
+            assert holder is not None
+            write_all([(holder, sharding.value)])
             return
-        assert holder is not None
-        write_all([(holder, sharding.value)])
+        ssa = _ssa(value, "a constraint")
+        attribute = TensorShardingAttr(sharding.value)
+        constraint = _only_user(ssa)
+        if isinstance(constraint, ShardingConstraintOp):
+            constraint.properties["sharding"] = attribute
+        else:
+            _insert_after(value, ssa, ShardingConstraintOp, {"sharding": attribute})
 
     def resolved(self, annotation: Annotation) -> Sharding:
         """The sharding, on a mesh of the module, added to it if need be."""
@@ -79,9 +93,15 @@ class Editor:
                 raise ShardyError(f"the program has no mesh @{value.mesh}{self._known_meshes()}")
             return Sharding(mesh, value)
         meshes = {name: mesh for name, mesh in self._symbols.meshes().items() if not mesh.is_maximal}
-        axes = {axis.name for dimension in P.of(annotation).dimensions for axis in dimension.axes}
+        spec = P.of(annotation)
+        named = (*spec.replicated, *spec.unreduced, *(a for d in spec.dimensions for a in d.axes))
+        axes = {axis.name for axis in named}
         if len(meshes) > 1 and axes:
-            meshes = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)} or meshes
+            fitting = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)}
+            if not fitting:
+                told = ", ".join(f"@{name} {mesh}" for name, mesh in meshes.items())
+                raise ShardyError(f"no mesh of the program has all axes of {annotation!r}; it has {told}")
+            meshes = fitting
         if len(meshes) != 1:
             raise ShardyError(
                 f"{annotation!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
@@ -155,7 +175,12 @@ class Editor:
                 entries[entry.index].pop(SHARDING, None)
                 entry.op.properties[name] = ArrayAttr([DictionaryAttr(e) for e in entries])
             return
-        entry.op.attributes.pop(SHARDING, None)
+        holder = entry.holder
+        known = None if holder is None else read(holder)
+        if holder is not None and known is not None and holder.place is not Place.PROPERTY:
+            write_all([(holder, _open_but_for(known, manual_axes(holder.op)))])
+            if all(s == TensorSharding.fully_open(s.mesh, s.rank) for s in result_shardings(holder.op)):
+                holder.op.attributes.pop(SHARDING, None)
         if isinstance(entry.op, ShardingConstraintOp):
             replace_uses(entry.value, entry.op.input)
             erase(entry.op)
@@ -165,6 +190,28 @@ class Editor:
             if isinstance(constraint, ShardingConstraintOp):
                 replace_uses(constraint.result, entry.value)
                 erase(constraint)
+
+
+def _holds_annotation(holder: Holder | None) -> bool:
+    """Whether a sharding is there that may be another; those of manual computations say what they do."""
+    if holder is None or holder.place in (Place.INNER_ARGUMENT, Place.OUTER_RESULT):
+        return False
+    return read(holder) is not None
+
+
+def _only_user(ssa: SSAValue) -> Operation | None:
+    uses = list(ssa.uses)
+    return uses[0].operation if len(uses) == 1 else None
+
+
+def _open_but_for(sharding: TensorSharding, axes: Collection[str]) -> TensorSharding:
+    """Nothing but those of the axes that are manual."""
+
+    def kept(refs: Axes) -> Axes:
+        return tuple(ref for ref in refs if ref.name in axes)
+
+    dimensions = tuple(DimensionSharding(kept(d.axes)) for d in sharding.dimensions)
+    return TensorSharding(sharding.mesh, dimensions, kept(sharding.replicated_axes))
 
 
 def _insert_after(value: Value, ssa: SSAValue, op_class: type[Operation], properties: dict[str, Any]) -> None:

@@ -116,9 +116,14 @@ class ValueTable:
         if len(found) == 1:
             return found[0]
         if found:
-            places = ", ".join(f"@{entry.function}:{entry.name}" for entry in found[:8])
+            names = [f"@{entry.function}:{entry.name}" for entry in found]
+            remedy = "name one of them"
+            if len(set(names)) < len(names):  # regions beside each other have the same names
+                told = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
+                names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, told, strict=True)]
+                remedy = "name one by its location (model.py:12), or take one of values.named(key) in Python"
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-            raise ShardyError(f"'{key}' names {len(found)} values: {places}{more}; name one of them")
+            raise ShardyError(f"'{key}' names {len(found)} values: {', '.join(names[:8])}{more}; {remedy}")
         close = get_close_matches(key, self._by_name, 3)
         hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
         raise ShardyError(

@@ -48,6 +48,10 @@ def test_unknown_and_ambiguous_names() -> None:
         program["outt"]
     with pytest.raises(ShardyError, match=r"'%0' names 2 values: @f:%0, @g:%0; name one of them"):
         program["%0"]
+    with pytest.raises(
+        ShardyError, match=r"2 values: @main:%iterArg \(stablehlo.while, .*; name one by its location"
+    ):
+        Program.parse(LOOP)["%iterArg"]
 
 
 def test_annotating_gives_another_program(program: Program) -> None:
@@ -182,12 +186,47 @@ def _used(program: Program) -> set[object]:
     return set(tanh.entry.op.operands)
 
 
-def test_annotations_take_the_place_of_others() -> None:
+@pytest.mark.parametrize("key", ["%1", "%2"])
+def test_annotations_take_the_place_of_others(key: str) -> None:
     program = Program.parse(LOOP).annotate({"%1": P("x")})
-    (constraint,) = program.values.of_op("sharding_constraint")
-    again = program.annotate({constraint: P()})
-    (changed,) = again.values.of_op("sharding_constraint")
+    (changed,) = program.annotate({key: P()}).values.of_op("sharding_constraint")
     assert str(changed.sharding) == "<@mesh, [{}]>"
+
+
+MANUAL = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {"y"}]>]
+      out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x"} (%arg1: tensor<4x8xf32>) {
+    %2 = stablehlo.tanh %arg1 : tensor<4x8xf32>
+    sdy.return %2 : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1:2 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>,
+      <@mesh, [{"y"}, {}]>]>} %0, %arg0 : tensor<8x8xf32>, tensor<8x8xf32>
+  %3 = stablehlo.add %1#0, %1#1 : tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
+}
+"""
+
+
+def test_annotations_of_manual_computations_are_constraints() -> None:
+    text = Program.parse(MANUAL).annotate({"%arg1": P("y"), "%0": P(None, "x")}).text()
+    assert '%4 = sdy.sharding_constraint %arg1 <@mesh, [{"y"}, {}]> : tensor<4x8xf32>' in text
+    assert '%1 = sdy.sharding_constraint %0 <@mesh, [{}, {"x"}]> : tensor<8x8xf32>' in text
+    assert text.count('<@mesh, [{"x"}, {"y"}]>') == 2
+
+
+def test_only_what_is_named_is_removed() -> None:
+    program = Program.parse(MANUAL)
+    without = program.annotate(dict.fromkeys(("%1#1", "%arg1", "%0")))
+    told = {name: str(without[name].sharding) for name in ("%1#0", "%1#1", "%0")}
+    assert told == {
+        "%1#0": '<@mesh, [{"x"}, {}]>',
+        "%1#1": "<@mesh, [{?}, {?}]>",
+        "%0": '<@mesh, [{"x", ?}, {?}]>',
+    }
+    assert 'in_shardings=[<@mesh, [{"x", ?}, {?}]>]' in without.text()
+    assert "sharding_per_value" not in without.annotate({"%1#0": None}).text()
 
 
 @pytest.mark.parametrize(
@@ -238,3 +277,7 @@ def test_a_spec_is_on_the_mesh_that_has_its_axes() -> None:
     assert str(program.annotate({"%arg0": P("y")})["%arg0"].sharding) == '<@other, [{"y"}]>'
     with pytest.raises(ShardyError, match="names no mesh, and the program has 2; it has @other, @mesh"):
         program.annotate({"%arg0": P("x")})
+    with pytest.raises(
+        ShardyError, match=r"no mesh .* has all axes of P\(None, replicated={'z'}\); it has @other <"
+    ):
+        program.annotate({"%arg0": P(None, replicated="z")})
