@@ -22,3 +22,12 @@ func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = shard.shard %arg0 to %s0 : tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+shard.grid @grid(shape = 2x4)
+func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @+1 {{'shard.all_reduce' op cannot be said in sdy; expected grids, shardings and annotations of whole tensors}}
+  %0 = shard.all_reduce %arg0 on @grid grid_axes = [0] : tensor<8x16xf32> -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}

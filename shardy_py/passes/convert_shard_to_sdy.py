@@ -9,8 +9,8 @@ dimension is closed, for a sharding of `shard` says all of it.
     after   sdy.mesh @grid = <["axis_0"=2, "axis_1"=4]>
             %1 = sdy.sharding_constraint %0 <@grid, [{"axis_0"}, {"axis_1"}]> : tensor<8x16xf32>
 
-Halos, uneven parts and grids of unknown size cannot be said in sdy and are refused. The collectives of
-`shard` stay as they are. The way back: `convert-sdy-to-shard`.
+Halos, uneven parts and grids of unknown size cannot be said in sdy and are refused, as are the collectives of
+`shard`, which work on the parts of tensors. The way back: `convert-sdy-to-shard`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import error_at
 from shardy_py.graph.rewiring import erase, place_before, replace_op
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.graph.walk import find_ops, walk_pre_order
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding
 from shardy_py.text.construct import build_operation
 
@@ -61,6 +61,10 @@ class ConvertShardToSdyPass(ModulePass):
         for sharding in find_ops(op, ShardingOp.name):
             if sharding.results[0].first_use is None:
                 erase(sharding)
+        for left in walk_pre_order(op):
+            if left.name.startswith("shard."):
+                fact = "cannot be said in sdy; expected grids, shardings and annotations of whole tensors"
+                raise error_at(left, ShardyError(fact))
 
 
 def mesh_of_grid(grid: Operation) -> Mesh:
