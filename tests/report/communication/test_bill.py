@@ -121,7 +121,7 @@ def test_loops(start: str, counter: str, times: int, is_estimate: bool) -> None:
     ],
 )
 def test_turns_up_and_down(start: int, direction: str, limit: int, step: str, times: range | None) -> None:
-    text = LOOP.replace("START", str(start)).replace("COUNTER", "%c").replace("dense<10>", f"dense<{limit}>")
+    text = LOOP.replace("dense<10>", f"dense<{limit}>").replace("START", str(start)).replace("COUNTER", "%c")
     text = text.replace("compare LT", f"compare {direction}").replace("add %i", f"{step} %i")
     uses = bill_of(text).sending
     assert uses
