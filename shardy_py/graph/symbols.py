@@ -98,7 +98,7 @@ class Symbols:
         functions = [op for op in self._ops.values() if op.name == FUNCTION]
         if len(functions) != 1 and self.get(MAIN) not in functions:
             found = ", ".join(f"@{symbol_name(op)}" for op in functions) or "none"
-            place = position_of(cast(Any, functions[0]).location) if functions else None
+            place = position_of(cast(Any, functions[0] if functions else self.module).location)
             fact = f"needs one function, or one named @{MAIN}; it has: {found}"
             raise ShardyError(Diagnostic(f"'builtin.module' op {fact}", place))
         return functions[0] if len(functions) == 1 else self.function(MAIN)

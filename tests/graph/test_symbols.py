@@ -49,6 +49,11 @@ def test_main_is_the_only_function_or_called_main() -> None:
         Symbols(module_of("f:", "g:")).main()
 
 
+def test_a_program_without_functions_is_placed_by_its_file() -> None:
+    with pytest.raises(ShardyError, match=r"^empty\.mlir:0:0: error: .*; it has: none"):
+        Symbols(parse_module("", "empty.mlir")).main()
+
+
 def test_unknown_callee() -> None:
     module = module_of("f: nothing")
     with pytest.raises(ShardyError, match="Failed to lookup function: nothing"):
