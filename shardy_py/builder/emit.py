@@ -11,9 +11,10 @@ ops of other dialects (`other_ops.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import NoneAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
@@ -22,7 +23,6 @@ from shardy_py.builder.insertion import Trace, caller_location, current_trace, i
 from shardy_py.builder.types import TensorType, element_attribute
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo import OPS, structs
-from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.dialects.stablehlo.verify import CHECKS, RESULTS, TABLE
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
 from shardy_py.dialects.stablehlo.verify.steps import PAIRWISE_ELEMENT, operand_kinds
@@ -45,7 +45,8 @@ _COMPARED = (
     *(structs.DotDimensionNumbers, structs.ConvDimensionNumbers),
     *(structs.GatherDimensionNumbers, structs.ScatterDimensionNumbers),
 )
-"""Attributes of these types, and tuples of integers, are compared to find a signature seen before."""
+"""Attributes of these types, tuples of integers and short constants are compared to find a signature."""
+_FEW_BYTES = 64
 
 
 def _of_operand(view: View) -> Inferred:
@@ -110,6 +111,8 @@ def _verified(
     need_sound(op, check_declared)
     if follows and row.result_slots:
         op = _with_results(op, _inferred(row.name, op, element))
+        if element is None:
+            return op
     for table in (CHECKS, RESULTS):
         if op.name in table:
             need_sound(op, table[op.name])
@@ -131,7 +134,7 @@ def _signature(
         return None
     parts: list[object] = [op_name, results]
     for name, value in attributes.items():
-        if "." in name or not (isinstance(value, _COMPARED) or _is_integers(value)):
+        if "." in name or not (isinstance(value, _COMPARED) or _is_integers(value) or _is_short(value)):
             return None
         parts += (name, type(value), value)
     parts += (id(operand._type) for operand in operands)
@@ -145,6 +148,10 @@ def _signature(
 
 def _is_integers(value: object) -> bool:
     return type(value) is tuple and all(type(entry) is int for entry in value)  # pyright: ignore
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, DenseIntOrFPElementsAttr) and len(value.data.data) <= _FEW_BYTES
 
 
 def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> None:
@@ -212,14 +219,15 @@ def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     return made
 
 
+@lru_cache(maxsize=4096)
 def _type(inferred: Inferred | Attribute) -> Attribute:
+    """The type in the IR: one object for equal ones, so that signatures are found again."""
     if isinstance(inferred, Attribute):
         return inferred
     element: Any = inferred.element
-    sizes = [raw(size) for size in inferred.sizes]
-    if any(bound is not None for bound in inferred.bounds):
-        return TensorTypeAttr(element, sizes, TypeExtensionsAttr(tuple(map(raw, inferred.bounds))))
-    return TensorTypeAttr(element, sizes, inferred.encoding or NoneAttr())
+    if inferred.encoding is None:
+        return TensorType(inferred.sizes, attribute_text(element), inferred.bounds).attribute
+    return TensorTypeAttr(element, [raw(size) for size in inferred.sizes], inferred.encoding)
 
 
 def need_sound(op: Operation, check: Callable[[Operation], Faults]) -> None:

@@ -44,10 +44,14 @@ def region(
     terminator: the op that ends it and takes what `body` gives. isolated: it uses no tensors from around it.
     """
     block = Block(arg_types=result_types(types))
-    parameter_names(body, len(types))
     with inserting_into(block, isolated=isolated):
-        results = listed(body(*(Tensor(argument) for argument in block.args)))
-        values = [value_of(result) for result in results]
+        try:
+            results = body(*map(Tensor, block.args))
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise
+            raise _no_such_call(body, len(types), error) from None
+        values = [value_of(result) for result in listed(results)]
         end = syntax_table().op(terminator)
         if end is None:
             raise ShardyError(f"no dialect has an op '{terminator}' to end a region")
@@ -69,11 +73,15 @@ def parameter_names(function: Body, count: int) -> list[str]:
     try:
         signature.bind(*[None] * count)
     except TypeError as error:
-        name = getattr(function, "__name__", repr(function))
-        raise ShardyError(f"'{name}' cannot be called with {count} tensors: {error}") from None
+        raise _no_such_call(function, count, error) from None
     parameters = list(signature.parameters.values())
     names = [p.name if p.kind is not p.VAR_POSITIONAL else "" for p in parameters]
     return [*names, *[""] * count][:count]
+
+
+def _no_such_call(function: Any, count: int, error: TypeError) -> ShardyError:
+    name = getattr(function, "__name__", repr(function))
+    return ShardyError(f"'{name}' cannot be called with {count} tensors: {error}")
 
 
 def listed(results: Any) -> Sequence[Tensor]:
