@@ -85,12 +85,12 @@ def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
     """The sharding of each name that is meant. Raises `ShardyError` for what is no mapping from names."""
     if shardings is None:
         return {}
-    if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in shardings):
+    mapping = cast("Mapping[Any, Any]", shardings)
+    if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in mapping):
         raise ShardyError(
             'expected shardings by name, as {"layers.*.weight": [Replicate(), Shard(0)]}; '
             f"got: {shardings!r}"
         )
-    mapping = cast("Mapping[str, Any]", shardings)
     ordered = sorted(mapping, key=_is_exact)
     return {label: mapping[key] for key in ordered for label in _matching(key, known)}
 

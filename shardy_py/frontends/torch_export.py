@@ -18,7 +18,14 @@ from xdsl.ir import Block
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
-from shardy_py.frontends.torch_nodes import blamed, check, is_unknown, location_of, node_type
+from shardy_py.frontends.torch_nodes import (
+    blamed,
+    check,
+    is_unknown,
+    location_of,
+    node_type,
+    not_decomposed,
+)
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.graph.value_table import RESULT_INFO
 
@@ -37,7 +44,7 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
         raise ShardyError(
             f"expected what torch.export.export(model, arguments) gives, got: {type(exported).__name__}"
         )
-    graph = Graph.of(_decomposed(exported))
+    graph = Graph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     _label_results(program.module, graph.output_names)
     return program
@@ -54,11 +61,14 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(names) for names in found.values() if len(names) > 1)
 
 
-def _decomposed(exported: Any) -> Any:
+def decomposed(exported: Any) -> Any:
     """The program in ops that have rows, as far as torch can decompose the others into such."""
     kept = torch_module("torch.export").default_decompositions()
     table = {op: function for op, function in kept.items() if not keeps_whole(str(op))}
-    exported = exported.run_decompositions(table)
+    try:
+        exported = exported.run_decompositions(table)
+    except RuntimeError as error:
+        raise not_decomposed(exported.graph.nodes, error) from None
     before: set[Any] = set()
     for _ in range(MOST_ROUNDS):
         unknown = {node.target for node in exported.graph.nodes if is_unknown(node)}

@@ -23,16 +23,18 @@ from shardy_py.frontends.torch_placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
+_NUMBER = "data_dependent_output"
+
 _WHY_TAGGED = {
     "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or give "
     "the numbers as an input",
-    "dynamic_output_shape": "gives a tensor whose size depends on values; use a form of fixed size "
-    "(torch.where, torch.topk)",
-    "data_dependent_output": "takes a number out of a tensor, as item() does, which is not known here; keep it a "
-    "tensor",
+    _NUMBER: "takes a number out of a tensor, as item() does, which is not known here; keep it a tensor",
 }
 """What is wrong with ops that have a tag of `torch.Tag` and no row."""
 
+_DEPENDS_ON_VALUES = (
+    "gives a tensor whose size depends on values; use a form of fixed size (torch.where, torch.topk)"
+)
 _RUNS_OTHERS = (
     "runs graphs or ops of its own, as torch.cond does, which is not known; export a model without it"
 )
@@ -90,17 +92,21 @@ def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
     if node.op == "get_attr":
         node = next(iter(node.users), node)
         return str(node.target), _RUNS_OTHERS
-    if is_unknown(node):
-        tags = {tag.name for tag in getattr(node.target, "tags", ())}
-        for tag, why in _WHY_TAGGED.items():
-            if tag in tags:
-                return name, why
-        if not isinstance(value, _symbols()):
-            return name, _no_row(name) if "." in name else _RUNS_OTHERS
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
         return name, f"({sizes}) are sizes that are not fixed; export without dynamic_shapes"
-    return name, _WHY_TAGGED["dynamic_output_shape"] if sizes else ""
+    if sizes or not is_unknown(node):
+        return name, _DEPENDS_ON_VALUES if sizes else ""
+    for tag, why in _WHY_TAGGED.items():
+        if _has_tag(node, tag):
+            return name, why
+    if isinstance(value, _symbols()):
+        return name, ""
+    return name, _no_row(name) if "." in name else _RUNS_OTHERS
+
+
+def _has_tag(node: Any, name: str) -> bool:
+    return any(tag.name == name for tag in getattr(node.target, "tags", ()))
 
 
 def _no_row(name: str) -> str:
@@ -114,6 +120,14 @@ def _no_row(name: str) -> str:
 def _symbols() -> tuple[type, ...]:
     torch = torch_module("torch")
     return (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
+    """The error of a program that torch cannot decompose: for a number out of a tensor, if one is taken."""
+    for node in nodes:
+        if _has_tag(node, _NUMBER):
+            return blamed(node, _WHY_TAGGED[_NUMBER])
+    return ShardyError(f"torch cannot decompose this program: {str(error).splitlines()[0]}")
 
 
 def _open_sizes(value: Any) -> str:

@@ -61,6 +61,11 @@ REFUSED: list[tuple[Callable[[Any], Any], list[str]]] = [
     (lambda x: x.nonzero(), ["aten.nonzero.default: gives a tensor whose size depends on values"]),
     (lambda x: x * x.sum().item(), ["aten._local_scalar_dense.default: takes a number out of a tensor"]),
     (
+        lambda x: x.select(0, x.sum().long().item()).add_(1),
+        ["aten.item.default: takes a number out"],
+    ),
+    (lambda x: x.repeat_interleave(x[0].long(), 0, output_size=4), ["aten.repeat_interleave.Tensor: no row"]),
+    (
         lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x + 1, (x,)),
         ["cond: runs graphs or ops of its own"],
     ),

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
-from shardy_py.frontends.aten.elements import convert, filled, sizes, widened
+from shardy_py.frontends.aten.elements import filled, sizes, widened
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.aten.reductions import shaped
 
@@ -24,22 +24,18 @@ def _normalized(input: Tensor, over: Sequence[int], eps: float) -> tuple[Tensor,
 
 
 def _layer_norm(
-    out: Any,
+    out: Sequence[TensorType],
     input: Tensor,
     normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    *_: Any,
-) -> Any:
-    """`layer_norm`, and `native_layer_norm`, which gives mean and reciprocal deviation, too."""
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, ...]:
     over = range(input.rank - len(normalized_shape), input.rank)
     input, weight, bias = widened(input, weight, bias)
     found, mean, rstd = _normalized(input, over, eps)
     found = found if weight is None else found * weight
     found = found if bias is None else found + bias
-    if isinstance(out, TensorType):
-        return convert(found, out.element_type)
     return shaped(found, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
 
 
@@ -83,8 +79,8 @@ def _batch_norm_inference(
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("native_layer_norm", "layer_norm"), _layer_norm),
     "_native_batch_norm_legit_no_training": _batch_norm_inference,
     "native_group_norm": _group_norm,
+    "native_layer_norm": _layer_norm,
 }
 """The rows by the name of the op without overload."""

@@ -7,7 +7,6 @@ A row takes the op's output type, then its arguments, which ATen's names and ord
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import log, pi, sqrt
 from typing import Any
 
@@ -18,7 +17,7 @@ from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.builder.insertion import insert
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.chlo import OPS as CHLO
-from shardy_py.frontends.aten.elements import convert, converted, dimension, met, sizes
+from shardy_py.frontends.aten.elements import convert, converted, filled, met, sizes
 
 Operand = Any
 Row = Callable[..., Any]
@@ -55,11 +54,6 @@ def _arithmetic(op_name: str) -> Row:
 
 def _scaled(operand: Operand, factor: Any) -> Operand:
     return operand if factor == 1 else operand * factor
-
-
-def _rsub(out: TensorType, self: Tensor, other: Operand, alpha: Any = 1) -> Tensor:
-    lhs, rhs = converted(out.element_type, self, other)
-    return elementwise("subtract", rhs, _scaled(lhs, alpha))
 
 
 def _bits(op_name: str) -> Row:
@@ -166,21 +160,6 @@ def _elu(out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, inpu
     return ops.select(self > 0, _scaled(self, scale), negative)
 
 
-def _softplus(out: TensorType, self: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    scaled = _scaled(self, beta)
-    return ops.select(scaled > threshold, self, ops.log_plus_one(ops.exponential(scaled)) / beta)
-
-
-def _glu(out: TensorType, self: Tensor, dim: int = -1) -> Tensor:
-    number = dimension(dim, self.rank)
-    shape = sizes(self.type)
-    half = shape[number] // 2
-    start = [0] * self.rank
-    first = ops.slice_(self, start, [half if d == number else n for d, n in enumerate(shape)])
-    start[number] = half
-    return first * ops.logistic(ops.slice_(self, start, shape))
-
-
 def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals:
         raise ShardyError(f"only rounding to whole numbers is known; got: decimals={decimals}")
@@ -188,49 +167,72 @@ def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 def _is_infinite(out: TensorType, self: Tensor) -> Tensor:
-    return ops.compare(ops.abs(self), np.inf, "EQ")
+    is_whole = self.element_type.startswith(("i", "ui"))
+    return filled(out, False) if is_whole else ops.compare(ops.abs(self), np.inf, "EQ")
 
 
-def _hard_sigmoid(x: Tensor) -> Tensor:
-    return ops.minimum(ops.maximum(x + 3.0, 0), 6) / 6.0
+def _shift(op_name: str) -> Row:
+    def row(out: TensorType, self: Tensor, other: Operand) -> Tensor:
+        lhs, rhs = converted(out.element_type, self, other)
+        return lhs << rhs if op_name == "left" else lhs >> rhs
+
+    return row
+
+
+def _conjugate(x: Tensor) -> Tensor:
+    return ops.complex(ops.real(x), -ops.imag(x))
+
+
+def _absolute(out: TensorType, self: Tensor) -> Tensor:
+    return ops.abs(self)
+
+
+def _angle(out: TensorType, self: Tensor) -> Tensor:
+    """Of complex numbers; of real ones torch makes it of other ops."""
+    return elementwise("atan2", ops.imag(self), ops.real(self))
+
+
+def _complex(out: TensorType, real: Tensor, imag: Tensor) -> Tensor:
+    return ops.complex(*(ops.broadcast_to(part, sizes(out)) for part in (real, imag)))
+
+
+def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
+    return _complex(out, abs * ops.cosine(angle), abs * ops.sine(angle))
 
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
-    "abs": ops.abs,
+    "_conj": _conjugate,
     "acos": _chlo("acos"),
+    "acosh": _chlo("acosh"),
     "asin": _chlo("asin"),
+    "asinh": _chlo("asinh"),
     "atan": _chlo("atan"),
+    "atanh": _chlo("atanh"),
     "bitwise_not": ops.not_,
     "ceil": ops.ceil,
     "cos": ops.cosine,
     "cosh": _chlo("cosh"),
     "erf": erf,
     "erfc": _chlo("erfc"),
+    "erfinv": _chlo("erf_inv"),
     "exp": ops.exponential,
     "exp2": lambda x: ops.exponential(x * log(2)),
     "expm1": ops.exponential_minus_one,
     "floor": ops.floor,
-    "hardsigmoid": _hard_sigmoid,
-    "hardswish": lambda x: x * _hard_sigmoid(x),
     "log": ops.log,
     "log10": lambda x: ops.log(x) / log(10),
     "log1p": ops.log_plus_one,
     "log2": lambda x: ops.log(x) / log(2),
-    "log_sigmoid": lambda x: ops.log(ops.logistic(x)),
     "logical_not": ops.not_,
-    "mish": lambda x: x * ops.tanh(ops.log_plus_one(ops.exponential(x))),
     "neg": ops.negate,
     "reciprocal": lambda x: ops.divide(1, x),
     "relu": lambda x: ops.maximum(x, 0),
-    "relu6": lambda x: ops.minimum(ops.maximum(x, 0), 6),
     "rsqrt": ops.rsqrt,
     "sigmoid": ops.logistic,
     "sign": ops.sign,
-    "silu": lambda x: x * ops.logistic(x),
     "sin": ops.sine,
     "sinh": _chlo("sinh"),
     "sqrt": ops.sqrt,
-    "square": lambda x: x * x,
     "tan": ops.tan,
     "tanh": ops.tanh,
     "trunc": trunc,
@@ -238,24 +240,12 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
 _COMPARISONS = {"eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
 
 
-def _clamp_max(out: TensorType, self: Tensor, max: Operand) -> Tensor:
-    return _clamp(out, self, None, max)
-
-
 def _hard_tanh(out: TensorType, self: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
     return _clamp(out, self, min_val, max_val)
 
 
-def _is_finite(out: TensorType, self: Tensor) -> Tensor:
-    return ops.is_finite(self)
-
-
 def _is_nan(out: TensorType, self: Tensor) -> Tensor:
     return ops.compare(self, self, "NE")
-
-
-def _masked_fill(out: TensorType, self: Tensor, mask: Tensor, value: Operand) -> Tensor:
-    return _where(out, mask, value, self)
 
 
 ROWS: dict[str, Row] = {
@@ -263,31 +253,29 @@ ROWS: dict[str, Row] = {
     **{name: _comparison(direction) for name, direction in _COMPARISONS.items()},
     **{f"bitwise_{name}": _bits(name) for name in ("and", "or", "xor")},
     **{f"logical_{name}": _logical(name) for name in ("and", "or", "xor")},
+    **dict.fromkeys(("bitwise_left_shift", "__lshift__"), _shift("left")),
+    **dict.fromkeys(("bitwise_right_shift", "__rshift__"), _shift("right")),
+    "abs": _absolute,
     "add": _arithmetic("add"),
+    "angle": _angle,
     "atan2": _bits("atan2"),
     "clamp": _clamp,
-    "clamp_max": _clamp_max,
-    "clamp_min": _clamp,
+    "complex": _complex,
     "div": _divide,
     "elu": _elu,
-    "floor_divide": partial(_divide, rounding_mode="floor"),
     "fmod": _bits("remainder"),
     "gelu": _gelu,
-    "glu": _glu,
     "hardtanh": _hard_tanh,
-    "isfinite": _is_finite,
     "isinf": _is_infinite,
     "isnan": _is_nan,
     "leaky_relu": _leaky_relu,
-    "masked_fill": _masked_fill,
     "maximum": _bits("maximum"),
     "minimum": _bits("minimum"),
     "mul": _arithmetic("multiply"),
+    "polar": _polar,
     "pow": _power,
     "remainder": _remainder,
     "round": _round,
-    "rsub": _rsub,
-    "softplus": _softplus,
     "sub": _arithmetic("subtract"),
     "where": _where,
 }

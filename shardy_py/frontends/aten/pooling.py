@@ -47,7 +47,7 @@ def _pooled(
 
 
 def _max_pool(
-    out: Any,
+    out: Sequence[TensorType],
     self: Tensor,
     kernel_size: Dims,
     stride: Dims = (),
@@ -57,16 +57,15 @@ def _max_pool(
     *,
     count: int = 2,
 ) -> Any:
-    """`max_pool2d`, and `max_pool2d_with_indices` without the indices."""
+    """The maxima, without the indices."""
     kernel = window(kernel_size or (), count)
     steps, pads, dilations = (
         window(stride or kernel, count),
         window(padding or 0, count),
         window(dilation or 1, count),
     )
-    type_ = out if isinstance(out, TensorType) else out[0]
-    found = _pooled(self, type_, lowest(self.element_type), "maximum", kernel, steps, pads, dilations)
-    return found if isinstance(out, TensorType) else (found, None)
+    start = lowest(self.element_type)
+    return _pooled(self, out[0], start, "maximum", kernel, steps, pads, dilations), None
 
 
 def _average_pool(
@@ -117,11 +116,10 @@ def _averages(size: int, parts: int) -> Any:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("max_pool2d", "max_pool2d_with_indices"), _max_pool),
-    **dict.fromkeys(("max_pool3d", "max_pool3d_with_indices"), partial(_max_pool, count=3)),
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _adaptive_average_pool),
-    "avg_pool1d": partial(_average_pool, count=1),
     "avg_pool2d": _average_pool,
     "avg_pool3d": partial(_average_pool, count=3),
+    "max_pool2d_with_indices": _max_pool,
+    "max_pool3d_with_indices": partial(_max_pool, count=3),
 }
 """The rows by the name of the op without overload."""

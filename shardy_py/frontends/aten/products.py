@@ -143,12 +143,13 @@ def _attention(
     leading, last = tuple(range(len(batch))), len(batch) + 1
     factor = 1 / sqrt(sizes(query.type)[-1]) if scale is None else scale
     scores = dot_general(query, key, ((last,), (last,)), (leading, leading)) * factor
+    (scores,) = widened(scores)
     if is_causal:
         rows, columns = (ops.iota(sizes(scores.type)[-2:], dim) for dim in (0, 1))
         scores = _masked(scores, ops.compare(columns, rows, "LE"))
     if attn_mask is not None:
-        scores = _masked(scores, attn_mask) if attn_mask.element_type == "i1" else scores + attn_mask
-    (scores,) = widened(scores)
+        is_bias = attn_mask.element_type != "i1"
+        scores = scores + convert(attn_mask, scores.element_type) if is_bias else _masked(scores, attn_mask)
     weights = softmax(scores, last, empty_rows=attn_mask is not None)
     weights = convert(weights, value.element_type)
     return dot_general(weights, value, ((last,), (last - 1,)), (leading, leading))
@@ -194,14 +195,11 @@ def _instead_of(operand: Tensor, old: float, new: float) -> Tensor:
 ROWS: dict[str, Callable[..., Any]] = {
     "addmm": _added(_mm),
     "addmv": _added(_mv),
-    "baddbmm": _added(_bmm),
     "bmm": _bmm,
     "convolution": _convolution,
-    "dot": _mv,
     "linear": _linear,
     "matmul": _matmul,
     "mm": _mm,
-    "mv": _mv,
     "scaled_dot_product_attention": _attention,
 }
 """The rows by the name of the op without overload."""

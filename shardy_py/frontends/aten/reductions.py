@@ -25,6 +25,7 @@ from shardy_py.frontends.aten.elements import (
     dimension,
     dimensions,
     highest,
+    is_float,
     lowest,
     sizes,
     widened,
@@ -57,17 +58,16 @@ def shaped(tensor: Tensor, out: TensorType) -> Tensor:
     return found if found.shape == out.shape else ops.reshape(found, sizes(out))
 
 
-_SUM = _reduction("add", _always(0))
-
-
 def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
-    count = prod(sizes(self.type)[d] for d in dimensions(dim, self.rank))
-    return _SUM(out, self, dim) / float(count)
+    over = dimensions(dim, self.rank)
+    (self,) = widened(convert(self, out.element_type))
+    return shaped(reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over)), out)
 
 
 def _variance(
     out: TensorType, self: Tensor, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Tensor:
+    (self,) = widened(self)
     over = dimensions(dim, self.rank)
     count = prod(sizes(self.type)[d] for d in over)
     spread = self - _mean_over(self, over)
@@ -107,19 +107,23 @@ def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Ten
     return convert(softmax(self, dimension(dim, self.rank)), out.element_type)
 
 
-def _logsumexp(out: TensorType, self: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    return shaped(_logarithm_of_sum(self, dimensions(dim, self.rank)), out)
+def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
+    """Whether an element is greater (GT) or smaller (LT) than another, or the first NaN of both."""
+    found = ops.compare(value, other, direction)
+    if not is_float(value.element_type):
+        return found
+    return ops.or_(found, ops.and_(ops.compare(value, value, "NE"), ops.compare(other, other, "EQ")))
 
 
 def _places(direction: str) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The first greatest (GE) or smallest (LE) elements along a dimension, and where they are."""
+    """The first greatest (GT) or smallest (LT) elements along a dimension, and where they are."""
 
     def found(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        start = lowest(self.element_type) if direction == "GE" else highest(self.element_type)
+        start = lowest(self.element_type) if direction == "GT" else highest(self.element_type)
 
         def better(value: Tensor, place: Tensor, other: Tensor, other_place: Tensor) -> tuple[Tensor, Tensor]:
-            equal = ops.and_(ops.compare(value, other, "EQ"), place < other_place)
-            first = ops.or_(ops.compare(value, other, "GT" if direction == "GE" else "LT"), equal)
+            behind = _leads(direction, other, value)
+            first = ops.or_(_leads(direction, value, other), ops.and_(ops.not_(behind), place < other_place))
             return ops.select(first, value, other), ops.select(first, place, other_place)
 
         count = ops.iota(sizes(self.type), dim, "i64")
@@ -155,10 +159,10 @@ def _sort(
 ) -> tuple[Tensor, ...]:
     number = dimension(dim, self.rank)
     count = ops.iota(sizes(self.type), number, "i64")
-    direction = "GT" if descending else "LT"
 
     def comes_first(value: Tensor, other: Tensor, place: Tensor, other_place: Tensor) -> Tensor:
-        return ops.compare(value, other, direction)
+        # NaN counts as the greatest.
+        return _leads("GT", value, other) if descending else _leads("GT", other, value)
 
     return sort((self, count), comes_first, dimension=number, is_stable=True)
 
@@ -170,38 +174,42 @@ def _top_k(
     return tuple(part(t, number, 0, k) for t in _sort(out, self, number, largest))
 
 
-def _cumulative_sum(out: TensorType, self: Tensor, dim: int, **_: Any) -> Tensor:
-    self = convert(self, out.element_type)
-    if self.rank == 0:
-        return self
-    number = dimension(dim, self.rank)
+def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:
+    def row(out: TensorType, self: Tensor, dim: int, **_: Any) -> Tensor:
+        self = convert(self, out.element_type)
+        return cumulative(op_name, self, dimension(dim, self.rank), start) if self.rank else self
+
+    return row
+
+
+def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tensor:
+    """Each element combined with all before it along a dimension."""
     size = sizes(self.type)[number]
     return reduce_window(
         (self,),
-        (0,),
-        partial(elementwise, "add"),
+        (start,),
+        partial(elementwise, op_name),
         [size if d == number else 1 for d in range(self.rank)],
         padding=[(size - 1, 0) if d == number else (0, 0) for d in range(self.rank)],
     )[0]
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("_softmax", "softmax"), _softmax),
-    **dict.fromkeys(("_log_softmax", "log_softmax"), _log_softmax),
-    "all": _reduction("and", _always(True)),
+    "_log_softmax": _log_softmax,
+    "_softmax": _softmax,
     "amax": _reduction("maximum", lowest),
     "amin": _reduction("minimum", highest),
     "any": _reduction("or", _always(False)),
-    "argmax": _argument("GE"),
-    "argmin": _argument("LE"),
-    "cumsum": _cumulative_sum,
-    "logsumexp": _logsumexp,
-    "max": _extreme("GE", _reduction("maximum", lowest)),
+    "argmax": _argument("GT"),
+    "argmin": _argument("LT"),
+    "cumprod": _cumulative("multiply", 1),
+    "cumsum": _cumulative("add", 0),
+    "max": _extreme("GT", _reduction("maximum", lowest)),
     "mean": _mean,
-    "min": _extreme("LE", _reduction("minimum", highest)),
+    "min": _extreme("LT", _reduction("minimum", highest)),
     "prod": _reduction("multiply", _always(1)),
     "sort": _sort,
-    "sum": _SUM,
+    "sum": _reduction("add", _always(0)),
     "topk": _top_k,
     "var": _variance,
     "var_mean": _variance_mean,

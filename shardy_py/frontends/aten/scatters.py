@@ -10,8 +10,9 @@ from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops, scatter
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
-from shardy_py.frontends.aten.elements import convert, dimension, filled, sizes
-from shardy_py.frontends.aten.shapes import index_vectors, neighbours
+from shardy_py.frontends.aten.elements import convert, dimension, filled, highest, lowest, sizes
+from shardy_py.frontends.aten.reductions import cumulative
+from shardy_py.frontends.aten.shapes import index_vectors, neighbours, reordered
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -20,12 +21,27 @@ def _latest(old: Tensor, new: Tensor) -> Tensor:
     return new
 
 
+_ADD, _MULTIPLY = partial(elementwise, "add"), partial(elementwise, "multiply")
+
 _COMBINE: dict[str, Combine] = {
+    "": _latest,
+    "add": _ADD,
     "amax": partial(elementwise, "maximum"),
     "amin": partial(elementwise, "minimum"),
-    "prod": partial(elementwise, "multiply"),
-    "sum": partial(elementwise, "add"),
+    "mean": _ADD,
+    "multiply": _MULTIPLY,
+    "prod": _MULTIPLY,
+    "sum": _ADD,
 }
+
+_STARTS: dict[str, Callable[[str], Any]] = {
+    "amax": lowest,
+    "amin": highest,
+    "mean": lambda _: 0,
+    "prod": lambda _: 1,
+    "sum": lambda _: 0,
+}
+"""With what a reduction starts that leaves out what was there."""
 
 
 def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
@@ -65,12 +81,12 @@ def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
     return convert(found, element_type)
 
 
-def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
-    return _along(self, dim, index, src, _latest)
+def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any, *, reduce: str = "") -> Tensor:
+    return _along(self, dim, index, src, _COMBINE[reduce])
 
 
 def _scatter_add(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
-    return _along(self, dim, index, src, _COMBINE["sum"])
+    return _along(self, dim, index, src, _ADD)
 
 
 def _scatter_reduce(
@@ -83,19 +99,23 @@ def _scatter_reduce(
     *,
     include_self: bool = True,
 ) -> Tensor:
-    if reduce not in _COMBINE or not include_self:
-        raise ShardyError(
-            f"scatter_reduce is known for {', '.join(_COMBINE)}, with include_self; got: {reduce}, "
-            f"include_self={include_self}"
-        )
-    return _along(self, dim, index, src, _COMBINE[reduce])
+    element = self.element_type
+    start = self if include_self else _along(self, dim, index, _STARTS[reduce](element), _latest)
+    found = _along(start, dim, index, src, _COMBINE[reduce])
+    if reduce != "mean":
+        return found
+    counts = _along(filled(self.type, int(include_self)), dim, index, 1, _ADD)
+    return found / ops.maximum(counts, 1)
 
 
 def _index_put(
     out: TensorType, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """`self[:, i, j] = values`."""
-    first, given = neighbours(indices)
+    order, first, given = neighbours(indices, self.rank)
+    if given[0].element_type == "i1":
+        return _masked_put(self, first, given, values, accumulate)
+    self = reordered(self, order)
     count, shape = len(given), sizes(self.type)
     vectors = index_vectors(given, shape[first : first + count])
     common = sizes(vectors.type)[:-1]
@@ -108,7 +128,38 @@ def _index_put(
         index_vector_dim=len(common),
     )
     updates = ops.broadcast_to(convert(values, self.element_type), wanted)
-    return scatter((self,), vectors, (updates,), numbers, _COMBINE["sum"] if accumulate else _latest)[0]
+    found = scatter((self,), vectors, (updates,), numbers, _ADD if accumulate else _latest)[0]
+    return reordered(found, [order.index(d) for d in range(found.rank)])
+
+
+def _masked_put(
+    self: Tensor, first: int, masks: Sequence[Tensor], values: Tensor, accumulate: bool
+) -> Tensor:
+    """`self[:, mask] = values`, where all elements of the mask get the same."""
+    mask, shape = masks[0], sizes(self.type)
+    behind = first + mask.rank
+    given = (*(1,) * (self.rank - mask.rank + 1 - values.rank), *sizes(values.type))
+    if len(masks) > 1 or len(given) != self.rank - mask.rank + 1 or given[first] != 1:
+        raise ShardyError(
+            f"a mask as index is known with one value for all that it chooses; got values of shape "
+            f"{sizes(values.type)} and {len(masks)} indices; use torch.where or masked_scatter"
+        )
+    spread = ops.reshape(
+        convert(values, self.element_type), (*given[:first], *(1,) * mask.rank, *given[first + 1 :])
+    )
+    chosen = ops.broadcast_in_dim(mask, shape, range(first, behind))
+    put = ops.broadcast_to(spread, shape)
+    return ops.select(chosen, self + put if accumulate else put, self)
+
+
+def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of `source`, one after the other, where the mask says so."""
+    shape = sizes(out)
+    mask = ops.broadcast_to(mask, shape)
+    flat = convert(ops.reshape(mask, (-1,)), "i64")
+    count = ops.maximum(cumulative("add", flat, 0) - 1, 0)
+    chosen = ops.reshape(ops.take(ops.reshape(source, (-1,)), count), shape)
+    return ops.select(mask, convert(chosen, self.element_type), ops.broadcast_to(self, shape))
 
 
 def _slice_scatter(
@@ -120,31 +171,27 @@ def _slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    number = dimension(dim, self.rank)
-    low = slice(start, end).indices(sizes(self.type)[number])[0]
-    if step != 1:
-        raise ShardyError(f"slice_scatter is known for steps of 1; got: {step}")
-    return _placed(self, src, number, low)
-
-
-def _select_scatter(out: TensorType, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    number, shape = dimension(dim, self.rank), list(sizes(self.type))
-    place = dimension(index, shape[number])
-    shape[number] = 1
-    return _placed(self, ops.reshape(src, shape), number, place)
-
-
-def _placed(self: Tensor, part: Tensor, number: int, offset: int) -> Tensor:
-    starts = [ops.constant(offset if d == number else 0, "i32", ()) for d in range(self.rank)]
-    return ops.dynamic_update_slice(self, convert(part, self.element_type), starts)
+    number, shape = dimension(dim, self.rank), sizes(self.type)
+    low, high, step = slice(start, end, step).indices(shape[number])
+    src = convert(src, self.element_type)
+    if step == 1:
+        starts = [ops.constant(low if d == number else 0, "i32", ()) for d in range(self.rank)]
+        return ops.dynamic_update_slice(self, src, starts)
+    places = ops.iota(shape, number) - low
+    chosen = ops.and_(ops.compare(places % step, 0, "EQ"), ops.and_(places >= 0, places < high - low))
+    count = sizes(src.type)[number]
+    low_edge, high_edge, interior = ([0] * self.rank for _ in range(3))
+    low_edge[number], interior[number] = low, step - 1
+    high_edge[number] = shape[number] - low - (count - 1) * step - 1
+    return ops.select(chosen, ops.pad(src, 0, low_edge, high_edge, interior), self)
 
 
 ROWS: dict[str, Callable[..., Any]] = {
     "index_put": _index_put,
+    "masked_scatter": _masked_scatter,
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "scatter_reduce": _scatter_reduce,
-    "select_scatter": _select_scatter,
     "slice_scatter": _slice_scatter,
 }
 """The rows by the name of the op without overload."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.frontends.aten.elements import convert, converted, dimension, filled, sizes
@@ -21,22 +20,8 @@ def _same(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
     return convert(self, out.element_type)
 
 
-def _dropout(out: TensorType, input: Tensor, p: float, train: bool) -> Tensor:
-    if train and p:
-        raise ShardyError("dropout draws random numbers; export the model in evaluation: model.eval()")
-    return input
-
-
 def _permute(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
     return ops.transpose(self, [dimension(d, self.rank) for d in dims])
-
-
-def _transpose(out: TensorType, self: Tensor, dim0: int = 0, dim1: int = 1) -> Tensor:
-    order = list(range(self.rank))
-    if order:
-        first, second = dimension(dim0, self.rank), dimension(dim1, self.rank)
-        order[first], order[second] = second, first
-    return ops.transpose(self, order) if self.rank > 1 else self
 
 
 def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
@@ -68,10 +53,6 @@ def _select(out: TensorType, self: Tensor, dim: int, index: int) -> Tensor:
     number = dimension(dim, self.rank)
     place = dimension(index, sizes(self.type)[number])
     return ops.reshape(part(self, number, place, place + 1), sizes(out))
-
-
-def _unbind(out: Sequence[TensorType], self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    return tuple(_select(type_, self, dim, index) for index, type_ in enumerate(out))
 
 
 def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -125,23 +106,13 @@ def _full(out: TensorType, _: Any, fill_value: Any, **__: Any) -> Tensor:
     return filled(out, fill_value)
 
 
-def _fill(out: TensorType, self: Tensor, value: Any) -> Tensor:
-    return _full(out, None, value)
-
-
-def _new_full(out: TensorType, self: Tensor, size: Any, fill_value: Any, **_: Any) -> Tensor:
-    return _full(out, None, fill_value)
-
-
 def _copy(out: TensorType, self: Tensor, src: Tensor, *_: Any) -> Tensor:
     return _full(out, None, src)
 
 
-def _filled_with(number: int) -> Callable[..., Tensor]:
-    def row(out: TensorType, *_: Any, **__: Any) -> Tensor:
-        return filled(out, number)
-
-    return row
+def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
+    """Any numbers: zeros."""
+    return filled(out, 0)
 
 
 def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
@@ -155,18 +126,6 @@ def _arange(out: TensorType, *bounds: Any, **_: Any) -> Tensor:
     return count if start == 0 else count + start
 
 
-def _triangle(direction: str) -> Callable[..., Tensor]:
-    """Of matrices, what is above or below a diagonal; 0 elsewhere."""
-
-    def row(out: TensorType, self: Tensor, diagonal: int = 0) -> Tensor:
-        matrix = sizes(out)[-2:]
-        rows, columns = ops.iota(matrix, 0), ops.iota(matrix, 1)
-        kept = ops.compare(columns, rows + diagonal if diagonal else rows, direction)
-        return ops.select(ops.broadcast_to(kept, sizes(out)), self, 0)
-
-    return row
-
-
 def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
     return ops.take(weight, indices)
 
@@ -177,24 +136,52 @@ def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Ten
 
 def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`self[:, i, j]`."""
-    first, given = neighbours(indices)
-    return _indexed(self, first, given)
+    order, first, given = neighbours(indices, self.rank)
+    return _indexed(reordered(self, order), first, given)
 
 
-def neighbours(indices: Sequence[Tensor | None]) -> tuple[int, list[Tensor]]:
-    """The first dimension that has indices, and all indices.
+def neighbours(indices: Sequence[Tensor | None], rank: int) -> tuple[list[int], int, list[Tensor]]:
+    """The order of dimensions in which those with indices are neighbours, the first of them, all indices.
 
-    Raises `ShardyError` when their dimensions are not neighbours, and for masks.
+    Where they are not already, they come first, as they do in the result (numpy, "Combining advanced and
+    basic indexing").
     """
-    given = [(d, index) for d, index in enumerate(indices) if index is not None]
-    first = given[0][0]
-    if [d for d, _ in given] != list(range(first, first + len(given))):
-        raise ShardyError(
-            "indices at dimensions that are not neighbours are not known; permute the tensor first"
-        )
-    if any(index.element_type == "i1" for _, index in given):
-        raise ShardyError("a mask as index gives a tensor of unknown size; use torch.where")
-    return first, [index for _, index in given]
+    given = {d: index for d, index in enumerate(indices) if index is not None}
+    places = list(given)
+    first = places[0] if places == list(range(places[0], places[0] + len(places))) else 0
+    others = [d for d in range(rank) if d not in given]
+    return [*others[:first], *places, *others[first:]], first, list(given.values())
+
+
+def reordered(self: Tensor, order: Sequence[int]) -> Tensor:
+    """The tensor with its dimensions in another order."""
+    return self if list(order) == sorted(order) else ops.transpose(self, order)
+
+
+def _diagonal(out: TensorType, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal of two dimensions, as a last dimension behind the others."""
+    pair = [dimension(d, self.rank) for d in (dim1, dim2)]
+    last = reordered(self, [*(d for d in range(self.rank) if d not in pair), *pair])
+    count = ops.iota(sizes(out)[-1:], 0, "i64")
+    places = [count - min(offset, 0) if offset < 0 else count, count + offset if offset > 0 else count]
+    return _indexed(last, self.rank - 2, places)
+
+
+def _unfold(out: TensorType, self: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """Windows along a dimension, their elements along a new last one."""
+    number = dimension(dim, self.rank)
+    shape = (sizes(out)[number], size)
+    index = ops.iota(shape, 0, "i64") * step + ops.iota(shape, 1, "i64")
+    windows = _indexed(self, number, (index,))
+    return ops.transpose(windows, [d for d in range(windows.rank) if d != number + 1] + [number + 1])
+
+
+def _view_as_real(out: TensorType, self: Tensor) -> Tensor:
+    return _stack(out, (ops.real(self), ops.imag(self)), -1)
+
+
+def _view_as_complex(out: TensorType, self: Tensor) -> Tensor:
+    return ops.complex(*(_select(out, self, -1, index) for index in (0, 1)))
 
 
 def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
@@ -247,37 +234,29 @@ def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) ->
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten"), _reshape),
-    **dict.fromkeys(("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_to_copy", "to"), _same),
-    **dict.fromkeys(
-        ("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"), _filled_with(0)
-    ),
-    **dict.fromkeys(("ones", "ones_like", "new_ones"), _filled_with(1)),
+    **dict.fromkeys(("view", "unsqueeze", "squeeze"), _reshape),
+    **dict.fromkeys(("clone", "alias", "_to_copy"), _same),
+    **dict.fromkeys(("empty", "empty_like", "empty_permuted"), _empty),
     **dict.fromkeys(("full", "full_like"), _full),
-    **dict.fromkeys(("split", "split_with_sizes", "chunk"), _split),
     "arange": _arange,
     "cat": _concatenate,
     "constant_pad_nd": _pad,
     "copy": _copy,
-    "dropout": _dropout,
+    "diagonal": _diagonal,
     "embedding": _embedding,
     "expand": _expand,
-    "fill": _fill,
     "flip": _flip,
     "gather": _gather,
     "index": _index,
     "index_select": _index_select,
-    "new_full": _new_full,
     "permute": _permute,
     "repeat": _repeat,
     "scalar_tensor": _scalar,
     "select": _select,
     "slice": _slice,
-    "stack": _stack,
-    "t": _transpose,
-    "transpose": _transpose,
-    "tril": _triangle("LE"),
-    "triu": _triangle("GE"),
-    "unbind": _unbind,
+    "split_with_sizes": _split,
+    "unfold": _unfold,
+    "view_as_complex": _view_as_complex,
+    "view_as_real": _view_as_real,
 }
 """The rows by the name of the op without overload."""
