@@ -32,8 +32,8 @@ def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
     """What JAX lowers `function` to for these arguments: arrays, or `jax.ShapeDtypeStruct`s with shardings.
 
     function: what `jax.jit` gave, a plain function, or what `.trace(...)` or `.lower(...)` gave (without
-        arguments). Raises `ShardyError` when JAX is not installed, or lowers for GSPMD; JAX's own errors
-        pass through.
+        arguments). Raises `ShardyError` for what is none of these, when JAX is not installed, and when it
+        lowers for GSPMD; JAX's own errors pass through.
     """
     return program_of(_lowered(function, arguments, keywords))
 
@@ -43,7 +43,10 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
 
     as_written: as JAX prints it, with the functions it has made; else as JAX's compiler propagates it
         (see `shardy_py.frontends.xla`).
+
+    Raises `ShardyError` for what is not lowered, or lowered for GSPMD.
     """
+    _require(lowered, _jax().stages.Lowered, "what `.lower(...)` of a jitted function gave")
     text = lowered.as_text(debug_info=True)
     if "mhlo.sharding" in text and "sdy.mesh" not in text:
         raise ShardyError(
@@ -58,20 +61,35 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    jax = _jax()
-    is_traced = isinstance(function, jax.stages.Traced | jax.stages.Lowered)
-    if is_traced and (arguments or keywords):
+    stages = _jax().stages
+    if isinstance(function, stages.Traced | stages.Lowered):
+        if arguments or keywords:
+            raise ShardyError(
+                f"what `.{'trace' if isinstance(function, stages.Traced) else 'lower'}(...)` gave has its "
+                "arguments already; give none, or the jitted function itself"
+            )
+        traced: Any = function
+    elif isinstance(function, stages.Wrapped):
+        traced = function.trace(*arguments, **keywords)
+    elif callable(function) and not isinstance(function, stages.Compiled):
+        traced = _jax().jit(function).trace(*arguments, **keywords)
+    else:
         raise ShardyError(
-            f"what `.{'trace' if isinstance(function, jax.stages.Traced) else 'lower'}(...)` gave has its "
-            "arguments already; give none, or the jitted function itself"
+            "expected a function, or what `jax.jit(...)`, `.trace(...)` or `.lower(...)` gave, "
+            f"got {_told(function)}"
         )
-    if isinstance(function, jax.stages.Lowered):
-        return function
-    if not is_traced:
-        jitted = function if isinstance(function, jax.stages.Wrapped) else jax.jit(function)
-        function = jitted.trace(*arguments, **keywords)
     # Naming the platform lets JAX lower for meshes that no device is behind.
-    return function.lower(lowering_platforms=(jax.default_backend(),))
+    is_lowered = isinstance(traced, stages.Lowered)
+    return traced if is_lowered else traced.lower(lowering_platforms=(_jax().default_backend(),))
+
+
+def _require(value: Any, kinds: Any, what: str) -> None:
+    if not isinstance(value, kinds):
+        raise ShardyError(f"expected {what}, got {_told(value)}")
+
+
+def _told(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}: {str(value)[:80]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +111,8 @@ def propagate_function(
 ) -> JaxResult:
     """Lower a function, propagate, and give the shardings back as `NamedSharding`s, as JAX's jit would.
 
-    mesh: JAX's mesh for them; None: an `AbstractMesh`. Raises `ShardyError` as `lower` and `propagate` do.
+    mesh: JAX's mesh for them; None: an `AbstractMesh`. A function with keywords `mesh` or `options` itself
+        is given as `jax.jit(function).trace(...)`. Raises `ShardyError` as `lower` and `propagate` do.
     """
     return propagate_lowered(_lowered(function, arguments, keywords), options=options, mesh=mesh)
 
@@ -104,10 +123,11 @@ def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any
     result = propagate(program_of(lowered), options or Options())
     flat, tree = jax.tree.flatten(lowered.args_info, is_leaf=_is_argument)
     kept = _kept(lowered, len(flat))
+    explicit = _explicit_axes(lowered)
     ins: list[Any] = [None] * len(flat)
     for index, value in zip(kept, _tensors(result.values.arguments()), strict=True):
-        ins[index] = sharding_of_value(value, mesh)
-    outs = [sharding_of_value(value, mesh) for value in _tensors(result.values.results())]
+        ins[index] = sharding_of_value(value, mesh, explicit=explicit)
+    outs = [sharding_of_value(value, mesh, explicit=explicit) for value in _tensors(result.values.results())]
     return JaxResult(result, jax.tree.unflatten(tree, ins), jax.tree.unflatten(lowered.out_tree, outs))
 
 
@@ -126,10 +146,23 @@ def _kept(lowered: Any, count: int) -> list[int]:
     return list(range(count)) if kept is None else sorted(kept)
 
 
+def _explicit_axes(lowered: Any) -> tuple[str, ...]:
+    """The axes that the function's arguments and results are explicitly sharded on."""
+    jax = _jax()
+    typed = jax.tree.leaves((lowered.in_avals, lowered.out_info))
+    meshes = [getattr(getattr(value, "sharding", None), "mesh", None) for value in typed]
+    kinds = {axis: kind for mesh in meshes if mesh is not None for axis, kind in _axis_types(mesh)}
+    return tuple(axis for axis, kind in kinds.items() if kind is jax.sharding.AxisType.Explicit)
+
+
+def _axis_types(mesh: Any) -> Any:
+    return zip(mesh.axis_names, mesh.axis_types, strict=True)
+
+
 # ---------------------------------------------------------------------- shardings
 
 
-def sharding_of_value(value: Value, mesh: Any = None) -> Any:
+def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ...] = ()) -> Any:
     """The `NamedSharding` of a value; replicated where it has none, None where no mesh has axes.
 
     JAX's mesh without axes, on which it puts scalars, says no more than none.
@@ -138,7 +171,9 @@ def sharding_of_value(value: Value, mesh: Any = None) -> Any:
     if sharding is None or not (sharding.mesh.axes or sharding.mesh.is_maximal):
         known = next((mesh for mesh in value.meshes.values() if mesh.axes), None)
         sharding = None if known is None else Sharding(known, P())
-    return None if sharding is None else named_sharding(sharding, mesh, memory_kind=_memory_kind(value))
+    if sharding is None:
+        return None
+    return named_sharding(sharding, mesh, memory_kind=_memory_kind(value), explicit=explicit)
 
 
 def _memory_kind(value: Value) -> str | None:
@@ -152,25 +187,34 @@ def _memory_kind(value: Value) -> str | None:
     return found.data if isinstance(found, StringAttr) else None
 
 
-def named_sharding(sharding: Sharding, mesh: Any = None, *, memory_kind: str | None = None) -> Any:
+def named_sharding(
+    sharding: Sharding,
+    mesh: Any = None,
+    *,
+    memory_kind: str | None = None,
+    explicit: tuple[str, ...] = (),
+) -> Any:
     """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
 
     memory_kind: as of JAX; None: the memory that devices compute in.
+    explicit: the axes that are `AxisType.Explicit` in the mesh that is made; those of unreduced axes are.
 
     Raises `ShardyError` when JAX cannot say it, or the mesh has other axes.
     """
     jax = _jax()
+    if mesh is not None:
+        _require_mesh(mesh)
     if sharding.mesh.is_maximal:
         raise ShardyError(f"{sharding} lies on one device of a maximal mesh: JAX has no NamedSharding for it")
     unreduced = tuple(axis.name for axis in sharding.unreduced_axes)
     if mesh is None:
-        mesh = jax_mesh(sharding.mesh, explicit=unreduced)
+        mesh = jax_mesh(sharding.mesh, explicit=(*explicit, *unreduced))
     elif tuple(mesh.shape.items()) != tuple(sharding.mesh.sizes.items()):
         raise ShardyError(
             f"{sharding} is on the mesh {sharding.mesh}, JAX's mesh is {mesh_of(mesh)}; give the mesh "
             "that the function was lowered for, or none"
         )
-    for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True):
+    for name, kind in _axis_types(mesh):
         if name in unreduced and kind is not jax.sharding.AxisType.Explicit:
             raise ShardyError(
                 f"{sharding} is unreduced over {name}, which JAX only says of explicit axes; give a mesh "
@@ -210,7 +254,11 @@ def _whole_axes(axes: tuple[AxisRef, ...], what: str) -> tuple[str, ...]:
 
 
 def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
-    """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded."""
+    """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded.
+
+    Raises `ShardyError` for other shardings of JAX, which have no mesh.
+    """
+    _require(named, _jax().sharding.NamedSharding, "a NamedSharding")
     sharding = Sharding(mesh_of(named.mesh), P.of(named.spec))
     return sharding if rank is None else sharding.for_rank(rank)
 
@@ -220,7 +268,13 @@ def mesh_of(mesh: Any) -> Mesh:
 
     As where JAX lowers, its devices are numbered in the order in which JAX's mesh holds them.
     """
+    _require_mesh(mesh)
     return Mesh.of(dict(mesh.shape))
+
+
+def _require_mesh(mesh: Any) -> None:
+    kinds: Any = _jax().sharding
+    _require(mesh, kinds.Mesh | kinds.AbstractMesh, "a jax.sharding.Mesh or AbstractMesh")
 
 
 @cache

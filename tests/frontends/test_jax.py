@@ -51,6 +51,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 A, B = array((64, 32), "x"), array((32, 16), None, "y")
+KEY = jax.eval_shape(lambda: jax.random.key(0))
 
 # ---------------------------------------------------------------------- functions
 
@@ -152,7 +153,22 @@ def test_unreduced_values() -> None:
             jitted, array((64, 32), "x", "y", mesh=mesh), array((32, 16), "y", mesh=mesh)
         )
     assert found.out_shardings.spec == spec
-    assert found.out_shardings.mesh.axis_types == (AxisType.Auto, AxisType.Explicit)
+    assert found.out_shardings.mesh == mesh
+
+
+def test_explicit_axes_stay_explicit() -> None:
+    mesh = abstract_mesh(AxisType.Explicit, AxisType.Auto, x=4, y=2)
+    with jax.sharding.use_abstract_mesh(mesh):
+        found = propagate_function(jnp.sin, array((64, 32), "x", mesh=mesh))
+    assert found.out_shardings == NamedSharding(mesh, JaxP("x"))
+    assert found.in_shardings == ((NamedSharding(mesh, JaxP("x")),), {})
+
+
+@pytest.mark.parametrize("mesh", [None, GRID])
+def test_scalars_lie_on_the_mesh(mesh: Any) -> None:
+    found = propagate_function(lambda a, s, k: (a * s, jax.random.fold_in(k, 1)), A, 2.0, KEY, mesh=mesh)
+    assert found.in_shardings[0][1:] == (NamedSharding(GRID, JaxP()),) * 2
+    assert found.out_shardings == (NamedSharding(GRID, JaxP("x")), NamedSharding(GRID, JaxP()))
 
 
 def test_memory_kinds() -> None:
@@ -340,6 +356,26 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@only, []>}) 
     ):
         sharding_of_value(program["%arg0"])
     assert sharding_of_value(program["result 0"]) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected", "got"),
+    [
+        (lambda: lower(3), "a function, or what `jax.jit", "builtins.int: 3"),
+        (lambda: lower(jax.jit(jnp.sin).lower(1.0).compile()), "a function, or what", "Compiled"),
+        (lambda: program_of("module {}"), "what `.lower(...)` of a jitted function gave", "builtins.str"),
+        (lambda: propagate_lowered(jax.jit(jnp.sin).trace(1.0)), "what `.lower(...)`", "Traced"),
+        (lambda: propagate_function(product, A, B, mesh=MESH), "a jax.sharding.Mesh", "shardy_py"),
+        (lambda: mesh_of(MESH), "a jax.sharding.Mesh or AbstractMesh", "shardy_py"),
+        (lambda: from_named_sharding(JaxP("x")), "a NamedSharding", "P('x',)"),
+    ],
+)
+def test_wrong_kinds(wrong: Any, expected: str, got: str) -> None:
+    with pytest.raises(ShardyError) as caught:
+        wrong()
+    message = caught.value.diagnostics[0].message
+    assert message.startswith(f"expected {expected}")
+    assert got in message.split(", got ")[1]
 
 
 def test_errors_of_jax_pass_through() -> None:
