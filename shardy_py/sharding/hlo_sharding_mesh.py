@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from shardy_py.errors import ShardyError
-from shardy_py.sharding.hlo_sharding import HloSharding
+from shardy_py.sharding.hlo_sharding import REPLICATED, HloSharding
 from shardy_py.sharding.hlo_sharding_axes import position_digits
 from shardy_py.sharding.mesh import Mesh, MeshAxis
 
@@ -41,7 +41,9 @@ def mesh_of_hlo_shardings(shardings: Iterable[HloSharding]) -> Mesh | None:
     if not tiled:
         return None
     _check_sizes(tiled)
-    lists = (leaf.tile_assignment.device_list for leaf in tiled if leaf.tile_assignment)
+    # Replicas are listed in ascending order, which is not that of the mesh: lists without any come first.
+    likely_first = sorted(tiled, key=lambda leaf: REPLICATED in leaf.all_subgroup_types)
+    lists = (leaf.tile_assignment.device_list for leaf in likely_first if leaf.tile_assignment)
     orders = [(), *dict.fromkeys(order for order in lists if order)][:_ORDER_LIMIT]
     for order in orders:
         mesh = _mesh_in_order(tiled, order)

@@ -199,3 +199,17 @@ def test_no_common_mesh() -> None:
 def test_the_order_of_devices_is_recovered() -> None:
     mesh = mesh_of_hlo_shardings([hlo_sharding_from_text("{devices=[2,2]3,1,2,0}")])
     assert mesh == Mesh((MeshAxis("_axis_0", 2), MeshAxis("_axis_1", 2)), (3, 1, 2, 0))
+
+
+def test_the_order_of_devices_is_recovered_among_many_lists_with_replicas() -> None:
+    ids = tuple(Random(0).sample(range(16), 16))
+    mesh = Mesh(Mesh.of(a=2, b=2, c=2, d=2).axes, ids)
+    pairs = [(AxisRef(first), AxisRef(second)) for first in "abcd" for second in "abcd" if first != second]
+    partial = [[pair] for pair in pairs] + [[pair[:1], pair[1:]] for pair in pairs]
+    full = [(AxisRef("a"), AxisRef("b")), (AxisRef("c"), AxisRef("d"))]
+    given = [TensorSharding("mesh", tuple(map(DimensionSharding, lists))) for lists in (*partial, full)]
+    hlo = [to_hlo_sharding(sharding, mesh) for sharding in given]
+    found = mesh_of_hlo_shardings(hlo)
+    assert found is not None
+    for sharding, one in zip(given, hlo, strict=True):
+        assert tiles_of(from_hlo_sharding(one, found, sharding.rank), found) == tiles_of(sharding, mesh)
