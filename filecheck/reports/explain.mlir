@@ -24,7 +24,7 @@
 // JSON:      {"explanations": {"x": [{"place": {"name": "%arg0", "op": "func.func", "location": "x", "label": "x"}
 // JSON-SAME: "axes": [{"dimension": 0, "axis": "data", "chains": [{"annotation": {"kind": "argument sharding"
 
-// WHYNOT:      why is dimension 0 of %arg2 not sharded by model?
+// WHYNOT:      why is dimension 0 of %arg2 (w2) not sharded by model?
 // WHYNOT-NEXT: closed: %1 = stablehlo.tanh has "model", which stops at %2 = stablehlo.dot_general: dimension 0 of %arg2 (w2) is closed
 // WHYNOT-NEXT: along k: dim 1 of operand 0 -> dim 0 of operand 1
 // WHYNOT-NEXT: to change that: open dimension 0 of %arg2 (w2)

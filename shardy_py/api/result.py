@@ -186,9 +186,7 @@ class Result:
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
-        value = self[key]
-        found = WhyNot(self._explainer, self.program.module).reasons(value.entry, dimension, axis)
-        return Reasons(f"why is dimension {dimension} of {value} not sharded by {axis}?", found)
+        return WhyNot(self._explainer, self.program.module).reasons(self[key].entry, dimension, axis)
 
     @cached_property
     def _explainer(self) -> Explainer:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from shardy_py.passes.recording import Record
     from shardy_py.report.communication import Bill
-    from shardy_py.report.explain import Explanation, Reason
+    from shardy_py.report.explain import Explanation, Reasons
     from shardy_py.report.memory import Target
 
 
@@ -149,12 +149,7 @@ def _bill(evidence: Evidence, model: str) -> Bill:
 
 
 def _why_not_text(evidence: Evidence, question: str) -> str:
-    from shardy_py.report.explain import reasons_text
-
-    _, dimension, axis = question.split(",", 2) if question.count(",") > 1 else ("", "", "")
-    title = f"why is dimension {dimension} of {{}} not sharded by {axis}?"
-    answers = _reasons(evidence, question).items()
-    return "\n".join(reasons_text(title.format(name), reasons) for name, reasons in answers).rstrip("\n")
+    return "\n\n".join(map(str, _reasons(evidence, question).values()))
 
 
 def _why_not_json(evidence: Evidence, question: str) -> Any:
@@ -162,7 +157,7 @@ def _why_not_json(evidence: Evidence, question: str) -> Any:
     return {name: [reason.to_json() for reason in reasons] for name, reasons in answers}
 
 
-def _reasons(evidence: Evidence, question: str) -> Mapping[str, Sequence[Reason]]:
+def _reasons(evidence: Evidence, question: str) -> Mapping[str, Reasons]:
     from shardy_py.report.explain import why_not_named
 
     assert evidence.record is not None

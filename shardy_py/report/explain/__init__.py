@@ -17,7 +17,7 @@ from shardy_py.report.explain.explanation import (
     Link,
     Place,
 )
-from shardy_py.report.explain.reasons import Reason, Reasons, reasons_text
+from shardy_py.report.explain.reasons import Reason, Reasons
 from shardy_py.report.explain.text import explanation_text
 from shardy_py.report.explain.why_not import WhyNot, why_not, why_not_named
 
@@ -35,7 +35,6 @@ __all__ = [
     "explain",
     "explain_named",
     "explanation_text",
-    "reasons_text",
     "why_not",
     "why_not_named",
 ]

@@ -62,7 +62,8 @@ class Explainer:
         entry = self.names.entry(spot)
         type_ = "" if entry is None else str(entry.type)
         text = "" if sharding is None else str(sharding)
-        return Explanation(self.names.place(spot), type_, text, tuple(axes))
+        is_propagated = bool(self.tracer.propagations)
+        return Explanation(self.names.place(spot), type_, text, tuple(axes), is_propagated)
 
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
         """The chains of one axis: those that it took, shortest first, then those that agree with them."""

@@ -106,13 +106,14 @@ class AxisExplanation:
 class Explanation:
     """Why a value is sharded as it is; no `axes` if it is not.
 
-    sharding: the final one, "" if there is none.
+    sharding: the final one, "" if there is none. is_propagated: whether any pass that ran propagates.
     """
 
     place: Place
     type: str
     sharding: str
     axes: tuple[AxisExplanation, ...]
+    is_propagated: bool = True
 
     def __str__(self) -> str:
         return explanation_text(self).rstrip("\n")

@@ -5,7 +5,7 @@ Not here: finding them (`why_not.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -53,7 +53,16 @@ class Reasons(tuple[Reason, ...]):
         return made
 
     def __str__(self) -> str:
-        return reasons_text(self.title, self).rstrip("\n")
+        lines = [self.title]
+        for reason in self:
+            place = f"  [{reason.op.location}]" if reason.op is not None and reason.op.location else ""
+            place = "" if place.strip() in reason.message else place
+            lines.append(f"  {reason.kind}: {reason.message}{place}")
+            if reason.factor:
+                lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
+            if reason.remedy:
+                lines.append(f"    to change that: {reason.remedy}")
+        return "\n".join(lines)
 
 
 KINDS: dict[str, str] = {
@@ -87,17 +96,3 @@ KINDS: dict[str, str] = {
 def constrained(axis: AxisRef, place: Place | None) -> str:
     """The remedy that always helps: to say what a value has to have."""
     return f"add a sharding_constraint with {axis} on {place}"
-
-
-def reasons_text(title: str, reasons: Sequence[Reason]) -> str:
-    """Reasons for people, ending in a line break."""
-    lines = [title]
-    for reason in reasons:
-        place = f"  [{reason.op.location}]" if reason.op is not None and reason.op.location else ""
-        place = "" if place.strip() in reason.message else place
-        lines.append(f"  {reason.kind}: {reason.message}{place}")
-        if reason.factor:
-            lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
-        if reason.remedy:
-            lines.append(f"    to change that: {reason.remedy}")
-    return "\n".join(lines) + "\n"

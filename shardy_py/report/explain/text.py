@@ -33,7 +33,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield f"{explanation.place}{type_}{_at(explanation.place)}"
     yield f"  sharding {explanation.sharding or 'none'}"
     if not explanation.axes:
-        yield "  no axis shards it"
+        none = "" if explanation.is_propagated else ": nothing was propagated; run sdy-propagation-pipeline"
+        yield f"  no axis shards it{none}"
     for axis in explanation.axes:
         yield f"  dim {axis.dimension} is sharded by {axis.axis}"
         for number, chain in enumerate(axis.chains[:MOST_TOLD]):

@@ -21,12 +21,13 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, manual_axes
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_table import location_text
 from shardy_py.graph.walk import owning_op
 from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.crossings import Stopping
-from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
+from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
-from shardy_py.report.explain.reasons import Reason
+from shardy_py.report.explain.reasons import Reason, Reasons
 from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 
@@ -38,9 +39,7 @@ _WEAK = frozenset({"no factor", "dead"})
 """Told only if there is nothing better: the axis is along another factor, or the op is gone in the end."""
 
 
-def why_not(
-    record: Record, module: ModuleOp, subject: Subject, dimension: int, axis: str
-) -> tuple[Reason, ...]:
+def why_not(record: Record, module: ModuleOp, subject: Subject, dimension: int, axis: str) -> Reasons:
     """Why `dimension` of `subject`, a value of the final `module`, is not sharded by `axis`; nearest first.
 
     axis: as in `x`, `x:(1)2`. Raises `ShardyError` for a dimension or an axis that there is not.
@@ -61,20 +60,23 @@ def parse_axis(text: str) -> AxisRef:
     return AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
 
 
-def why_not_named(record: Record, module: ModuleOp, text: str) -> dict[str, tuple[Reason, ...]]:
+def why_not_named(record: Record, module: ModuleOp, text: str) -> dict[str, Reasons]:
     """The reasons for a question `VALUE,DIMENSION,AXIS`, by the name of each value that VALUE names.
 
     Raises `ShardyError` for a question that cannot be read, and for what there is not.
     """
-    name, _, rest = text.partition(",")
-    dimension, _, axis = rest.partition(",")
-    if not (dimension.strip().isdecimal() and axis):
+    name, dimension, axis = ("", "", *text.rsplit(",", 2))[-3:]
+    if not (name and dimension.strip().isdecimal() and axis):
         raise ShardyError(f"expected VALUE,DIMENSION,AXIS such as '%3,0,x'; got: '{text}'")
     explainer = Explainer(record, module)
     table = explainer.names.table
     answers = WhyNot(explainer, module)
-    entries = table.find_all(name) or (table.find(name),)
-    return {str(entry): answers.reasons(entry, int(dimension), axis) for entry in entries}
+    found: dict[str, Reasons] = {}
+    for entry in table.find_all(name) or (table.find(name),):
+        # Values in regions one after the other may have the same name.
+        key = str(entry) if str(entry) not in found else f"{entry} [{location_text(entry.location)}]"
+        found[key] = answers.reasons(entry, int(dimension), axis)
+    return found
 
 
 class WhyNot:
@@ -87,26 +89,41 @@ class WhyNot:
         self._explainer = explainer
         self._meshes = Symbols(module).meshes()
 
-    def reasons(self, subject: Subject, dimension: int, axis_text: str) -> tuple[Reason, ...]:
+    def reasons(self, subject: Subject, dimension: int, axis: str) -> Reasons:
         """What kept the axis away, the nearest first; never empty."""
-        spot, axis = spot_of(subject), parse_axis(axis_text)
-        self._check(spot, dimension, axis)
-        sharding = final_sharding(spot)
-        if overlapping(sharding, dimension, axis):
-            message = f"dimension {dimension} of {self._names.place(spot)} is sharded by {axis}"
-            return (Reason("sharded", message, "", distance=0),)
-        return tuple(dict.fromkeys(self._reasons(spot, dimension, axis)))
+        spot, wanted = spot_of(subject), parse_axis(axis)
+        self._check(spot, dimension, wanted)
+        found = overlapping(final_sharding(spot), dimension, wanted)
+        place = self._names.place(spot)
+        if found:
+            axes = ", ".join(map(str, found))
+            reasons = (Reason("sharded", f"dimension {dimension} of {place} is sharded by {axes}", ""),)
+        else:
+            reasons = tuple(dict.fromkeys(self._reasons(spot, dimension, wanted)))
+        return Reasons(
+            f"why is dimension {dimension} of {place} not sharded by {axis_text(wanted)}?", reasons
+        )
 
     def _check(self, spot: Spot, dimension: int, axis: AxisRef) -> None:
         place = self._names.place(spot)
         entry = self._names.entry(spot)
         rank = getattr(entry.type, "get_num_dims", lambda: 0)() if entry is not None else 0
+        if entry is not None and not rank:
+            raise ShardyError(f"{place} has no dimensions: it is a {entry.type}")
         if entry is not None and not 0 <= dimension < rank:
             raise ShardyError(f"{place}: expected a dimension below {rank}, its rank; got: {dimension}")
-        known = dict.fromkeys(a.name for m in self._all_meshes() for a in m.axes)
-        if axis.name not in known:
-            names = ", ".join(known) or "none, for there is no mesh"
+        sizes = {a.name: a.size for mesh in self._all_meshes() for a in mesh.axes}
+        if axis.name not in sizes:
+            names = ", ".join(sizes) or "none, for there is no mesh"
             raise ShardyError(f"no mesh has an axis {axis.name!r}; expected one of: {names}")
+        part, size = axis.sub_axis, sizes[axis.name]
+        if part is not None and not (
+            part.pre_size > 0 and 1 < part.size < size and size % part.next_pre_size == 0
+        ):
+            raise ShardyError(
+                f"{axis} is no part of {axis.name!r}: of (M)N, N is at least 2 and less than {size}, "
+                f"and M times N divides {size}"
+            )
 
     def _all_meshes(self) -> Iterator[Mesh]:
         yield from self._meshes.values()
@@ -126,6 +143,10 @@ class WhyNot:
                 return
             spot = event.source
         place = self._names.place(spot)
+        if not self._tracer.propagations:
+            message = "nothing was propagated: none of the passes that ran does that"
+            yield Reason("not recorded", message, "run sdy-propagation-pipeline", blame=place)
+            return
         op = owning_op(spot) if not isinstance(spot, Holder) else None
         holds = isinstance(spot, Holder) or final_sharding(spot) is not None
         yield Reason(
@@ -207,7 +228,7 @@ class WhyNot:
         own = [r for r in stopping.own_reasons(slot, dimension, axis) if (r.kind, r.blame) not in said]
         yield from own
         yield from stops.values()
-        if not own and not stops:
+        if not stops:
             yield from [*weak.values()][:1]
             yield from stopping.nothing(slot, dimension, axis, crossings)
 

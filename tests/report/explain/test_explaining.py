@@ -10,7 +10,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.recording import recording
 from shardy_py.pipeline import run_passes
-from shardy_py.report.explain import Explainer, Explanation, explain_named, explanation_text
+from shardy_py.report.explain import Explainer, Explanation, explain_named, explanation_text, why_not
 from shardy_py.report.explain.explaining import spot_of
 from tests.propagation.random_programs import random_program
 from tests.report.explain.removing import explained, pairs_of
@@ -215,6 +215,16 @@ def test_not_sharded(value: str) -> None:
     found = explanation(text, value)
     assert found.axes == ()
     assert "no axis shards it" in explanation_text(found)
+
+
+def test_nothing_was_propagated() -> None:
+    module = parse_module(function(f"%arg0: {T}", f"  return %arg0 : {T}"))
+    with recording() as record:
+        pass
+    (found,) = explain_named(record, module, "%arg0")
+    assert str(found).endswith("no axis shards it: nothing was propagated; run sdy-propagation-pipeline")
+    (reason,) = why_not(record, module, Explainer(record, module).names.table.find("%arg0"), 0, "x")
+    assert (reason.kind, reason.remedy) == ("not recorded", "run sdy-propagation-pipeline")
 
 
 def test_what_a_barrier_keeps_away_does_not_agree() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.report.explain import Reason, WhyNot
+from shardy_py.propagation.record import Record
+from shardy_py.report.explain import Reason, WhyNot, why_not_named
 from shardy_py.report.explain.reasons import KINDS
 from tests.report.explain.removing import explained
 
@@ -300,12 +303,19 @@ def test_manual_axes_that_an_argument_keeps_whole() -> None:
     assert 'put "x" on dimension 0 in the out_shardings of %0' in found.remedy
 
 
+PART = "\"x\":{} is no part of 'x': of (M)N, N is at least 2 and less than 2, and M times N divides 2"
+
+
 @pytest.mark.parametrize(
     ("dimension", "axis", "message"),
     [
         (2, "x", "%arg0: expected a dimension below 2, its rank; got: 2"),
         (0, "w", "no mesh has an axis 'w'; expected one of: x, y, z"),
         (0, "x:(1)", "expected an axis such as 'x' or 'x:(1)2'; got: 'x:(1)'"),
+        (0, "x:(1)3", PART.format("(1)3")),
+        (0, "x:(1)2", PART.format("(1)2")),
+        (0, "x:(2)2", PART.format("(2)2")),
+        (0, "x:(0)2", PART.format("(0)2")),
     ],
 )
 def test_what_there_is_not(dimension: int, axis: str, message: str) -> None:
@@ -313,3 +323,33 @@ def test_what_there_is_not(dimension: int, axis: str, message: str) -> None:
     with pytest.raises(ShardyError) as error:
         reasons(text, "%arg0", dimension, axis)
     assert error.value.diagnostics[0].message == message
+
+
+def test_a_scalar_has_no_dimension() -> None:
+    with pytest.raises(ShardyError, match="%arg0 has no dimensions: it is a tensor<f32>"):
+        reasons(
+            function("%arg0: tensor<f32>", "  return %arg0 : tensor<f32>", "tensor<f32>"), "%arg0", 0, "x"
+        )
+
+
+def test_a_name_with_commas_and_one_that_two_values_have() -> None:
+    """MLIR gives values of regions one after the other the same names; JAX keys may hold commas."""
+    loop = (
+        "  %{n}:2 = stablehlo.while(%i = %arg0, %j = %arg1) : {T}, tensor<i1>\n"
+        "    cond {{\n      stablehlo.return %j : tensor<i1>\n    }} do {{\n"
+        "      %1 = stablehlo.abs %i : {T}\n      stablehlo.return %1, %j : {T}, tensor<i1>\n    }}\n"
+    )
+    loops = loop.format(n=0, T=T) + loop.format(n=5, T=T)
+    first = argument(0, '[{"x"}, {?}]') + " loc(\"p['a', 'b']\")"
+    text = function(f"{first}, %arg1: tensor<i1>", f"{loops}  return %0#0, %5#0 : {T}, {T}", f"({T}, {T})")
+    module = parse_module(text)
+    explainer = explained(module)
+    record = Record([*explainer.tracer.events])
+    (found,) = why_not_named(record, module, "p['a', 'b'],1,x").values()
+    assert found.title == "why is dimension 1 of %arg0 (p['a', 'b']) not sharded by x?"
+    twice = Counter(str(entry) for entry in explainer.names.table.entries if entry.op.name == "stablehlo.abs")
+    ((name, count),) = twice.items()
+    assert count == 2
+    assert len(why_not_named(record, module, f"{name},1,x")) == 2
+    with pytest.raises(ShardyError, match=rf"@main:{name} .*, @main:{name} "):
+        explainer.names.table.find(name)
