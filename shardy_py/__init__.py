@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shardy_py.api import (
         UNCONSTRAINED,
+        Change,
+        Comparison,
         Mesh,
         Options,
         P,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         Sharding,
         ShardyError,
         Value,
+        Values,
         dim,
         propagate,
     )
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "UNCONSTRAINED",
+    "Change",
+    "Comparison",
     "Mesh",
     "Options",
     "P",
@@ -38,6 +43,7 @@ __all__ = [
     "Sharding",
     "ShardyError",
     "Value",
+    "Values",
     "dim",
     "propagate",
 ]

@@ -144,6 +144,7 @@ class Program:
 
     # ------------------------------------------------------------------ another program
 
+    @without_collection()
     def copy(self) -> Program:
         """The same program in a module of its own; its `origin` leads from the values here to those there."""
         mapping: dict[SSAValue, SSAValue] = {}
@@ -180,6 +181,7 @@ class Program:
         expect(name, str, "the name of a mesh")
         return self._changed(lambda editor, find: editor.set_mesh(name.removeprefix("@"), mesh))
 
+    @without_collection()
     def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
         """The program after the pass or pipeline of that name (as of `sdy-opt`), options by field name.
 
@@ -200,6 +202,7 @@ class Program:
             raise ShardyError(f"{key!r} is a value of another program; look it up in this one by its name")
         return key
 
+    @without_collection()
     def _changed(self, change: _Edit) -> Program:
         targets: dict[int, Value] = {}
         copy = self.copy()

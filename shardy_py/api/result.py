@@ -123,12 +123,14 @@ class Result:
             raise ShardyError(f"{value} has no sharding: every device holds all of it")
         return sharding.device_slices(tuple(size for size in shape if size is not None))
 
+    @without_collection()
     def summary(self) -> str:
         """How many values are sharded over what, and what that leaves each device to hold, as a table."""
         return summary_text(
             summarize(collect_values(self.program.module), self.program.meshes), self.program.meshes
         )
 
+    @without_collection()
     def memory(self, target: Target = "linear") -> MemoryReport:
         """What each device has to hold, padded as on the target: totals, the peak, every tensor.
 
