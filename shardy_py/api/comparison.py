@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shardy_py.api.result import Result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Two results of one source program; `changes` are in its order."""
 
@@ -47,6 +47,9 @@ class Comparison:
     def peak_bytes(self) -> int:
         """How much higher the peak of memory is on each device; below 0: lower."""
         return self.figures[1].peak_bytes - self.figures[0].peak_bytes
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.changes)} changed>"
 
     def __str__(self) -> str:
         meshes = changed_meshes(self.before.program.meshes, self.after.program.meshes)

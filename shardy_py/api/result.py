@@ -85,6 +85,7 @@ class Result:
         every user gets a copy; those sharded alike become one again. So do functions called more than once,
         with all in them. Raises `ShardyError` for a value of another program.
         """
+        expect(value, Value, "a Value of the source program", "result.source[...] has them by name")
         if value in self.program:
             return (value,)
         return tuple(self.values[place] for place in sorted(set(self.heirs(value))))

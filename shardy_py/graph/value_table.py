@@ -36,7 +36,7 @@ Role = Literal["argument", "result", "intermediate"]
 """Argument or result of a function; what an op or a region inside gives is an intermediate."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ValueEntry:
     """One value of a module.
 
@@ -73,6 +73,9 @@ class ValueEntry:
 
     def __str__(self) -> str:
         return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<ValueEntry {self} of {self.op.name}>"
 
 
 @dataclass(eq=False)

@@ -45,6 +45,8 @@ def test_what_if(result: Result) -> None:
     comparison = result.what_if({"x": P(), "params['w']": P()})
     assert [change.name for change in comparison.changes] == ["%arg0", "%arg1", "%0", "%1", "result 0"]
     assert "[model.py:7:3 jit(f)/dot]" in str(comparison)
+    assert repr(comparison) == "<Comparison: 5 changed>"
+    assert repr(comparison.changes[0].entry) == "<ValueEntry %arg0 of func.func>"
     assert str(result.what_if({})) == "no differences"
 
 
@@ -166,6 +168,7 @@ def test_changes_are_of_each_use(record: bool) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda r: r.copies("%0"), "expected a Value of the source program, got: '%0'; result.source"),
         (lambda r: r.memory("gpu"), "expected a target among tpu, linear; got: 'gpu'"),
         (lambda r: r.communication(3), "expected a CostModel, or the text of one, got: 3"),
         (lambda r: r.why_not("out", "0", "data"), "expected the number of a dimension, got: '0'"),
