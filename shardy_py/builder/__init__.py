@@ -8,6 +8,7 @@
 """
 
 from shardy_py.builder import ops
+from shardy_py.builder.bodies import region
 from shardy_py.builder.build import Argument, build, call, composite
 from shardy_py.builder.contraction import convolution, dot_general, einsum
 from shardy_py.builder.regions import (
@@ -20,7 +21,6 @@ from shardy_py.builder.regions import (
     reduce_prod,
     reduce_sum,
     reduce_window,
-    region,
     scatter,
     select_and_scatter,
     sort,

@@ -1,6 +1,6 @@
 """Numbers and arrays as constants, and operands brought to one shape as numpy does; on SSA values.
 
-Not here: functions on tensors (`ops.py`).
+Not here: functions on tensors (`ops/`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
     program = build(layer, tensor((8, 16)), tensor((16, 4)), tensor((4,)), mesh=Mesh.of(x=2))
 
-Not here: ops (`ops.py`, `regions.py`, `shardings.py`).
+Not here: ops (`ops/`, `regions.py`, `shardings.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.api import Mesh, Program
 from shardy_py.api.annotate import Annotation, Editor
+from shardy_py.builder.bodies import listed, parameter_names
 from shardy_py.builder.insertion import (
     Trace,
     blaming_caller,
@@ -29,7 +30,6 @@ from shardy_py.builder.insertion import (
     inserting_into,
     tracing,
 )
-from shardy_py.builder.regions import listed, parameter_names
 from shardy_py.builder.tensor import Tensor, emit, value_of
 from shardy_py.builder.types import TensorType, tensor
 from shardy_py.dialects.verification import verify_module

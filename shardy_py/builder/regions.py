@@ -8,87 +8,22 @@ Not here: calls of functions and manual computations (`build.py`, `shardings.py`
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.ir import Attribute, Block, Region
 
+from shardy_py.builder.bodies import Body, region
 from shardy_py.builder.broadcasting import constant_value
 from shardy_py.builder.dimensions import Dimensions
 from shardy_py.builder.dimensions import dimensions as from_front
-from shardy_py.builder.emit import emit_op, result_types
-from shardy_py.builder.insertion import insert, inserting_into
+from shardy_py.builder.emit import emit_op
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, dtype_of
-from shardy_py.dialects import syntax_table
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.errors import ShardyError
-
-Body = Callable[..., Any]
-"""A function of tensors that gives a tensor, or a sequence of them."""
-
-
-def region(
-    body: Body,
-    types: Sequence[TensorType | Attribute],
-    terminator: str = "stablehlo.return",
-    *,
-    isolated: bool = False,
-) -> Region:
-    """The region that `body` builds when called with arguments of these types, for `emit`.
-
-    terminator: the op that ends it and takes what `body` gives. isolated: it uses no tensors from around it.
-    """
-    block = Block(arg_types=result_types(types))
-    with inserting_into(block, isolated=isolated):
-        try:
-            results = body(*map(Tensor, block.args))
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise
-            raise _no_such_call(body, len(types), error) from None
-        values = [value_of(result) for result in listed(results)]
-        end = syntax_table().op(terminator)
-        if end is None:
-            raise ShardyError(f"no dialect has an op '{terminator}' to end a region")
-        insert(end.op_class.create(operands=values))
-    return Region(block)
-
-
-def parameter_names(function: Body, count: int) -> list[str]:
-    """The names of a function's parameters, as many as there are arguments; empty for those without.
-
-    Raises `ShardyError` for what is no function, and for one that does not take as many tensors.
-    """
-    if not callable(function):
-        raise ShardyError(f"expected a function of {count} tensors, got: {function!r}")
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return [""] * count
-    try:
-        signature.bind(*[None] * count)
-    except TypeError as error:
-        raise _no_such_call(function, count, error) from None
-    parameters = list(signature.parameters.values())
-    names = [p.name if p.kind is not p.VAR_POSITIONAL else "" for p in parameters]
-    return [*names, *[""] * count][:count]
-
-
-def _no_such_call(function: Any, count: int, error: TypeError) -> ShardyError:
-    name = getattr(function, "__name__", repr(function))
-    return ShardyError(f"'{name}' cannot be called with {count} tensors: {error}")
-
-
-def listed(results: Any) -> Sequence[Tensor]:
-    """The results of a Python function: a tensor, a sequence of them, or None."""
-    if results is None:
-        return ()
-    return cast("Sequence[Tensor]", results) if isinstance(results, list | tuple) else (results,)
 
 
 def while_loop(cond: Body, body: Body, init: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -233,7 +168,7 @@ def sort(
     None: by the first input, smallest first.
     """
     operands = [value_of(tensor) for tensor in inputs]
-    types = [TensorType((), tensor.element_type).attribute for tensor in inputs for _ in range(2)]
+    types = [TensorType((), tensor.element_type) for tensor in inputs for _ in range(2)]
     if inputs:
         (dimension,) = from_front(dimension, rank_of(inputs[0]))
     return _wrapped(
@@ -263,7 +198,7 @@ def scatter(
 ) -> tuple[Tensor, ...]:
     """`stablehlo.scatter`: `body` of old and new elements at indices."""
     operands = [*map(value_of, inputs), value_of(scatter_indices), *map(value_of, updates)]
-    types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
+    types = [TensorType((), tensor.element_type) for tensor in inputs]
     return _wrapped(
         emit_op(
             "scatter",
@@ -279,7 +214,7 @@ def scatter(
 def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
     """`stablehlo.map`: `body` of one element of each input."""
     operands = [value_of(tensor) for tensor in inputs]
-    types = [TensorType((), tensor.element_type).attribute for tensor in inputs]
+    types = [TensorType((), tensor.element_type) for tensor in inputs]
     dimensions = range(rank_of(inputs[0])) if inputs else ()
     return _wrapped(emit_op("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
 

@@ -13,8 +13,8 @@ from typing import Any
 from shardy_py.api import Sharding, ShardyError
 from shardy_py.api.annotate import DIRECTIONS
 from shardy_py.builder.attributes import encode
+from shardy_py.builder.bodies import Body, region
 from shardy_py.builder.insertion import caller_location, current_trace, insert
-from shardy_py.builder.regions import Body, region
 from shardy_py.builder.tensor import Tensor, rank_of, value_of
 from shardy_py.builder.types import TensorType
 from shardy_py.dialects.sdy import (

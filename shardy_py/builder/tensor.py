@@ -5,7 +5,7 @@
     x == y                 compares elements, as <, <= and so on do
 
 Operators are StableHLO's ops: `/` of integers rounds towards 0, `%` has the sign of the dividend.
-Not here: everything else that can be done with a tensor (`ops.py`, `regions.py`).
+Not here: everything else that can be done with a tensor (`ops/`, `regions.py`).
 """
 
 from __future__ import annotations

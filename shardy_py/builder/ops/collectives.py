@@ -12,8 +12,8 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from shardy_py.builder.attributes import encode
+from shardy_py.builder.bodies import region
 from shardy_py.builder.dimensions import dimension as from_front
-from shardy_py.builder.regions import region
 from shardy_py.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType
 from shardy_py.dialects.stablehlo.attributes import TokenType
@@ -27,6 +27,14 @@ _DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
 
 def _channel(number: int | None, kind: int = _DEVICE_TO_DEVICE) -> ChannelHandle | None:
     return None if number is None else ChannelHandle(number, kind)
+
+
+def _across(channel: int | None) -> dict[str, Any]:
+    """The attributes of an op on groups: with a channel, of devices by their global numbers."""
+    return {
+        "channel_handle": _channel(channel),
+        "use_global_device_ids": None if channel is None else True,
+    }
 
 
 def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorType:
@@ -57,8 +65,7 @@ def all_gather(
         results=_resized(operand, number, _group_size(replica_groups), 1),
         all_gather_dim=number,
         replica_groups=replica_groups,
-        channel_handle=_channel(channel),
-        use_global_device_ids=None if channel is None else True,
+        **_across(channel),
     )[0]
 
 
@@ -66,14 +73,7 @@ def all_reduce(
     operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
 ) -> Tensor:
     """The tensors of a group combined by `body`, of two elements; None: their sum."""
-    return emit(
-        "all_reduce",
-        operand,
-        replica_groups=replica_groups,
-        channel_handle=_channel(channel),
-        use_global_device_ids=None if channel is None else True,
-        regions=(_reducer(operand, body),),
-    )[0]
+    return _combined("all_reduce", operand, replica_groups, body, channel)
 
 
 def reduce_scatter(
@@ -86,16 +86,9 @@ def reduce_scatter(
 ) -> Tensor:
     """The tensors of a group combined by `body`, of which each device keeps its part of a dimension."""
     number = from_front(dimension, rank_of(operand))
-    return emit(
-        "reduce_scatter",
-        operand,
-        results=_resized(operand, number, 1, _group_size(replica_groups)),
-        scatter_dimension=number,
-        replica_groups=replica_groups,
-        channel_handle=_channel(channel),
-        use_global_device_ids=None if channel is None else True,
-        regions=(_reducer(operand, body),),
-    )[0]
+    result = _resized(operand, number, 1, _group_size(replica_groups))
+    placed = {"results": result, "scatter_dimension": number}
+    return _combined("reduce_scatter", operand, replica_groups, body, channel, **placed)
 
 
 def all_to_all(
@@ -122,14 +115,7 @@ def collective_reduce(
     operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
 ) -> Tensor:
     """The tensors of a group combined by `body` (None: their sum) on its first device; others get zeros."""
-    return emit(
-        "collective_reduce",
-        operand,
-        replica_groups=replica_groups,
-        channel_handle=_channel(channel),
-        use_global_device_ids=None if channel is None else True,
-        regions=(_reducer(operand, body),),
-    )[0]
+    return _combined("collective_reduce", operand, replica_groups, body, channel)
 
 
 def collective_permute(operand: Tensor, pairs: Groups, *, channel: int | None = None) -> Tensor:
@@ -154,9 +140,13 @@ def replica_id() -> Tensor:
     return emit("replica_id", results=TensorType((), "ui32"))[0]
 
 
-def _reducer(operand: Tensor, body: Body | None) -> Any:
-    element = TensorType((), operand.element_type).attribute
-    return region(body or _sum, [element, element])
+def _combined(
+    op_name: str, operand: Tensor, groups: Groups, body: Body | None, channel: int | None, **others: Any
+) -> Tensor:
+    """An op that combines the tensors of a group by `body`, of two elements; None: their sum."""
+    element = TensorType((), operand.element_type)
+    reducer = region(body or _sum, [element, element])
+    return emit(op_name, operand, replica_groups=groups, regions=(reducer,), **_across(channel), **others)[0]
 
 
 def _sum(lhs: Tensor, rhs: Tensor) -> Tensor:
