@@ -51,20 +51,18 @@ def torch_module(name: str) -> Any:
 def mesh_of(device_mesh: Any) -> Mesh:
     """The mesh of a `DeviceMesh`: its dimensions by name, `mesh_dim_0`, ... where it has no names.
 
-    Raises `ShardyError` for a mesh over a part of the ranks, and for what is no `DeviceMesh`.
+    A part of a larger one (`mesh["tp"]`) is a mesh of its own, its ranks counted from 0 in their order: it is
+    the same on all ranks. Raises `ShardyError` for what is no `DeviceMesh`.
     """
     if not hasattr(device_mesh, "mesh_dim_names"):
         raise ShardyError(f"expected a Mesh, or a DeviceMesh of torch, got: {device_mesh!r}")
     shape = tuple(device_mesh.mesh.shape)
     names = device_mesh.mesh_dim_names or [f"mesh_dim_{i}" for i in range(len(shape))]
     ranks = [int(rank) for rank in device_mesh.mesh.flatten().tolist()]
-    if sorted(ranks) != list(range(len(ranks))):
-        raise ShardyError(
-            f"a mesh over the ranks {_few(ranks)} is a part of a larger one, and each part has other ranks; "
-            "give the whole DeviceMesh, whose ranks start at 0"
-        )
+    numbers = {rank: number for number, rank in enumerate(sorted(ranks))}
     sizes = dict(zip(names, shape, strict=True))
-    return Mesh.of(sizes, device_ids=() if ranks == sorted(ranks) else ranks)
+    device_ids = () if ranks == sorted(ranks) else [numbers[rank] for rank in ranks]
+    return Mesh.of(sizes, device_ids=device_ids)
 
 
 def as_mesh(mesh: Any) -> Mesh:
@@ -156,8 +154,8 @@ def _partial_axes(mesh: Mesh, placements: Sequence[Any]) -> tuple[tuple[AxisRef,
     for placement in partial.values():
         if type(placement) is not types.Partial:
             raise ShardyError(
-                f"{placement!r} is masked by data of the device, which a sharding cannot say; "
-                "redistribute it to Replicate or Shard"
+                f"{placement!r} is no plain Partial but one with a mask or a norm, which a sharding cannot "
+                "say; redistribute it to Replicate or Shard"
             )
         if placement.reduce_op not in REDUCTIONS:
             raise ShardyError(
@@ -277,11 +275,6 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
                 f"dimension {number} of size {size} is cut unevenly by {len(steps)} mesh dimensions, "
                 f"{found}; make its size a multiple of {parts}, or shard it over one mesh dimension"
             )
-
-
-def _few(numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:8]))
-    return f"[{shown}{', ...' if len(numbers) > 8 else ''}]"
 
 
 def _listed(placements: Sequence[Any]) -> str:

@@ -177,8 +177,21 @@ def test_meshes() -> None:
     assert mesh_of(device_mesh([[0, 2], [1, 3]])) == Mesh.of(
         mesh_dim_0=2, mesh_dim_1=2, device_ids=[0, 2, 1, 3]
     )
-    with pytest.raises(ShardyError, match=r"over the ranks \[4, 5\] is a part of a larger one"):
-        mesh_of(device_mesh([4, 5]))
+    with pytest.raises(ShardyError, match=r"expected a Mesh, or a DeviceMesh of torch, got: 8"):
+        mesh_of(8)
+
+
+def test_parts_of_meshes_are_meshes_of_their_own() -> None:
+    assert (
+        mesh_of(device_mesh([4, 5, 6, 7], ("tp",)))
+        == mesh_of(device_mesh([0, 2, 4, 6], ("tp",)))
+        == Mesh.of(tp=4)
+    )
+    assert mesh_of(device_mesh([[3, 7], [1, 5]], ("a", "b"))) == Mesh.of(a=2, b=2, device_ids=[1, 3, 0, 2])
+
+
+class Masked(Partial):
+    """A partial value of more than a reduction."""
 
 
 REFUSED = [
@@ -186,6 +199,7 @@ REFUSED = [
     ((Shard(2), Replicate()), (8, 8), "the tensor has 2 dimensions; expected -2 to 1"),
     ((Shard(0), "x"), (8,), "expected a placement .* got: 'x'"),
     ((Partial("avg"), Replicate()), (8,), "reduced by sum, max, min; got: avg; redistribute"),
+    ((Masked(), Replicate()), (8,), "no plain Partial but one with a mask or a norm"),
     ((Partial("sum"), Partial("max")), (8,), "one reduction for all unreduced axes; got: max, sum"),
     ((Shard(0), Strided(0, split_factor=2)), (8,), "'tp' cuts each of 2 parts, but later .* make 1 of"),
     ((Strided(0, split_factor=8), Shard(0)), (8,), "'dp' cuts each of 8 parts, but later .* make 4 of"),
@@ -245,8 +259,7 @@ def test_device_meshes_and_dtensors_of_torch() -> None:
                 assert part is not None
                 assert (part.size, part.offset) == (tuple(local), tuple(offset))
                 assert to_placements(sharding, shape) == tensor.placements
-            if rank > 3:
-                with pytest.raises(ShardyError, match="is a part of a larger one"):
-                    mesh_of(device_mesh["tp"])
+            assert mesh_of(device_mesh["tp"]) == Mesh.of(tp=4)
+            assert mesh_of(device_mesh["dp"]) == Mesh.of(dp=2)
         finally:
             distributed.destroy_process_group()
