@@ -84,6 +84,8 @@ class _Bodies:
 
 def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     function = symbols.callee(call)
+    if not function.regions[0].blocks and function_name(function) not in bodies.used:
+        return  # only declared: nothing is known of what it does
     properties: dict[str, Attribute] = {"name": original_name(function)}
     shardings = argument_shardings(function, symbols)
     if shardings is not None:
