@@ -24,7 +24,14 @@ func.func @main(%arg0: tensor<8x8xf32>) {
 
 // -----
 
-// expected-error @+1 {{'func.func' op expected `{`, got `replicated` (character 1 of the sharding `replicated`)}}
+// expected-error @+1 {{'func.func' op arg 0 - expected `{`, got `replicated` (character 1 of the sharding `replicated`)}}
 func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "replicated"}) {
   return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op result 1 - {devices=[4]<=[4]} tiles 1 dimensions; the tensor has 2}}
+func.func @main(%arg0: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) {
+  return %arg0, %arg0 : tensor<4x8xf32>, tensor<4x8xf32>
 }

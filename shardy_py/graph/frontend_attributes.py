@@ -57,6 +57,8 @@ PYTHON_CALLBACKS = frozenset(
 )
 """Custom calls that keep their shardings on the way through HLO."""
 
+_PLACES = {"arg_attrs": "arg", "res_attrs": "result"}
+
 Kind = TypeVar("Kind", bound=Attribute)
 Entries = dict[str, Attribute]
 
@@ -123,35 +125,39 @@ def spelled_attribute(text: str) -> Attribute:
     return found
 
 
-def error_at(op: Operation, error: ShardyError) -> ShardyError:
-    """The error with the op in front and its place, unless it has one."""
+def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError:
+    """The error with the op in front and its place, unless it has one; `prefix` says where on the op."""
     first = error.diagnostics[0]
     if first.position is not None:
         return error
-    text = f"'{op.name}' op {first.message}"
+    text = f"'{op.name}' op {prefix}{first.message}"
     return ShardyError(Diagnostic(text, position_of(cast(Any, op).location)))
 
 
 @contextmanager
-def errors_at(op: Operation) -> Generator[None]:
+def errors_at(op: Operation, prefix: str = "") -> Generator[None]:
     """Gives what goes wrong within the place of `op`, unless it has one."""
     try:
         yield
     except ShardyError as error:
-        raise error_at(op, error) from error
+        raise error_at(op, error, prefix) from error
 
 
 def rewrite_entries(function: Operation, rewrite: Callable[[str, int, Entries], Entries]) -> None:
     """Replace the attributes of arguments and results by what `rewrite` makes of them.
 
     rewrite: takes "arg_attrs" or "res_attrs", the position, and the attributes there; returns the new ones.
+        What it raises gets that place, and that of the function.
     """
     type_: Any = function.properties["function_type"]
     for place, count in (("arg_attrs", len(type_.inputs.data)), ("res_attrs", len(type_.outputs.data))):
         given = function.properties.get(place)
         dictionaries = cast("ArrayAttr[DictionaryAttr]", given).data if given is not None else ()
         old = [dict(dictionary.data) for dictionary in dictionaries] or [Entries() for _ in range(count)]
-        new = [rewrite(place, index, entries) for index, entries in enumerate(old)]
+        new: list[Entries] = []
+        for index, entries in enumerate(old):
+            with errors_at(function, f"{_PLACES[place]} {index} - "):
+                new.append(rewrite(place, index, entries))
         if any(new):
             function.properties[place] = ArrayAttr([DictionaryAttr(entries) for entries in new])
         else:

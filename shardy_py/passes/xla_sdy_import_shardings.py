@@ -23,7 +23,7 @@ from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -45,7 +45,7 @@ from shardy_py.graph.frontend_attributes import (
     XLA_SHARDING,
     Entries,
     call_target,
-    error_at,
+    errors_at,
     rewrite_entries,
 )
 from shardy_py.graph.holders import SHARDING
@@ -87,8 +87,7 @@ class XlaSdyImportShardingsPass(ModulePass):
         if isinstance(frontend, DictionaryAttr) and ROUND_TRIP_MESHES in frontend.data:
             return
         texts = _Texts()
-        for inner in walk_pre_order(op):
-            texts.collect(inner)
+        holders = [inner for function in functions_of(op) for inner in texts.collect(function)]
         if not texts.shardings:
             return
         mesh = mesh_from_options(self.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
@@ -96,8 +95,8 @@ class XlaSdyImportShardingsPass(ModulePass):
         opened = {"arg_attrs": self.allow_propagation_to_args, "res_attrs": self.allow_propagation_to_results}
         for function in functions_of(op):
             importer.import_function(function, opened if symbol_name(function) == MAIN else {})
-        for inner in list(walk_pre_order(op)):
-            if XLA_SHARDING in inner.attributes:
+        for inner in holders:
+            with errors_at(inner):
                 importer.import_op(inner)
 
 
@@ -109,6 +108,8 @@ def mesh_from_options(words: Sequence[str]) -> Mesh | None:
         name = name.strip().strip('"')
         if not name or not size.strip().isdecimal() or int(size) < 1:
             raise ShardyError(f"mesh-axes has '{word}'; expected the name of an axis and its size: 'x=4'")
+        if any(axis.name == name for axis in axes):
+            raise ShardyError(f"mesh-axes has two axes '{name}'; expected different names")
         axes.append(MeshAxis(name, int(size)))
     return Mesh(tuple(axes)) if axes else None
 
@@ -119,25 +120,25 @@ class _Texts:
     def __init__(self) -> None:
         self.shardings: dict[str, HloSharding] = {}
 
-    def collect(self, op: Operation) -> None:
-        """Read all texts of `op`."""
-        if (given := op.attributes.get(XLA_SHARDING)) is not None:
-            self._read(op, given)
-        if op.name == "func.func":
-            for place in ("arg_attrs", "res_attrs"):
-                entries = op.properties.get(place)
-                for entry in cast("ArrayAttr[DictionaryAttr]", entries).data if entries is not None else ():
-                    if (given := entry.data.get(XLA_SHARDING)) is not None:
-                        self._read(op, given)
+    def collect(self, function: Operation) -> list[Operation]:
+        """Read all texts of a function; the ops in it that have one."""
 
-    def _read(self, op: Operation, given: Attribute) -> None:
-        if not isinstance(given, StringAttr):
-            raise error_at(op, ShardyError(f"has {XLA_SHARDING} = {given}; expected a string"))
-        if given.data not in self.shardings:
-            try:
-                self.shardings[given.data] = _sharding_of(given.data)
-            except ShardyError as error:
-                raise error_at(op, error) from error
+        def read(place: str, index: int, entries: Entries) -> Entries:
+            self._read(entries.get(XLA_SHARDING))
+            return entries
+
+        rewrite_entries(function, read)
+        found = [op for op in walk_pre_order(function) if XLA_SHARDING in op.attributes]
+        for op in found:
+            with errors_at(op):
+                self._read(op.attributes[XLA_SHARDING])
+        return found
+
+    def _read(self, given: Attribute | None) -> None:
+        if given is not None and not isinstance(given, StringAttr):
+            raise ShardyError(f"has {XLA_SHARDING} = {given}; expected a string")
+        if given is not None and given.data not in self.shardings:
+            self.shardings[given.data] = _sharding_of(given.data)
 
     def of(self, given: Attribute) -> HloSharding:
         """The sharding of an attribute that has been read."""
@@ -173,7 +174,7 @@ class _Importer:
             if given is not None:
                 sharding = self._texts.of(given)
                 is_open = _is_open(opened.get(place, ()), index)
-                converted = self._convert(function, sharding, types[place][index], is_open=is_open)
+                converted = self._convert(sharding, types[place][index], is_open=is_open)
                 entries[SHARDING] = TensorShardingAttr(converted)
                 if values[place]:
                     _join_group(values[place][index], sharding, function)
@@ -190,14 +191,13 @@ class _Importer:
         leaves = given.leaves
         if len(leaves) != max(len(types), 1):
             if len(leaves) != 1:
-                fact = f"has {len(types)} results and {len(leaves)} shardings in {given}"
-                raise error_at(op, ShardyError(fact))
+                raise ShardyError(f"has {len(types)} results and {len(leaves)} shardings in {given}")
             leaves = leaves * len(types)
         if types:
             pairs = zip(leaves, types, strict=True)
-            shardings = tuple(self._convert(op, leaf, type_) for leaf, type_ in pairs)
+            shardings = tuple(self._convert(leaf, type_) for leaf, type_ in pairs)
         else:
-            shardings = (self._convert(op, leaves[0], None),)
+            shardings = (self._convert(leaves[0], None),)
         op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
         for leaf, result in zip(leaves, op.results, strict=False):
             _join_group(result, leaf, op)
@@ -210,21 +210,16 @@ class _Importer:
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
         axes = manual_axes_of(sharding, self._mesh_for(sharding))
         if any(axis.sub_axis for axis in axes):
-            raise error_at(
-                op, ShardyError(f"has {sharding}, whose manual axes are parts of axes of the mesh")
-            )
+            raise ShardyError(f"has {sharding}, whose manual axes are parts of axes of the mesh")
         if axes:
             op.attributes[MANUAL_AXES] = ManualAxesAttr(tuple(axis.name for axis in axes))
 
     def _convert(
-        self, op: Operation, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
+        self, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
     ) -> TensorSharding:
         rank = 0 if type_ is None else rank_of(type_)
         mesh = self._mesh_for(sharding)
-        try:
-            found = from_hlo_sharding(sharding, mesh, rank, reference=self._names[mesh], is_open=is_open)
-        except ShardyError as error:
-            raise error_at(op, error) from error
+        found = from_hlo_sharding(sharding, mesh, rank, reference=self._names[mesh], is_open=is_open)
         if isinstance(found.mesh, Mesh):
             return TensorSharding(self._single_devices[found.mesh], ())
         return found

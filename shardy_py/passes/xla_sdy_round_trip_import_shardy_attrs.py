@@ -79,8 +79,7 @@ class XlaSdyRoundTripImportShardyAttrsPass(ModulePass):
             _import_meshes(op, symbols)
             _import_tuple_shardings(op, symbols)
         for function in functions_of(op):
-            with errors_at(function):
-                rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
+            rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
             for inner in list(walk_pre_order(function, include_root=False)):
                 if inner.attributes.keys() & _READ:
                     with errors_at(inner):

@@ -26,7 +26,7 @@ from shardy_py.graph.frontend_attributes import (
     MANUAL_AXES,
     XLA_SHARDING,
     Entries,
-    error_at,
+    errors_at,
     rewrite_entries,
 )
 from shardy_py.graph.holders import RULE, SHARDING
@@ -58,9 +58,10 @@ class XlaSdyStablehloExportShardingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         exporter = _Exporter(meshes_of(op), is_named=self.enable_hlo_sharding_v3)
         for function in functions_of(op):
-            rewrite_entries(function, lambda place, index, entries, f=function: exporter.entries(f, entries))
+            rewrite_entries(function, lambda place, index, entries: exporter.entries(entries))
             for inner in walk_pre_order(function, include_root=False):
-                exporter.export_op(inner)
+                with errors_at(inner):
+                    exporter.export_op(inner)
                 if self.add_missing_sharding_to_control_flow and inner.name in _CONTROL_FLOW:
                     inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
         for inner in list(top_level_ops(op)):
@@ -76,12 +77,12 @@ class _Exporter:
         self._is_named = is_named
         self._known: dict[tuple[TensorSharding, tuple[str, ...]], HloSharding] = {}
 
-    def entries(self, function: Operation, entries: Entries) -> Entries:
+    def entries(self, entries: Entries) -> Entries:
         """The attributes of an argument or result."""
         given = entries.pop(SHARDING, None)
         manual = _manual_axes(entries.pop(MANUAL_AXES, None))
         if isinstance(given, TensorShardingAttr):
-            entries[XLA_SHARDING] = _spelled(self._convert(function, given.data, manual))
+            entries[XLA_SHARDING] = _spelled(self._convert(given.data, manual))
         return entries
 
     def export_op(self, op: Operation) -> None:
@@ -90,24 +91,20 @@ class _Exporter:
         manual = _manual_axes(op.attributes.pop(MANUAL_AXES, None))
         op.attributes.pop(RULE, None)
         if op.name.startswith("sdy."):
-            raise error_at(op, ShardyError("cannot be said without sdy; run xla-sdy-export-ops before"))
+            raise ShardyError("cannot be said without sdy; run xla-sdy-export-ops before")
         if isinstance(given, TensorShardingPerValueAttr):
-            found = [self._convert(op, sharding, manual) for sharding in given.data]
+            found = [self._convert(sharding, manual) for sharding in given.data]
             op.attributes[XLA_SHARDING] = _spelled(
                 found[0] if len(found) == 1 else HloSharding.tuple_of(found)
             )
 
-    def _convert(self, op: Operation, sharding: TensorSharding, manual: tuple[str, ...]) -> HloSharding:
+    def _convert(self, sharding: TensorSharding, manual: tuple[str, ...]) -> HloSharding:
         key = (sharding, manual)
         if key not in self._known:
             if isinstance(sharding.mesh, str) and sharding.mesh not in self._meshes:
-                raise error_at(op, ShardyError(f"unknown mesh: @{sharding.mesh}"))
-            mesh = mesh_of(sharding, self._meshes)
+                raise ShardyError(f"unknown mesh: @{sharding.mesh}")
             convert = to_named_hlo_sharding if self._is_named else to_hlo_sharding
-            try:
-                self._known[key] = convert(sharding, mesh, manual)
-            except ShardyError as error:
-                raise error_at(op, error) from error
+            self._known[key] = convert(sharding, mesh_of(sharding, self._meshes), manual)
         return self._known[key]
 
 
