@@ -52,5 +52,5 @@ def test_more_arguments_than_words() -> None:
 
 def test_dumps_for_several_numbers_of_devices() -> None:
     module = parse_module(DUMP.replace("{replicated}", "{devices=[4]<=[4]}"))
-    with pytest.raises(ShardyError, match="is for 8 devices, .* for 4; expected one number of devices"):
+    with pytest.raises(ShardyError, match=r"is for 8 devices, .* for 4; expected one number of devices"):
         XlaSdyImportShardingsPass().apply(Context(), module)
