@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from math import ceil
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from shardy_py import pipeline
 from shardy_py.api import Options, Program, Result, Sharding, propagate
+from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import CostModel, Link
-from shardy_py.report.communication import Bill, Use
-from shardy_py.sharding import DeviceSlices
+from shardy_py.report.communication import Bill, Use, communication_bill
+from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding
+from tests.sharding.random_shardings import random_sharding
 
 MODEL = CostModel("test", Link(1e9, 1e-6))
 MESHES = """
@@ -85,6 +91,31 @@ def test_bytes_are_what_a_device_lacks(
         Sharding.parse(source, mesh), Sharding.parse(target, mesh), tuple(size or 0 for size in shape)
     )
     assert use.cost.bytes == (0 if kind == "all_slice" else ceil(lacked * element_bits / 8))
+
+
+@given(st.integers(0, 1 << 40))
+@settings(deadline=None, max_examples=80)
+def test_every_collective_of_a_random_reshard(seed: int) -> None:
+    random = Random(seed)
+    mesh = random.choice((Mesh.of(x=4, y=2, z=4), Mesh.of(x=8, y=2)))
+    source, target = (TensorSharding("mesh", random_sharding(random, mesh, 3).dimensions) for _ in range(2))
+    type_, attribute = "tensor<32x32x32xi8>", "sdy.sharding = #sdy.sharding"
+    try:
+        module = pipeline.read(
+            f"sdy.mesh @mesh = {mesh}\n"
+            f"func.func @main(%arg0: {type_} {{{attribute}{source}}})"
+            f" -> ({type_} {{{attribute}{target}}}) {{\n"
+            f"  %0 = sdy.reshard %arg0 {target} : {type_}\n  return %0 : {type_}\n}}"
+        )
+    except ShardyError:
+        reject()  # parts of axes that could be written as one
+    pipeline.collectives(module)
+    for use in communication_bill(module, MODEL).uses:
+        assert use.source is not None
+        assert use.target is not None
+        held, made = (Sharding(mesh, sharding) for sharding in (use.source, use.target))
+        lacked = 0 if use.kind == "all_slice" else lacked_elements(held, made, (32, 32, 32))
+        assert use.cost.bytes == lacked
 
 
 def test_an_axis_is_not_listed_beside_its_parts() -> None:
@@ -265,12 +296,9 @@ func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 
 def _times(text: str) -> dict[str, tuple[int, bool]]:
     """By function and value, how often each reshard runs."""
-    from shardy_py.pipeline import read
-    from shardy_py.report.communication import communication_bill
-
     return {
         f"{use.function}:{use.value}": (use.times, use.is_estimate)
-        for use in communication_bill(read(text), MODEL).uses
+        for use in communication_bill(pipeline.read(text), MODEL).uses
     }
 
 
