@@ -61,6 +61,8 @@ def build(
     mesh: called @mesh; several by name. out_shardings: one a result, None for one without.
     Raises `ShardyError`, at the line of `function` that is to blame, when an op does not fit.
     """
+    if not name or type(name) is not str:
+        raise ShardyError(f"expected the name of the function, got: {name!r}")
     if not isinstance(out_shardings, list | tuple):
         raise ShardyError(f"expected out_shardings=[...], one a result, got: {out_shardings!r}")
     given = [_argument(argument) for argument in arguments]

@@ -173,6 +173,8 @@ def test_tensors_of_another_program() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"name": ""}, "expected the name of the function, got: ''"),
+        ({"name": 3}, "expected the name of the function, got: 3"),
         ({"mesh": "m"}, "expected a mesh, as Mesh.of"),
         ({"mesh": {"m": 3}}, "expected a mesh, as Mesh.of"),
         ({"out_shardings": P()}, r"expected out_shardings=\[...\], one a result"),
