@@ -57,14 +57,14 @@ class Lineage:
         return found
 
     @cached_property
-    def _functions(self) -> dict[str, dict[str, None]]:
+    def _functions(self) -> dict[str, Sequence[str]]:
         """By function of the source, those that it has become: the functions around what was in it."""
-        found: dict[str, dict[str, None]] = {name: {} for name in self.source.functions}
+        found: dict[str, Sequence[str]] = dict.fromkeys(self.source.functions, ())
         for entry in self.source.entries:
             parent = entry.op if entry.role == "argument" else entry.op.parent_op()
             if entry.value is not None and parent is not None and isinstance(parent.parent_op(), ModuleOp):
-                places = self.heirs(entry)
-                found[entry.function].update((self.final.entries[place].function, None) for place in places)
+                around = [self.final.entries[place].function for place in self.heirs(entry)]
+                found[entry.function] = max(found[entry.function], around, key=len)
         return found
 
     @cached_property

@@ -165,6 +165,29 @@ def test_changes_are_of_each_use(record: bool) -> None:
     assert not result.what_if().changes
 
 
+THREE_CALLS = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>, %arg2: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = func.call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = func.call @f(%arg1) : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = func.call @f(%arg2) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+func.func private @f(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  return %arg0 : tensor<8xf32>
+}
+"""
+
+
+def test_changes_are_of_each_call() -> None:
+    """The third call changes over from the copy that it shared with the second to that of the first."""
+    program = Program.parse(THREE_CALLS).annotate({"%arg0": P("x"), "%arg1": P("y"), "%arg2": P("y")})
+    changes = propagate(program).what_if({"%arg2": P("x")}).changes
+    told = {(change.name, str(change.new_entry)) for change in changes if "@f" in change.name}
+    assert told == {("@f_0:%arg0", "@f:%arg0"), ("@f_0:result 0", "@f:result 0")}
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
