@@ -38,6 +38,8 @@ from shardy_py.text.source import position_of
 EXPLAINED = 3
 """For so many findings of a rule the reason is looked up in the record of propagation."""
 CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
+GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
+"""Custom calls that only annotate."""
 REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
 UNAVOIDABLE = REDUCTIONS | {"halo_exchange"}
 """What an op needs by itself, however its operands are sharded: no reshard."""
@@ -140,6 +142,9 @@ def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]
         target: Any = op.properties["call_target_name"]
         message = f"custom call @{target.data} has no sharding rule: what it takes and gives stays apart"
         remedy = 'give it one: `einsum_rule("i j -> i j", ...)` as its sdy.sharding_rule (docs/extending.md)'
+        if target.data in GSPMD:
+            message = f"custom call @{target.data} is an annotation of GSPMD: nobody reads it"
+            remedy = "read it first: sdy-opt --xla-sdy-stablehlo-import-pipeline (docs/hlo_sharding.md)"
         yield _finding("SDY005", value, message, remedy, global_bytes(value))
 
 

@@ -251,3 +251,10 @@ def test_nothing_is_missed(name: str) -> None:
     assert sorted(finding.subject for finding in found_in(propagate(Program.parse(text)), code)) == sorted(
         subjects
     )
+
+
+def test_annotations_that_nobody_reads() -> None:
+    text = function(CALL.replace("@f(%a)", '@Sharding(%a) {mhlo.sharding = "{replicated}"}'), CUT)
+    (finding,) = found_in(propagate(Program.parse(text)), "SDY005")
+    assert finding.message == "custom call @Sharding is an annotation of GSPMD: nobody reads it"
+    assert "--xla-sdy-stablehlo-import-pipeline" in finding.remedy
