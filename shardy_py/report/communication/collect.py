@@ -135,8 +135,11 @@ class _Collector:
         source, target = self.reader.of(value), self.reader.of(op.results[0])
         held = sum(map(self._held, op._operands)) if op.name in USER_KINDS else self._held(value)
         axes = self._axes(op, source, target)
-        cost = self._device_cost(op, source, target) if kind == "reshard" else None
-        return _Move(kind, value, axes, held, cost or self._cost(kind, axes, held), self.causes.of(op))
+        if kind == "reshard" and any(is_single_device(s, self.meshes) for s in (source, target)):
+            cost = self._device_cost(op, source, target)
+        else:
+            cost = self._cost(kind, axes, held)
+        return _Move(kind, value, axes, held, cost, self.causes.of(op))
 
     def _exchange(self, op: Operation, halo: Halo) -> _Move:
         value = op._operands[halo.operand]
@@ -190,16 +193,19 @@ class _Collector:
 
     def _device_cost(
         self, op: Operation, source: TensorSharding | None, target: TensorSharding | None
-    ) -> Cost | None:
-        """The cost of a reshard to or from a single device; None if it is another."""
-        is_from, is_to = is_single_device(source, self.meshes), is_single_device(target, self.meshes)
+    ) -> Cost:
+        """The cost of a reshard to or from a single device."""
+        is_from, is_to = (is_single_device(sharding, self.meshes) for sharding in (source, target))
+        held = self._held(op._operands[0])
+        if is_from and is_to:
+            return self._cost("collective_permute", self._axes(op, source, target), held)
         spread = target if is_from else source
-        if is_from == is_to or spread is None:
-            return Cost() if is_to and not is_from else None
+        if spread is None:  # every device has all of it
+            return Cost()
         mesh = mesh_of(spread, self.meshes)
         cut = _sized((axis for dimension in spread.dimensions for axis in dimension.axes), mesh)
         if is_to:
-            return self.model.all_gather(cut, self._held(op._operands[0]))
+            return self.model.all_gather(cut, held)
         rest = tuple((name, size // dict(cut).get(name, 1)) for name, size in mesh.sizes.items())
         return self.model.from_one_device(cut, rest, self._held(op.results[0]))
 
@@ -245,10 +251,10 @@ def _flat(axes: Any) -> Iterator[AxisRef]:
 
 
 def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> tuple[AxisSize, ...]:
-    """Names and sizes; parts of one axis count together."""
+    """Names and sizes; parts of one axis count together, as the axis at most: they may overlap."""
     sizes: dict[str, int] = {}
     for axis in axes:
-        sizes[axis.name] = sizes.get(axis.name, 1) * axis.size(mesh)
+        sizes[axis.name] = min(sizes.get(axis.name, 1) * axis.size(mesh), mesh.sizes[axis.name])
     return tuple(sizes.items())
 
 

@@ -124,6 +124,41 @@ def test_an_axis_is_not_listed_beside_its_parts() -> None:
     assert use.axes == (("x", 4),)
 
 
+def test_parts_that_overlap_are_no_more_than_the_axis() -> None:
+    source, target = '<@mesh, [{"x":(1)4}, {}]>', '<@mesh, [{"x":(2)4}, {}]>'
+    text = f"""
+    sdy.mesh @mesh = <["x"=8]>
+    func.func @main(%arg0: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding{source}}})
+        -> (tensor<8x8xf32> {{sdy.sharding = #sdy.sharding{target}}}) {{
+      %0 = sdy.reshard %arg0 {target} : tensor<8x8xf32>
+      return %0 : tensor<8x8xf32>
+    }}
+    """
+    module = pipeline.read(text)
+    pipeline.collectives(module)
+    uses = communication_bill(module, MODEL).sending
+    assert uses
+    assert all(size <= 8 for use in uses for _, size in use.axes)
+
+
+ONE_TO_ANOTHER = """
+sdy.mesh @mesh = <["x"=4]>
+sdy.mesh @first = <[], device_ids=[0]>
+sdy.mesh @second = <[], device_ids=[SECOND]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@first, []>}) -> tensor<8xf32> {
+  %0 = sdy.reshard %arg0 <@second, []> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("second", "taken"), [(0, 0), (3, 32)])
+def test_from_one_device_to_another(second: int, taken: int) -> None:
+    module = pipeline.read(ONE_TO_ANOTHER.replace("SECOND", str(second)))
+    (use,) = communication_bill(module, MODEL).uses
+    assert (use.kind, use.cost.bytes) == ("reshard", taken)
+
+
 def test_padded_parts_are_counted_whole() -> None:
     (use,) = resharded('<@mesh, [{"x"}, {}]>', "<@mesh, [{}, {}]>", "7x3xf32").communication(MODEL).sending
     assert (use.held_bytes, use.cost.bytes) == (2 * 3 * 4, 3 * 2 * 3 * 4)
