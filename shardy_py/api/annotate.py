@@ -59,6 +59,8 @@ class Editor:
         What is no argument or result of a function, and has none, gets a constraint, or the only op that uses
         it is one and is changed.
         """
+        if value.entry.op.parent is None:
+            raise ShardyError(f"annotation of {value}: it is a constraint that another edit takes away")
         if annotation is None:
             self._remove(value)
             return

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from shardy_py.api.values import Value
 from shardy_py.collection import without_collection
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
@@ -67,18 +66,8 @@ def _pairs(
     """Each value of the source in both, use by use: an edit may leave all uses but one to a constraint."""
     old, new = before.values.table.entries, after.values.table.entries
     for value in before.source.values:
-        first, second = before.heirs(value), after.heirs(_edited(value, after, origin))
+        first, second = before.heirs(value), after.heirs(after.source.counterpart(value, origin))
         if first and second:
             uses = zip_longest(first, second)
             filled = ((first[-1] if a is None else a, second[-1] if b is None else b) for a, b in uses)
             yield from ((old[a], new[b]) for a, b in dict.fromkeys(filled))
-
-
-def _edited(value: Value, after: Result, origin: Mapping[SSAValue, SSAValue]) -> Value:
-    """The value of the edited source that stands for one of the source."""
-    entry, table = value.entry, after.source.values.table
-    if entry.value is None:
-        found = table.find(f"@{entry.function}:{entry.name}")
-    else:
-        found = table.by_value[id(origin[entry.value])]
-    return Value(found, after.source.meshes)

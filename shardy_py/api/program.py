@@ -204,21 +204,19 @@ class Program:
 
     @without_collection()
     def _changed(self, change: _Edit) -> Program:
-        targets: dict[int, Value] = {}
         copy = self.copy()
-
-        def find(key: Key) -> Value:
-            entry = self.find(key).entry
-            value = None if entry.value is None else copy.origin[entry.value]
-            found = copy.values.table.find(f"@{entry.function}:{entry.name}") if value is None else None
-            entry = found or copy.values.table.by_value[id(value)]
-            return targets.setdefault(id(entry), Value(entry, copy.meshes))
-
-        change(annotate.Editor(copy.module), find)
+        change(annotate.Editor(copy.module), lambda key: copy.counterpart(self.find(key), copy.origin))
         verify_module(copy.module)
         result = Program(copy.module)
         result.origin = copy.origin
         return result
+
+    def counterpart(self, value: Value, origin: Mapping[SSAValue, SSAValue]) -> Value:
+        """The value here for one of a program that `origin` leads from; functions are called as there."""
+        entry, table = value.entry, self.values.table
+        if entry.value is None:
+            return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
+        return Value(table.by_value[id(origin[entry.value])], self.meshes)
 
 
 def _frontend(name: str) -> Any:

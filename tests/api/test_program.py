@@ -193,6 +193,14 @@ def test_annotations_take_the_place_of_others(key: str) -> None:
     assert str(changed.sharding) == "<@mesh, [{}]>"
 
 
+def test_annotations_of_what_another_takes_away() -> None:
+    program = Program.parse(LOOP).annotate({"%1": P("x")})
+    with pytest.raises(
+        ShardyError, match="annotation of %2: it is a constraint that another edit takes away"
+    ):
+        program.annotate({"%1": None, "%2": P()})
+
+
 MANUAL = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
