@@ -16,7 +16,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.builder.attributes import encode, plain_attribute
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
@@ -67,7 +67,7 @@ def emit_op(
     results: Types = None,
     regions: Iterable[Region] = (),
     **attributes: Any,
-) -> tuple[SSAValue, ...]:
+) -> tuple[OpResult, ...]:
     """Build the op `stablehlo.<op_name>` at the current place.
 
     operands: in the order of the op's definition.

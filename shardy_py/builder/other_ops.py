@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, OpResult, Region, SSAValue
 
 from shardy_py.builder.attributes import plain_attribute
 from shardy_py.builder.emit import Types, need_sound, result_types
@@ -27,7 +27,7 @@ def emit_other(
     results: Types = None,
     regions: Iterable[Region] = (),
     **attributes: Any,
-) -> tuple[SSAValue, ...]:
+) -> tuple[OpResult, ...]:
     """Build an op of any dialect that is known, by its full name; as `emit_op`, with the results given.
 
     Its verifier runs when the whole program is built. Raises `ShardyError` for an op that is not known, and

@@ -27,6 +27,7 @@ from shardy_py.builder.broadcasting import (
 from shardy_py.builder.emit import Types, emit_one, emit_op
 from shardy_py.builder.indexing import indexed
 from shardy_py.builder.other_ops import emit_other
+from shardy_py.builder.sharding_rules import Rule, give_rule
 from shardy_py.builder.types import Shape, TensorType, type_of
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
@@ -209,7 +210,12 @@ def rank_of(operand: Operand) -> int:
 
 
 def emit(
-    op_name: str, *operands: Tensor, results: Types = None, regions: Iterable[Region] = (), **attributes: Any
+    op_name: str,
+    *operands: Tensor,
+    results: Types = None,
+    regions: Iterable[Region] = (),
+    sharding_rule: Rule = None,
+    **attributes: Any,
 ) -> tuple[Tensor, ...]:
     """Build the op `stablehlo.<op_name>`, whichever it is, or one of another dialect: `"mine.weigh_rows"`.
 
@@ -218,12 +224,14 @@ def emit(
     results: the types of the results; None: they follow from the operands; an element type, of the one
     result of an op such as `convert` or `dot_general`, from whose operands its shape follows.
     regions: made by `region`. Raises `ShardyError` as the verifier does.
+    sharding_rule: how shardings pass through it, if otherwise than by the op's own rule: `"b i, i -> b i"`,
+    or `partial(einsum_rule, "b i, i -> b", reduction=["i"])` where factors are more than passed through.
     """
-    values = [value_of(operand) for operand in operands]
-    build_op = emit_other if "." in op_name.removeprefix("stablehlo.") else emit_op
-    made = build_op(
-        op_name.removeprefix("stablehlo."), *values, results=results, regions=regions, **attributes
-    )
+    name = op_name.removeprefix("stablehlo.")
+    build_op = emit_other if "." in name else emit_op
+    made = build_op(name, *map(value_of, operands), results=results, regions=regions, **attributes)
+    if made:
+        give_rule(made[0].op, sharding_rule)
     return tuple(map(Tensor, made))
 
 

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
 
+from shardy_py.errors import ShardyError
 from shardy_py.text import SyntaxTable, syntax_table
 from shardy_py.text import parse_module as _parse
 from shardy_py.text import print_module as _print
@@ -36,12 +37,18 @@ def register_dialect(dialect: Dialect) -> None:
     """Lets the text of programs hold the ops of `dialect`, in generic form or in the form its classes read.
 
     Classes with one of the interfaces of `sdy/interfaces.py` among their traits take part in propagation as
-    it says; of others, `shardy_py.ops.register` states what they read.
+    it says; of others, `shardy_py.ops.register` states what they read. Raises `ShardyError` for the name of a
+    dialect that is known already.
     """
     from shardy_py.dialects.sdy.interfaces import attach
     from shardy_py.dialects.verification.rules import register_checks
 
-    _xdsl_context().load_dialect(dialect)
+    context = _xdsl_context()
+    if dialect.name in {*syntax_table().dialects, *context.registered_dialect_names}:
+        raise ShardyError(
+            f"there is a dialect '{dialect.name}' already: register each once, under its own name"
+        )
+    context.load_dialect(dialect)
     syntax_table().look_again()
     register_checks(op_class.name for op_class in dialect.operations)
     for op_class in dialect.operations:

@@ -12,8 +12,10 @@ from xdsl.ir import Dialect
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     region_def,
+    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
@@ -47,6 +49,15 @@ class TurnOp(IRDLOperation):
 
 
 @irdl_op_definition
+class OpaqueOp(IRDLOperation):
+    """Nothing is known of it."""
+
+    name = "turns.opaque"
+    value = operand_def(TensorType)
+    result = result_def(TensorType)
+
+
+@irdl_op_definition
 class EndOp(IRDLOperation):
     """Ends the region."""
 
@@ -55,11 +66,11 @@ class EndOp(IRDLOperation):
     traits = traits_def(IsTerminator())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def turns() -> Iterator[None]:
-    """The dialect, known while a test runs."""
+    """The dialect, registered."""
     flows, terminators = dict(DATA_FLOW), set(TERMINATORS)
-    register_dialect(Dialect("turns", [TurnOp, EndOp]))
+    register_dialect(Dialect("turns", [TurnOp, OpaqueOp, EndOp]))
     yield
     DATA_FLOW.clear()
     DATA_FLOW.update(flows)
@@ -90,6 +101,7 @@ MISUSE: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda x: emit("chlo.erf", x, results=tensor((3,))), "requires compatible types for all operands"),
     (lambda x: ops.custom_call("f", [x], X, sharding_rule=THREE), "expected a sharding rule, .*got: 3"),
     (lambda x: ops.custom_call("f", [x], X, sharding_rule="i -> i j"), "0th operand has rank 1"),
+    (lambda x: emit("chlo.erf", x, results=X, sharding_rule="i j -> i"), "0th result has rank 1"),
     (lambda x: builder.region(lambda: x, (), "no.op"), "no dialect has an op 'no.op' to end a region"),
 )
 
@@ -113,6 +125,13 @@ def test_ops_of_other_dialects() -> None:
 
 
 @pytest.mark.usefixtures("turns")
+@pytest.mark.parametrize("name", ["turns", "stablehlo", "arith"])
+def test_a_dialect_is_registered_once(name: str) -> None:
+    with pytest.raises(ShardyError, match=f"there is a dialect '{name}' already"):
+        register_dialect(Dialect(name, [EndOp]))
+
+
+@pytest.mark.usefixtures("turns")
 def test_an_op_of_a_user_s_own() -> None:
     def whole(x: Any) -> Any:
         body = builder.region(ops.tanh, [x.type], "turns.end")
@@ -133,9 +152,15 @@ def test_an_op_of_a_user_s_own() -> None:
         (einsum_rule("i j -> j i", [(8, 16)], [(16, 8)]), tensor((16, 8)), '<@mesh, [{"b"}, {"a"}]>'),
     ],
 )
-def test_custom_calls_pass_shardings_by_their_rule(rule: Any, result: Any, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "attributes"), [("custom_call", {"call_target_name": "mine"}), ("turns.opaque", {})]
+)
+@pytest.mark.usefixtures("turns")
+def test_shardings_pass_by_the_rule(
+    name: str, attributes: Any, rule: Any, result: Any, expected: str
+) -> None:
     program = build(
-        lambda x: ops.custom_call("mine", [x], result, sharding_rule=rule),
+        lambda x: emit(name, x, results=result, sharding_rule=rule, **attributes),
         Argument(X, P("a", "b")),
         mesh=Mesh.of(a=2, b=4),
     )

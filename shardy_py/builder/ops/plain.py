@@ -6,7 +6,6 @@ Not here: sizes known at run time (`dynamic.py`), collectives and tokens (`colle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,13 +15,10 @@ from shardy_py.builder import broadcasting
 from shardy_py.builder.dimensions import Dimensions, dimensions
 from shardy_py.builder.dimensions import dimension as from_front
 from shardy_py.builder.emit import emit_one, emit_op
-from shardy_py.builder.tensor import Operand, Tensor, elementwise, rank_of, unwrapped, value_of
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, element_of, tensor
-from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.errors import ShardyError
-from shardy_py.rules import einsum_rule
-from shardy_py.sharding import ShardingRule
 
 Unary = Callable[[Tensor], Tensor]
 Binary = Callable[[Operand, Operand], Tensor]
@@ -278,25 +274,8 @@ def custom_call(
     target: str,
     inputs: Sequence[Tensor],
     results: Sequence[TensorType] | TensorType,
-    *,
-    sharding_rule: ShardingRule | Callable[..., ShardingRule] | str | None = None,
-    **attributes: Any,
+    **options: Any,
 ) -> tuple[Tensor, ...]:
-    """A call of something the compiler knows by name; `attributes` are those of the op.
-
-    sharding_rule: how shardings pass through it, in the notation of `rules.einsum_rule`: `"b i, i -> b i"`;
-    or a function from the shapes of operands and of results to the rule, where factors are more than passed
-    through: `partial(einsum_rule, "b i, i -> b", reduction=["i"])`.
-    """
-    values = [value_of(operand) for operand in inputs]
+    """A call of something the compiler knows by name; `options` as of `emit`: its sharding rule, say."""
     types = [results] if isinstance(results, TensorType) else results
-    rule: Any = partial(einsum_rule, sharding_rule) if isinstance(sharding_rule, str) else sharding_rule
-    if callable(rule):
-        shapes = [broadcasting.static_shape(value) for value in values]
-        rule = rule(shapes, [broadcasting.known_sizes(type_) for type_ in types])
-    if not isinstance(rule, ShardingRule | None):
-        raise ShardyError(f"expected a sharding rule, as 'i j, j k -> i k', got: {rule!r}")
-    if rule is not None:
-        attributes["sdy.sharding_rule"] = OpShardingRuleAttr(rule)
-    made = emit_op("custom_call", *values, results=types, call_target_name=target, **attributes)
-    return tuple(map(Tensor, made))
+    return emit("custom_call", *inputs, results=types, call_target_name=target, **options)
