@@ -6,12 +6,13 @@ Not here: which steps to ask about (`neighbourhood.py`), what stops an axis as s
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.flat import StepKind
+from shardy_py.graph.plain import tensor_type
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions
 from shardy_py.propagation.directions import Direction
@@ -92,34 +93,39 @@ class Stopping:
         return self._refused(found, slot, crossing, axis)
 
     def nothing(
-        self, slot: int, dimension: int, axis: AxisRef, crossings: Iterable[Crossing]
+        self, slot: int, dimension: int, axis: AxisRef, crossings: Sequence[Crossing]
     ) -> Iterator[Reason]:
         """What to say when no tensor that shares the dimension has the axis."""
         place = self._place(slot)
+        remedy = constrained(axis, place)
         known = {id(op) for op in self._propagation.program.step_ops}
-        reached = dict.fromkeys((slot, *(c.source_slot for c in crossings)))
-        for reached_slot in reached:
-            for op in self._ops_without_rule(reached_slot, known):
-                if not self._has_anywhere(op, axis):
-                    continue
-                at = self._names.op(op)
-                message = f"{at} has no sharding rule, so no axis passes through it"
-                remedy = f"give {op.name} an sdy.sharding_rule, or {constrained(axis, place)}"
-                yield Reason("no rule", message, remedy, at, blame=at)
-                return
-        ops = {c.step for c in crossings if c.distance == 1 and c.step > FUNCTION_RESULT}
-        if not ops:
+        reached = dict.fromkeys(
+            ((slot, dimension), *((c.source_slot, c.source_dimension) for c in crossings))
+        )
+        for reached_slot, at in reached:
+            for op, value in self._ops_without_rule(reached_slot, known):
+                source = self._beyond(op, value, at, axis)
+                if source is not None:
+                    where = self._names.op(op)
+                    message = (
+                        f"{source} has {axis}, but {where} has no sharding rule: no axis passes through it"
+                    )
+                    remedy = f"give {op.name} an sdy.sharding_rule, or {remedy}"
+                    yield Reason("no rule", message, remedy, where, blame=where)
+                    return
+        if not any(c.distance == 1 and c.step > FUNCTION_RESULT for c in crossings):
             steps = [s for s in self._propagation.steps_at.get(slot, []) if self._rule(s) is not None]
-            for step in steps[:1]:
-                op = self._op(step)
+            if steps:
+                op = self._op(steps[0])
                 message = f"the rule of {op} relates dimension {dimension} of {place} to no other tensor"
-                remedy = constrained(axis, place)
-                yield Reason("no factor", message, remedy, op, str(self._rule(step)))
+                yield Reason("no factor", message, remedy, op, str(self._rule(steps[0])))
+                return
+        tensors = len({reached_slot for reached_slot, _ in reached}) - 1
         message = (
             f"no tensor that shares dimension {dimension} of {place} has {axis}: "
-            f"{len(reached) - 1} tensors were reached along the factors of rules, none is sharded by it there"
+            f"{tensors} tensors were reached along the factors of rules, none is sharded by it there"
         )
-        yield Reason("not sent", message, constrained(axis, place), blame=place)
+        yield Reason("not sent", message, remedy, blame=place)
 
     # ------------------------------------------------------------------ one stop
 
@@ -270,19 +276,26 @@ class Stopping:
             *(crossing.position, crossing.dimension),
         )
 
-    def _has_anywhere(self, op: Operation, axis: AxisRef) -> bool:
-        """Whether an operand or result of an op has an axis along any dimension."""
-        slot_of, journal = self._propagation.program.slot_of, self._propagation.journal
-        for value in (*op.operands, *op.results):
-            slot = slot_of.get(id(value))
-            sharding = None if slot is None else journal.sharding(slot)
-            given = () if sharding is None else (a for d in sharding.dimensions for a in d.axes)
-            if any(axis.overlaps(other) for other in given):
-                return True
-        return False
+    def _beyond(self, op: Operation, value: SSAValue, dimension: int, axis: AxisRef) -> Place | None:
+        """Another tensor of an op without a rule that has an axis where a dimension of `value` may be.
 
-    def _ops_without_rule(self, slot: int, known: set[int]) -> Iterator[Operation]:
-        """Ops that make or use the value of a slot and have no step."""
+        In a tensor of the same shape that is the same dimension, else any of the same size.
+        """
+        slot_of, journal = self._propagation.program.slot_of, self._propagation.journal
+        own = tensor_type(value.type)
+        for other in (*op.operands, *op.results):
+            slot, type_ = slot_of.get(id(other)), tensor_type(other.type)
+            sharding = None if slot is None or other is value else journal.sharding(slot)
+            if own is None or type_ is None or slot is None or sharding is None:
+                continue
+            for at, given in enumerate(sharding.dimensions):
+                is_there = at == dimension if type_ == own else type_.shape[at] == own.shape[dimension]
+                if is_there and any(axis.overlaps(found) for found in given.axes):
+                    return self._place(slot)
+        return None
+
+    def _ops_without_rule(self, slot: int, known: set[int]) -> Iterator[tuple[Operation, SSAValue]]:
+        """Ops that make or use the value of a slot and have no step, with that value."""
         for spot in spots_of(self._propagation, slot):
             entry = self._names.entry(spot)
             value = None if entry is None else entry.value
@@ -296,4 +309,4 @@ class Stopping:
             for op in ops:
                 is_without = id(op) in without or (id(op) not in known and op.name in names)
                 if is_without and op.operands and op.results and op.name not in (*_NO_STEP, *DATA_FLOW):
-                    yield op
+                    yield op, value

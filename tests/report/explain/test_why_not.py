@@ -116,7 +116,7 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
             f"  %0 = stablehlo.custom_call @mine(%arg0) : ({T}) -> {T}\n  return %0 : {T}",
         ),
         *("%0", 0, "x"),
-        "stablehlo.custom_call has no sharding rule",
+        '%arg0 has "x", but %0 = stablehlo.custom_call has no sharding rule',
         "sdy.sharding_rule",
     ),
     "blocked": (
@@ -242,6 +242,12 @@ def test_the_remedy_helps(kind: str, old: str, new: str) -> None:
     found = reasons(text.replace(old, new), value, dimension, axis)
     assert kind not in {reason.kind for reason in found}
     assert found[0].kind == "sharded"
+
+
+def test_an_op_without_a_rule_is_not_blamed_for_another_dimension() -> None:
+    """Whatever rule the op had, an axis of dimension 0 would not come to dimension 1 of the same shape."""
+    text, value, *_ = CASES["no rule"]
+    assert [reason.kind for reason in reasons(text, value, 1, "x")] == ["not sent"]
 
 
 def test_an_axis_behind_one_that_stops() -> None:
