@@ -15,7 +15,13 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y
   } do {
     stablehlo.return %iterArg : tensor<8x8xf32>
   }
-  return %2 : tensor<8x8xf32>
+  %3 = stablehlo.constant dense<true> : tensor<i1>
+  %4 = "stablehlo.if"(%3) ({
+    stablehlo.return %2 : tensor<8x8xf32>
+  }, {
+    stablehlo.return %2 : tensor<8x8xf32>
+  }) {xla.sdy.manual_axes = #sdy<manual_axes{"x"}>} : (tensor<i1>) -> tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
 }
 
 // CHECK:      module {
@@ -26,11 +32,17 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y
 // CHECK-NEXT:     stablehlo.custom_call @nothing(%1#1) {has_side_effect = true, mhlo.sharding = "{maximal device=5}"} : (tensor<8x8xf32>) -> ()
 // CHECK-NEXT:     %3 = stablehlo.while(%iterArg = %1#0) : tensor<8x8xf32> attributes {mhlo.sharding = "{replicated}"}
 // CHECK-NEXT:     cond {
-// CHECK-NEXT:       %c = stablehlo.constant dense<false> : tensor<i1>
-// CHECK-NEXT:       stablehlo.return %c : tensor<i1>
+// CHECK-NEXT:       %c_0 = stablehlo.constant dense<false> : tensor<i1>
+// CHECK-NEXT:       stablehlo.return %c_0 : tensor<i1>
 // CHECK-NEXT:     } do {
 // CHECK-NEXT:       stablehlo.return %iterArg : tensor<8x8xf32>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     return %3 : tensor<8x8xf32>
+// CHECK-NEXT:     %c = stablehlo.constant dense<true> : tensor<i1>
+// CHECK-NEXT:     %4 = "stablehlo.if"(%c) ({
+// CHECK-NEXT:       stablehlo.return %3 : tensor<8x8xf32>
+// CHECK-NEXT:     }, {
+// CHECK-NEXT:       stablehlo.return %3 : tensor<8x8xf32>
+// CHECK-NEXT:     }) : (tensor<i1>) -> tensor<8x8xf32>
+// CHECK-NEXT:     return %4 : tensor<8x8xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s --xla-sdy-stablehlo-round-trip-shard-map-export | filecheck %s
 
 // What is manual in a computation is so in the functions that it calls; one that is called outside too is copied.
-// A sharding on a mesh without axes is one of the mesh that is manual.
+// A sharding on a mesh without axes is one of the mesh that is manual. Branches have the mark without a sharding.
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 sdy.mesh @empty = <[]>
@@ -9,7 +9,13 @@ func.func @main(%arg0: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%arg1: tensor<2x8xf32>) {
     %2 = stablehlo.custom_call @callback(%arg1) {sdy.sharding = #sdy.sharding_per_value<[<@empty, [{}, {}]>]>} : (tensor<2x8xf32>) -> tensor<2x8xf32>
     %3 = func.call @shared(%2) : (tensor<2x8xf32>) -> tensor<2x8xf32>
-    sdy.return %3 : tensor<2x8xf32>
+    %4 = stablehlo.constant dense<true> : tensor<i1>
+    %5 = "stablehlo.if"(%4) ({
+      stablehlo.return %3 : tensor<2x8xf32>
+    }, {
+      stablehlo.return %2 : tensor<2x8xf32>
+    }) : (tensor<i1>) -> tensor<2x8xf32>
+    sdy.return %5 : tensor<2x8xf32>
   } : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = call @around(%arg0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
@@ -52,6 +58,12 @@ func.func private @shared(%arg0: tensor<2x8xf32> {sdy.sharding = #sdy.sharding<@
 // CHECK-NEXT:   func.func private @shmap_body(%arg0: tensor<2x8xf32>) -> tensor<2x8xf32> {
 // CHECK-NEXT:     %0 = stablehlo.custom_call @callback(%arg0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>, xla.sdy.manual_axes = #sdy<manual_axes{"x"}>} : (tensor<2x8xf32>) -> tensor<2x8xf32>
 // CHECK-NEXT:     %1 = call @shared(%0) : (tensor<2x8xf32>) -> tensor<2x8xf32>
-// CHECK-NEXT:     return %1 : tensor<2x8xf32>
+// CHECK-NEXT:     %c = stablehlo.constant dense<true> : tensor<i1>
+// CHECK-NEXT:     %2 = "stablehlo.if"(%c) ({
+// CHECK-NEXT:       stablehlo.return %1 : tensor<2x8xf32>
+// CHECK-NEXT:     }, {
+// CHECK-NEXT:       stablehlo.return %0 : tensor<2x8xf32>
+// CHECK-NEXT:     }) {xla.sdy.manual_axes = #sdy<manual_axes{"x"}>} : (tensor<i1>) -> tensor<2x8xf32>
+// CHECK-NEXT:     return %2 : tensor<2x8xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT: }

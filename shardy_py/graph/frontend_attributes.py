@@ -37,6 +37,7 @@ GROUP_ID = "xla.sdy.sharding_group_id"
 ALLOWED_DIRECTION = "xla.sdy.allowed_direction"
 
 CUSTOM_CALL = "stablehlo.custom_call"
+CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
 SHARDING_TARGET = "Sharding"
 FULL_TO_SHARD = "SPMDFullToShardShape"
 SHARD_TO_FULL = "SPMDShardToFullShape"

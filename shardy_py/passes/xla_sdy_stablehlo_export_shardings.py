@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import (
+    CONTROL_FLOW,
     MANUAL_AXES,
     XLA_SHARDING,
     Entries,
@@ -39,14 +40,13 @@ from shardy_py.sharding.hlo_sharding import HloSharding
 from shardy_py.sharding.hlo_sharding_axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.sharding.meshes import mesh_of
 
-_CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
-
 
 @dataclass(frozen=True)
 class XlaSdyStablehloExportShardingsPass(ModulePass):
     """Turns shardings over axes into `mhlo.sharding`, and removes the meshes.
 
-    add_missing_sharding_to_control_flow: loops and branches without a sharding get `{replicated}`.
+    add_missing_sharding_to_control_flow: loops and branches without a sharding get `{replicated}`, where no
+        axis is manual.
     enable_hlo_sharding_v3: spell shardings by mesh and axes, as newer versions of XLA take them.
     """
 
@@ -60,9 +60,13 @@ class XlaSdyStablehloExportShardingsPass(ModulePass):
         for function in functions_of(op):
             rewrite_entries(function, lambda place, index, entries: exporter.entries(entries))
             for inner in walk_pre_order(function, include_root=False):
+                is_missing = inner.name in CONTROL_FLOW and not inner.attributes.keys() & {
+                    SHARDING,
+                    MANUAL_AXES,
+                }
                 with errors_at(inner):
                     exporter.export_op(inner)
-                if self.add_missing_sharding_to_control_flow and inner.name in _CONTROL_FLOW:
+                if is_missing and self.add_missing_sharding_to_control_flow:
                     inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
         for inner in list(top_level_ops(op)):
             if inner.name == MESH:

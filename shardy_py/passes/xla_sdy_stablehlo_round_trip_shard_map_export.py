@@ -9,9 +9,9 @@ The body becomes a function; custom calls around its call cut the operands and j
             %4 = custom_call @Sharding(%3) {xla.sdy.manual_axes}
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
 
-Ops of the body that have a sharding get the manual axes too, those of functions called there as well, and
-`xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside too is copied. The way
-back: `xla-sdy-stablehlo-round-trip-shard-map-import`.
+Ops of the body that have a sharding get the manual axes too, loops and branches always, those of functions
+called there as well, and `xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside
+too is copied. The way back: `xla-sdy-stablehlo-round-trip-shard-map-import`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.custom_call_shardings import sharding_call
 from shardy_py.graph.frontend_attributes import (
+    CONTROL_FLOW,
     FULL_TO_SHARD,
     MANUAL_AXES,
     SHARD_TO_FULL,
@@ -69,7 +70,7 @@ class XlaSdyStablehloRoundTripShardMapExportPass(ModulePass):
             for inner in walk_pre_order(function, include_root=False):
                 if isinstance(inner, ManualComputationOp):
                     outside[inner] = region_at(inner, region).axes
-                elif SHARDING in inner.attributes:
+                elif SHARDING in inner.attributes or inner.name in CONTROL_FLOW:
                     _mark(inner, region_at(inner, region), meshes)
         for computation in innermost_first(outside):
             assert isinstance(computation, ManualComputationOp)
@@ -84,17 +85,18 @@ def _marked(attributes: Entries, region: ManualRegion) -> Entries:
 
 
 def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> None:
-    """Give an op with shardings the manual axes; one on a mesh without axes says nothing beside them."""
-    given = op.attributes[SHARDING]
-    if not region.axes or region.mesh is None or not isinstance(given, TensorShardingPerValueAttr):
+    """Give an op the manual axes; shardings on a mesh without axes say nothing beside them."""
+    if not region.axes or region.mesh is None:
         return
-    ranks = [rank_of(result.type) for result in op.results] or [0] * len(given.data)
-    on_mesh = (
-        sharding if mesh_of(sharding, meshes).axes else TensorSharding.fully_closed(region.mesh, rank)
-        for sharding, rank in zip(given.data, ranks, strict=True)
-    )
-    op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(on_mesh))
-    op.attributes = _marked(op.attributes, region)
+    given = op.attributes.get(SHARDING)
+    if isinstance(given, TensorShardingPerValueAttr):
+        ranks = [rank_of(result.type) for result in op.results] or [0] * len(given.data)
+        on_mesh = (
+            sharding if mesh_of(sharding, meshes).axes else TensorSharding.fully_closed(region.mesh, rank)
+            for sharding, rank in zip(given.data, ranks, strict=True)
+        )
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(on_mesh))
+    op.attributes.setdefault(MANUAL_AXES, ManualAxesAttr(region.axes))
 
 
 def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols: Symbols) -> None:

@@ -20,7 +20,7 @@ def main(form: str) -> None:
     import jax
 
     jax.config.update("jax_use_shardy_partitioner", form != "gspmd")
-    print(f"\n{SEPARATOR}\n".join(_text(lowered, form) for lowered in _lowered(jax)))
+    print(f"\n{SEPARATOR}\n".join(_text(lowered, form) for lowered in lowered_programs(jax)))
 
 
 def _text(lowered: Any, form: str) -> str:
@@ -32,7 +32,8 @@ def _text(lowered: Any, form: str) -> str:
     return "\n".join(line for line in module.splitlines())
 
 
-def _lowered(jax: Any) -> list[Any]:
+def lowered_programs(jax: Any) -> list[Any]:
+    """The programs as JAX lowers them."""
     import numpy as np
     from jax.experimental.shard_alike import shard_alike
     from jax.sharding import Mesh, NamedSharding

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from shardy_py.frontends.xla import inline_calls
 from shardy_py.passes import pipelines
 from shardy_py.pipeline import decide_shardings, run_passes
 from tests.passes.dumped_programs import SEPARATOR
+from tests.passes.partitioned_programs import COUNT
 
 PROGRAMS = range(4)
 AXES = ("x=4", "y=2")
@@ -106,6 +108,17 @@ def test_an_unnamed_mesh_decides_the_same(index: int) -> None:
     unnamed = converted(dumped("gspmd")[index], pipelines.stablehlo_import_passes())
     decided = decide_shardings(unnamed).replace("_axis_0", "x").replace("_axis_1", "y")
     assert comparable(decided) == comparable(decide_shardings(dumped("sdy")[index]))
+
+
+def test_what_is_written_runs() -> None:
+    """Programs decided here, compiled by GSPMD for eight devices, give what JAX's own give, sharded alike."""
+    pytest.importorskip("jax", reason="needs jax")
+    command = [sys.executable, "-m", "tests.passes.partitioned_programs"]
+    root = Path(__file__).parents[2]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    compared = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(compared) == COUNT
+    assert all(program == {"equal": True, "alike": True} for program in compared)
 
 
 def _border(text: str) -> list[str]:
