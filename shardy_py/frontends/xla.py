@@ -6,14 +6,16 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy sees another pro
 
 | step | XLA |
 |---|---|
-| meshes of the same devices become one | sdy_round_trip/dedup_meshes.cc |
+| meshes of the same devices become one (`xla_meshes.py`) | sdy_round_trip/dedup_meshes.cc |
+| what changes nothing goes (`xla_folds.py`) | stablehlo-target-independent-optimization |
 | calls and composites are inlined | the HLO pass CallInliner |
 | values without elements become constants | the HLO pass ZeroSizedHloElimination |
-| some slices, broadcasts, loops become simpler (`xla_folds.py`) | StableHLO's canonicalization |
+| values that loops only carry are used from outside (`xla_loops.py`) | StableHLO's canonicalization of HLO |
+| ops stand in the order of HLO (`xla_order.py`) | HloComputation::MakeInstructionPostOrder |
 | ops of chlo are expanded; here they get a rule | stablehlo-legalize chlo, before HLO |
 | what a loop uses of its surroundings becomes open | round_trip_common/open_while_free_vars_sharding.cc |
 
-Not here: reading dumps of HLO (`passes/xla_sdy_*.py`); meshes (`xla_meshes.py`), folds (`xla_folds.py`).
+Not here: reading dumps of HLO (`passes/xla_sdy_*.py`).
 """
 
 # pyright: reportPrivateUsage=false
@@ -28,6 +30,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.stablehlo import op_class
+from shardy_py.frontends.xla_constants import CONSTANT
 from shardy_py.frontends.xla_folds import fold
 from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
 from shardy_py.frontends.xla_meshes import merge_meshes
@@ -148,7 +151,7 @@ def _move_before(anchor: Operation, block: Block, end: Operation) -> None:
 def fold_empty_values(module: ModuleOp) -> None:
     """Let users of results without elements use constants."""
     for op in list(walk_pre_order(module, include_root=False)):
-        if op.name in (ShardingConstraintOp.name, _CONSTANT) or not may_be_erased(op):
+        if op.name in (ShardingConstraintOp.name, CONSTANT) or not may_be_erased(op):
             continue
         for result in op.results:
             tensor = tensor_type(result._type)
@@ -193,7 +196,6 @@ def _policy_of(op: Operation) -> Policy | None:
     return None
 
 
-_CONSTANT = "stablehlo.constant"
 PLAIN = Policy()
 """What the maps alone say."""
 APPROXIMATE_TOP_K = "ApproxTopK"

@@ -1,6 +1,6 @@
 """The JAX adaptor gives the shardings that `jax.jit(...).lower(...).compile()` gives, on eight host devices.
 
-The corpus takes a minute. More random functions: SHARDY_JAX_RANDOM=500.
+The corpus takes a minute. More random functions and shardings: SHARDY_JAX_RANDOM=500.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 from tests.conftest import CORPUS, NO_CORPUS
 from tests.frontends.compiled import Compared, run_apart
 from tests.frontends.compiled_functions import FUNCTIONS
+from tests.frontends.compiled_models import MODELS
 
 PROGRAMS = (
     *("mlp_train", "transformer_forward", "decode_kv_cache", "shard_map_collectives", "signal"),
@@ -54,6 +55,15 @@ def test_program_of_the_corpus_is_sharded_as_jax_compiles_it(
     assert not found.differing
     assert found.arguments
     assert found.results
+
+
+@pytest.mark.parametrize("seed", range(1 + RANDOM // 12))
+def test_models_are_sharded_as_jax_compiles_them(seed: int) -> None:
+    """Seed 0: with shardings as written; others: drawn at random, so that they disagree."""
+    found = run_apart("compiled_models", str(seed))
+    assert found.keys() == MODELS.keys()
+    assert {name: compared.differing for name, compared in found.items() if compared.differing} == {}
+    assert seed or all(compared.results for compared in found.values())
 
 
 def test_random_functions_are_sharded_as_jax_compiles_them() -> None:
