@@ -62,10 +62,12 @@ def lowered_programs(jax: Any) -> list[Any]:
         return jax.numpy.sin(d), d
 
     def loop(a: Any, b: Any) -> Any:
-        c, d = shard_map(
-            lambda a, b: (a * 2, b + 1), (P("x", "y"), P("y", None)), (P("x", "y"), P("y", None))
-        )(a, b)
-        c = jax.lax.fori_loop(0, 3, lambda i, value: jax.numpy.sin(value), c)
+        def repeated(value: Any) -> Any:
+            return jax.lax.fori_loop(0, 3, lambda i, value: jax.numpy.sin(value), value)
+
+        specs = (P("x", "y"), P("y", None))
+        c, d = shard_map(lambda a, b: (repeated(a), b + 1), specs, specs)(a, b)
+        c = repeated(c)
         return jax.jit(lambda value: constrained(value * 3, None, "x"))(c), d
 
     def layers(a: Any, b: Any) -> Any:

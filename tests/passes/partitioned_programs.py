@@ -46,7 +46,7 @@ def _inputs(jax: Any, compiled: Any) -> list[Any]:
 def _run(jax: Any, text: str, arguments: list[Any], shapes: list[Any]) -> list[Any]:
     """The results of a program with GSPMD's shardings, by GSPMD."""
     import numpy as np
-    from jax._src.lib import xla_client
+    from jax._src.lib import xla_client  # pyright: ignore
     from jax._src.sharding_impls import GSPMDSharding
     from jaxlib import _hlo  # pyright: ignore
 
