@@ -6,7 +6,6 @@ Not here: shardings of arguments and results (`build.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -23,12 +22,11 @@ from shardy_py.dialects.sdy import (
     ShardingConstraintOp,
     ShardingGroupOp,
 )
-from shardy_py.sharding import TensorSharding, local_shape
 
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
     """The tensor, sharded so; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
-    resolved = _resolved(sharding, rank_of(operand))
+    resolved = _resolved("the tensor", sharding, rank_of(operand))
     return Tensor(_inserted(ShardingConstraintOp(operand.value, resolved.value)).results[0])
 
 
@@ -57,17 +55,27 @@ def manual_computation(
 
     Raises `ShardyError` when a dimension is not divisible by its manual axes, or the shardings do not fit.
     """
+    manual_axes = (manual_axes,) if isinstance(manual_axes, str) else tuple(manual_axes)
     if len(in_shardings) != len(inputs):
         raise ShardyError(f"expected a sharding for each of {len(inputs)} inputs, got: {len(in_shardings)}")
-    ins = [_resolved(s, rank_of(tensor)) for tensor, s in zip(inputs, in_shardings, strict=True)]
-    types = [_local(tensor.type, s, manual_axes) for tensor, s in zip(inputs, ins, strict=True)]
+    ins = [
+        _resolved(f"input {number}", sharding, rank_of(tensor))
+        for number, (tensor, sharding) in enumerate(zip(inputs, in_shardings, strict=True))
+    ]
+    types = [
+        _local(number, tensor.type, sharding, manual_axes)
+        for number, (tensor, sharding) in enumerate(zip(inputs, ins, strict=True))
+    ]
     inner = region(body, types, "sdy.return", isolated=True)
     returned = [Tensor(value).type for value in inner.block.last_op.operands] if inner.block.last_op else []
     if len(out_shardings) != len(returned):
         raise ShardyError(
             f"expected a sharding for each of {len(returned)} results, got: {len(out_shardings)}"
         )
-    outs = [_resolved(s, len(type_.shape)) for type_, s in zip(returned, out_shardings, strict=True)]
+    outs = [
+        _resolved(f"result {number}", sharding, len(type_.shape))
+        for number, (type_, sharding) in enumerate(zip(returned, out_shardings, strict=True))
+    ]
     globals_ = [_global(type_, s, manual_axes) for type_, s in zip(returned, outs, strict=True)]
     op = ManualComputationOp(
         [value_of(tensor) for tensor in inputs],
@@ -86,33 +94,34 @@ def _inserted(op: Any) -> Any:
     return op
 
 
-def _resolved(sharding: Any, rank: int) -> Sharding:
-    return current_trace().editor.resolved(sharding).for_rank(rank)
+def _resolved(what: str, sharding: Any, rank: int) -> Sharding:
+    try:
+        return current_trace().editor.resolved(sharding).for_rank(rank)
+    except ShardyError as error:
+        raise ShardyError(f"sharding of {what}: {error.diagnostics[0].message}") from None
 
 
-def _local(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
-    known = tuple(size or 0 for size in type_.shape)
-    local = local_shape(_manual_part(sharding, manual_axes), sharding.mesh, known)
-    return _resized(type_, local)
-
-
-def _global(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
-    factors = [
-        prod(a.size(sharding.mesh) for a in d.axes) for d in _manual_part(sharding, manual_axes).dimensions
-    ]
-    return _resized(type_, [(size or 0) * factor for size, factor in zip(type_.shape, factors, strict=True)])
-
-
-def _resized(type_: TensorType, sizes: Sequence[int]) -> TensorType:
-    """A type with other sizes; those that were not known are not."""
-    shape = (None if old is None else new for old, new in zip(type_.shape, sizes, strict=True))
+def _local(number: int, type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
+    parts = _parts(sharding, manual_axes)
+    for dimension, (size, count) in enumerate(zip(type_.shape, parts, strict=True)):
+        if size is not None and size % count:
+            raise ShardyError(
+                f"dimension {dimension} of input {number}, a {type_.text}, cannot be cut into {count} equal "
+                f"parts along its manual axes among {', '.join(manual_axes)}: pad it, or shard it otherwise"
+            )
+    shape = (None if size is None else size // n for size, n in zip(type_.shape, parts, strict=True))
     return TensorType(tuple(shape), type_.element_type)
 
 
-def _manual_part(sharding: Sharding, manual_axes: Sequence[str]) -> TensorSharding:
-    """The sharding along the manual axes alone."""
-    dimensions = tuple(
-        replace(d, axes=tuple(axis for axis in d.axes if axis.name in manual_axes))
-        for d in sharding.dimensions
-    )
-    return replace(sharding.value, dimensions=dimensions)
+def _global(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
+    parts = _parts(sharding, manual_axes)
+    shape = (None if size is None else size * n for size, n in zip(type_.shape, parts, strict=True))
+    return TensorType(tuple(shape), type_.element_type)
+
+
+def _parts(sharding: Sharding, manual_axes: Sequence[str]) -> list[int]:
+    """Into how many parts the manual axes cut each dimension."""
+    return [
+        prod(axis.size(sharding.mesh) for axis in dimension.axes if axis.name in manual_axes)
+        for dimension in sharding.dimensions
+    ]

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from shardy_py import builder
-from shardy_py.api import Mesh, P, ShardyError
+from shardy_py.api import Mesh, P, Sharding, ShardyError
 from shardy_py.builder import Argument, build, ops, tensor
 from shardy_py.builder.dimensions import dimension
 
 X, I8 = tensor((8, 16)), tensor((4,), "i8")
 LEAKED: list[Any] = []
 THREE: Any = 3
+SPLIT = Sharding(Mesh.of(a=3), P(None, "a"))
 
 OPERATORS: tuple[tuple[Callable[..., Any], Any, str], ...] = (
     (lambda x: x == 1, X, "stablehlo.compare EQ, %arg0"),
@@ -148,6 +149,16 @@ def _recurring(x: Any) -> Any:
         (lambda x: x, (8, 16), r"expected the type of an argument, as tensor\(\(8, 16\)\)"),
         (lambda x: x + 1, tensor((None, 2)), "the sizes of .* must be known here; ops.dynamic_"),
         (lambda x: builder.manual_computation(lambda: x, [], [], [P()], ["x"]), X, "pass it to .*manual_com"),
+        (
+            lambda x: builder.manual_computation(ops.tanh, [x], [SPLIT], [SPLIT], ["a"]),
+            X,
+            "dimension 1 of input 0, a tensor<8x16xf32>, cannot be cut into 3 equal parts",
+        ),
+        (
+            lambda x: builder.manual_computation(builder.reduce_sum, [x], [SPLIT], [SPLIT], []),
+            X,
+            "sharding of result 0: .* has 2 dimensions, the tensor has 0",
+        ),
         (lambda x: builder.while_loop(lambda: True, lambda y: y, (x,)), X, "cannot be called with 1 tensors"),
         (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got: 3"),
         (lambda x: builder.sharding_constraint(THREE, P()), X, "expected a tensor of .*, got: 3"),
