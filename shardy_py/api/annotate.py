@@ -102,15 +102,15 @@ class Editor:
             fitting = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)}
             if not fitting:
                 told = ", ".join(f"@{name} {mesh}" for name, mesh in meshes.items())
-                raise ShardyError(f"no mesh of the program has all axes of {annotation!r}; it has {told}")
+                raise ShardyError(f"no mesh of the program has all axes of {spec!r}; it has {told}")
             meshes = fitting
         if len(meshes) != 1:
             raise ShardyError(
-                f"{annotation!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
+                f"{spec!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
                 "use Sharding(mesh, P(...)), or give the program a mesh: program.with_mesh(mesh)"
             )
         ((name, mesh),) = meshes.items()
-        return Sharding(mesh, annotation, mesh_name=name)
+        return Sharding(mesh, spec, mesh_name=name)
 
     def name_of(self, mesh: Mesh, wanted: str) -> str:
         """The symbol of an equal mesh; if there is none, the mesh is added as `wanted` or a name like it."""

@@ -12,11 +12,19 @@ from typing import cast
 
 from shardy_py.errors import ShardyError
 
+_LONGEST = 200
+
 
 def expect(value: object, types: type | tuple[type, ...], what: str, remedy: str = "") -> None:
     """Raises `ShardyError` for a value of another type; `what` and `remedy` are for its message."""
     if not isinstance(value, types):
-        raise ShardyError(f"expected {what}, got: {value!r}" + (remedy and f"; {remedy}"))
+        raise ShardyError(f"expected {what}, got: {told(value)}" + (remedy and f"; {remedy}"))
+
+
+def told(value: object) -> str:
+    """A value in a message: all of it, if it is short."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def sizes(shape: object) -> tuple[int | None, ...]:
@@ -26,5 +34,5 @@ def sizes(shape: object) -> tuple[int | None, ...]:
     except TypeError:
         found = (-1,)
     if any(size is not None and size < 0 for size in found):
-        raise ShardyError(f"expected a shape such as (32, 128), got: {shape!r}")
+        raise ShardyError(f"expected a shape such as (32, 128), got: {told(shape)}")
     return found

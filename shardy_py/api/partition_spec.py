@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, cast
 
+from shardy_py.api.arguments import told
 from shardy_py.dialects.sdy.syntax_sharding import REDUCTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
@@ -100,8 +101,9 @@ class P:
             return spec
         unreduced = getattr(spec, "unreduced", None) or ()
         parts = getattr(spec, "partitions", spec)  # JAX does not let specs with unreduced axes be iterated
-        if not isinstance(parts, Iterable) or isinstance(parts, str):
-            raise ShardyError(f'expected a sharding such as P("data", None), got: {spec!r}')
+        if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
+            remedy = "; give its .spec" if hasattr(spec, "spec") else ""
+            raise ShardyError(f'expected a sharding such as P("data", None), got: {told(spec)}{remedy}')
         return P(*(_foreign(part) for part in cast("Iterable[object]", parts)), unreduced=unreduced)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api import annotate
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, told
 from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
@@ -62,6 +62,8 @@ class Program:
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
             text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
+        if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
+            raise ShardyError(f"{text!r} is the name of a file, no program: Program.load reads files")
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
@@ -71,6 +73,8 @@ class Program:
     def load(path: str | PathLike[str]) -> Program:
         """The program in a file. Raises `ShardyError` when it cannot be read or is no program."""
         expect(path, (str, PathLike), "the path of a file")
+        if "\n" in str(path):
+            raise ShardyError(f"expected the path of a file, got: {told(path)}; Program.parse takes text")
         try:
             data = Path(path).read_bytes()
         except OSError as error:

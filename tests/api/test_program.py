@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -66,6 +67,12 @@ def test_annotating_gives_another_program(program: Program) -> None:
     assert '{jax.result_info = "out", sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}' in text
 
 
+def test_specs_may_be_read_once(program: Program) -> None:
+    """As generators."""
+    spec = cast(Any, (part for part in ("data", None)))
+    assert program.annotate({"x": spec})["x"].sharding == Sharding(program.meshes["mesh"], P("data", None))
+
+
 def test_annotations_are_removed(program: Program) -> None:
     names = ("x", "out", "%0")
     annotated = program.annotate(dict.fromkeys(names, P("data", None)))
@@ -107,6 +114,8 @@ def test_groups_and_barriers(program: Program) -> None:
         (P(None, None, "data"), "annotation of %arg0: .* has 3 dimensions, the tensor has 2"),
         ("<@m, [{}]>", "the program has no mesh @m; it has @mesh"),
         (3, "expected a sharding such as"),
+        (b"<@mesh, [{}]>", "expected a sharding such as"),
+        (SimpleNamespace(spec=P("data")), r"expected a sharding such as .*; give its \.spec"),
     ],
 )
 def test_annotations_that_do_not_fit(program: Program, annotation: object, message: str) -> None:
@@ -246,6 +255,9 @@ def test_only_what_is_named_is_removed() -> None:
         (lambda p: p.annotate({3.5: P()}), "looked up by its name, its place or its number, got: 3.5"),
         (lambda p: p.annotate({"x": '<@mesh, [{"x"'}), r"is no sharding: expected ',' at 1:13"),
         (lambda p: Program.load(cast(Any, None)), "expected the path of a file, got: None"),
+        (lambda p: Program.load(MATMUL), "expected the path of a file, got: .*; Program.parse takes text"),
+        (lambda p: Program.parse("a.mlir"), "'a.mlir' is the name of a file, no program: Program.load reads"),
+        (lambda p: p.with_mesh([2] * 999), r"got: \[2, (2, )*2\.\.\.$"),
         (lambda p: Program.load("a\0b"), r"cannot open input file 'a\\x00b': embedded null"),
         (lambda p: p.with_mesh(cast(Any, "x")), "expected a Mesh such as .*, got: 'x'"),
         (lambda p: p.with_mesh(Mesh.of(), cast(Any, 3)), "expected the name of a mesh, got: 3"),
