@@ -27,6 +27,7 @@ from shardy_py.frontends.torch_nodes import (
     not_decomposed,
 )
 from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO
 
 MOST_ROUNDS = 4
@@ -110,8 +111,9 @@ class Graph:
     @staticmethod
     def of(exported: Any) -> Graph:
         """The graph of a decomposed program. Raises `ShardyError` for what cannot be translated."""
+        check(exported.graph.nodes)
+        unmerge(exported.graph)
         nodes = tuple(exported.graph.nodes)
-        check(nodes)
         placeholders = {node.name: node for node in nodes if node.op == "placeholder"}
         inputs: list[Any] = []
         arguments: list[Argument] = []

@@ -15,7 +15,7 @@ from shardy_py.frontends.aten.elements import convert, sizes, widened
 
 
 def _mm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
-    return dot_general(self, mat2, ((1,), (0,)))
+    return dot_general(self, mat2, ((self.rank - 1,), (0,)))
 
 
 def _mv(out: TensorType, self: Tensor, vec: Tensor) -> Tensor:
