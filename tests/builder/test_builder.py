@@ -188,6 +188,7 @@ EXAMPLES: tuple[tuple[Callable[..., Any], tuple[Any, ...], str], ...] = (
         (tensor(()),),
         "padding = dense<> : tensor<0x2xi64>",
     ),
+    (lambda x: ops.dynamic_slice(x, [], ()), (tensor(()),), "return %arg0 : tensor<f32>"),
     (lambda x, i: ops.dynamic_slice(x, [i, 0], (2, 3)), (X, tensor((), "i64")), "dense<0> : tensor<i64>"),
     (lambda x: x + 1.5, (tensor((4,), "f4E2M1FN"),), "dense<1.500000e+00> : tensor<4xf4E2M1FN>"),
     (
