@@ -129,12 +129,7 @@ class Program:
 
     def __contains__(self, value: object) -> bool:
         """Whether that is a value of this program, not of one it was made from, or what one goes by."""
-        if not isinstance(value, Value):
-            return isinstance(value, str) and bool(self.values.named(value))
-        entry = value.entry
-        if entry.value is None:
-            return self.module.is_ancestor(entry.op)
-        return id(entry.value) in self.values.table.by_value
+        return value in self.values
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """The program as MLIR prints it; in generic form, with locations."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import overload
 
+from typing_extensions import override
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api.arguments import expect
@@ -148,6 +149,16 @@ class Values(Sequence[Value]):
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} values; got number {index}")
         return self._wrap(self.table.entries[index])
+
+    @override
+    def __contains__(self, value: object) -> bool:
+        """Whether that is one of the values, or what one goes by."""
+        if not isinstance(value, Value):
+            return isinstance(value, str) and bool(self.named(value))
+        entry = value.entry
+        if entry.value is None:
+            return self._module.is_ancestor(entry.op)
+        return id(entry.value) in self.table.by_value
 
     def __repr__(self) -> str:
         return f"<Values: {len(self)}>"
