@@ -27,8 +27,8 @@ from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
 from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
-from shardy_py.report.communication import Bill
-from shardy_py.report.explain import Explainer, Explanation, Reasons, WhyNot
+from shardy_py.report.communication import Bill, Use
+from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices, Mesh
 
@@ -190,6 +190,16 @@ class Result:
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         return WhyNot(self._explainer, self.program.module).reasons(self[key].entry, dimension, axis)
+
+    @without_collection()
+    def sides(self, use: Use) -> tuple[Side, ...]:
+        """Where the axes that meet at a collective of `communication()` come from: what to change.
+
+        For each annotation that brought one of its axes to the op that it is for: to which tensors of that.
+        None where the program itself asks for the collective, or nothing leads back from it. Raises
+        `ShardyError` when propagation was not recorded.
+        """
+        return sides(self._explainer, use.cause.made_for, dict(use.axes))
 
     @cached_property
     def _explainer(self) -> Explainer:

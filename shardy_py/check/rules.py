@@ -102,9 +102,10 @@ def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
         if use.kind in UNAVOIDABLE or use.cause.is_explicit or use.cost.bytes < limits.reshard_bytes:
             continue
         message = f"{_a(use.kind)} over {_axes(use)} of {bytes_text(use.cost.bytes)}: {use.cause.reason}"
-        remedy = (
-            f"let {_told(use.source)} and {_told(use.target)} agree, or write the reshard as a constraint"
-        )
+        met = () if result.record is None else result.sides(use)
+        agree = f"let {_told(use.source)} and {_told(use.target)} agree"
+        change = f"{'; '.join(map(str, met))}: change one" if len(met) > 1 else agree
+        remedy = f"{change}, or write the reshard as a constraint"
         yield _use_finding("SDY003", result, use, message, remedy)
 
 

@@ -130,8 +130,14 @@ def _explanations(evidence: Evidence, value: str) -> Sequence[Explanation]:
 
 def _communication_text(evidence: Evidence, model: str) -> str:
     from shardy_py.report.communication import bill_text
+    from shardy_py.report.explain import Explainer, sides
 
-    return bill_text(_bill(evidence, model))
+    assert evidence.record is not None
+    explainer = Explainer(evidence.record, evidence.after)
+    return bill_text(
+        _bill(evidence, model),
+        sides_of=lambda use: sides(explainer, use.cause.made_for, dict(use.axes)),
+    )
 
 
 def _communication_json(evidence: Evidence, model: str) -> Any:

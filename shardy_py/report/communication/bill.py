@@ -9,22 +9,25 @@ Not here: finding them (`collect.py`), what they cost (`partition/cost.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.collect import module_meshes
-from shardy_py.report.communication.causes import Cause
+from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, Use, collect_uses
 from shardy_py.report.tables import bytes_text, table
 
 SCHEMA = 1
 UNKNOWN_PLACE = "(no location)"
+MOST_TRACED = 5
+"""Of so many collectives a text tells what meets there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,15 @@ class Bill:
         return bill_text(self)
 
 
-def communication_bill(module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()) -> Bill:
-    """The bill of a module whose reshards have become collectives; `record`: what the passes noted.
+def communication_bill(
+    module: ModuleOp,
+    model: CostModel = DEFAULT,
+    record: Iterable[object] = (),
+    originals: Mapping[Operation, Operation] | None = None,
+) -> Bill:
+    """The bill of a module whose reshards have become collectives.
 
+    record: what the passes noted. originals: by op, that of the module before.
     Raises `ShardyError` when the model has links of an axis that no mesh of the module has.
     """
     known = dict.fromkeys(axis.name for mesh in module_meshes(module).values() for axis in mesh.axes)
@@ -94,11 +103,16 @@ def communication_bill(module: ModuleOp, model: CostModel = DEFAULT, record: Ite
         raise ShardyError(
             f'the cost model has a link of axis "{unknown}"; the axes of the program are {names}'
         )
-    return Bill(collect_uses(module, model, record), model)
+    return Bill(collect_uses(module, model, Causes(record, originals)), model)
 
 
-def bill_text(bill: Bill, most: int = 20) -> str:
-    """The sums, then the dearest collectives, at most `most` of each."""
+def bill_text(
+    bill: Bill, most: int = 20, sides_of: Callable[[Use], Sequence[object]] = lambda use: ()
+) -> str:
+    """The sums, then the dearest collectives, at most `most` of each; what meets at the dearest few.
+
+    sides_of: what that is, each in a phrase.
+    """
     if not bill.sending:
         return "The program needs no communication."
     heads = ("collective", "axes", "lines")
@@ -117,7 +131,14 @@ def bill_text(bill: Bill, most: int = 20) -> str:
     notes = [summary]
     if any(use.is_estimate for use in bill.sending):
         notes.append("*: within a loop whose number of turns is not known; counted once.")
-    return "\n\n".join([*parts, listing, "\n".join(notes)])
+    met = [_met(use, sides) for use in dearest[:MOST_TRACED] if (sides := sides_of(use))]
+    traced = ["\n".join(["the dearest, with what to change:", *met])] if met else []
+    return "\n\n".join([*parts, listing, *traced, "\n".join(notes)])
+
+
+def _met(use: Use, sides: Iterable[object]) -> str:
+    head = f"  {use.kind} over {_axes(use)} at {use.cause.location or UNKNOWN_PLACE}"
+    return "\n".join([head, *(f"    {side}" for side in sides)])
 
 
 def bill_json(bill: Bill) -> dict[str, Any]:
@@ -183,12 +204,16 @@ def _rest(count: int) -> str:
     return f"\n... and {count} more" if count > 0 else ""
 
 
+def _axes(use: Use) -> str:
+    return ", ".join(f"{name}={size}" for name, size in use.axes)
+
+
 def _row(use: Use) -> tuple[str, ...]:
     sizes = "x".join("?" if size is None else str(size) for size in use.type.shape)
     star = "*" if use.is_estimate else ""
     return (
         use.kind,
-        ", ".join(f"{name}={size}" for name, size in use.axes),
+        _axes(use),
         f"{sizes}{'x' if sizes else ''}{use.type.element}",
         f"{use.times:,}{star}",
         bytes_text(use.cost.bytes),

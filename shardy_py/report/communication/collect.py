@@ -21,7 +21,7 @@ from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ops.record import TensorType
 from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.collect import module_meshes
-from shardy_py.report.communication.causes import Cause, Causes, cause_at
+from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.halos import Halo, Halos
 from shardy_py.report.communication.loops import trip_counts
@@ -86,10 +86,9 @@ class Use:
         return Cost(self.cost.bytes * self.times, self.cost.seconds * self.times)
 
 
-def collect_uses(module: ModuleOp, model: CostModel, record: Iterable[object] = ()) -> tuple[Use, ...]:
-    """All collectives of `module` in program order; `record` holds the `Movement`s of the passes."""
-    collector = _Collector(module, model, record)
-    return tuple(collector.uses())
+def collect_uses(module: ModuleOp, model: CostModel, causes: Causes) -> tuple[Use, ...]:
+    """All collectives of `module` in program order."""
+    return tuple(_Collector(module, model, causes).uses())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +104,13 @@ class _Move:
 
 
 class _Collector:
-    def __init__(self, module: ModuleOp, model: CostModel, record: Iterable[object]) -> None:
+    def __init__(self, module: ModuleOp, model: CostModel, causes: Causes) -> None:
         self.table = ValueTable(module)
         self.meshes: Mapping[str, Mesh] = module_meshes(module)
         self.model = model
         self.reader = ShardingReader()
         self.halos = Halos(self.meshes, self.reader)
-        self.causes = Causes(record)
+        self.causes = causes
         self.trips = trip_counts(module)
 
     def uses(self) -> Iterator[Use]:
@@ -144,8 +143,7 @@ class _Collector:
     def _exchange(self, op: Operation, halo: Halo) -> _Move:
         value = op._operands[halo.operand]
         cost = self.model.collective_permute(halo.axes, halo.bytes)
-        reason = f"{op.name} reads beyond each device's part of operand {halo.operand}"
-        cause = cause_at(op, op.name, halo.operand, reason)
+        cause = self.causes.of_halo(op, halo.operand)
         return _Move(HALO, value, halo.axes, self._held(value), cost, cause)
 
     def _use(self, entry: ValueEntry, move: _Move) -> Use:

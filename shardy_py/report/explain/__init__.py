@@ -18,6 +18,7 @@ from shardy_py.report.explain.explanation import (
     Place,
 )
 from shardy_py.report.explain.reasons import Reason, Reasons
+from shardy_py.report.explain.sides import Side, sides
 from shardy_py.report.explain.text import explanation_text
 from shardy_py.report.explain.why_not import WhyNot, why_not, why_not_named
 
@@ -31,10 +32,12 @@ __all__ = [
     "Place",
     "Reason",
     "Reasons",
+    "Side",
     "WhyNot",
     "explain",
     "explain_named",
     "explanation_text",
+    "sides",
     "why_not",
     "why_not_named",
 ]

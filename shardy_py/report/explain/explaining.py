@@ -46,6 +46,7 @@ class Explainer:
 
     def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
         """`table` is that of `module`, if there is one already. The module must not change any more."""
+        self.module = module
         self.tracer = Tracer(record)
         self.names = Names(record, module, table)
         self._agreements: dict[int, Agreements] = {}

@@ -52,6 +52,10 @@ class Annotation:
     dimension: int
     priority: int | None = None
 
+    def __str__(self) -> str:
+        """One phrase: `the argument sharding of %arg0 (x)`."""
+        return f"the {self.kind} of {self.place}"
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -64,6 +64,10 @@ class Names:
     def _results(self) -> dict[Key, ValueEntry]:
         return {(id(e.op), e.index): e for e in self.table.entries if e.value is None}
 
+    def result(self, function: Operation, index: int) -> ValueEntry | None:
+        """A result of a function of the final program."""
+        return self._results.get((id(function), index))
+
     def entry(self, spot: Spot) -> ValueEntry | None:
         """The value of the final program that `spot` is now; None if it is gone."""
         if isinstance(spot, Holder):

@@ -82,7 +82,7 @@ def _way(link: Link, way: str) -> str:
 def _annotation(annotation: Annotation) -> str:
     priority = "" if annotation.priority is None else f", priority {annotation.priority}"
     text = f" {annotation.sharding}" if annotation.sharding else ""
-    return f"the {annotation.kind} of {annotation.place}{text}{priority}{_at(annotation.place)}"
+    return f"{annotation}{text}{priority}{_at(annotation.place)}"
 
 
 def _at(place: Place) -> str:
