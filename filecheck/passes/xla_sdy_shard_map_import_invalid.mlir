@@ -79,3 +79,12 @@ func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2x8xf32>, %arg1
 // expected-error @+1 {{frontend attribute 'xla.sdy.meshes' is 1 : i64; expected dictionary}}
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "1"}} {
 }
+
+// -----
+
+func.func @main(%arg0: tensor<1xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<1xf32>
+  // expected-error @+1 {{'stablehlo.custom_call' op joins a value that no @SPMDFullToShardShape has cut}}
+  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[8]<=[8]}"} : (tensor<1xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -35,7 +35,9 @@ func.func @within(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
 }
 func.func @without() -> tensor<8xui32> {
   %0 = stablehlo.partition_id : tensor<ui32>
-  %1 = stablehlo.reshape %0 : (tensor<ui32>) -> tensor<1xui32>
+  %i = stablehlo.iota dim = 0 : tensor<4xui32>
+  %r = stablehlo.reduce(%i init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4xui32>, tensor<ui32>) -> tensor<ui32>
+  %1 = stablehlo.reshape %r : (tensor<ui32>) -> tensor<1xui32>
   %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{manual}"} : (tensor<1xui32>) -> tensor<1xui32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[8]<=[8]}"} : (tensor<1xui32>) -> tensor<8xui32>
   return %3 : tensor<8xui32>
@@ -82,8 +84,10 @@ func.func @late(%arg0: tensor<8xf32> {mhlo.sharding = "{devices=[8]<=[8]}"}, %ar
 // CHECK-NEXT:   func.func @without() -> tensor<8xui32> {
 // CHECK-NEXT:     %0 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} () {
 // CHECK-NEXT:       %1 = stablehlo.partition_id : tensor<ui32>
-// CHECK-NEXT:       %2 = stablehlo.reshape %1 : (tensor<ui32>) -> tensor<1xui32>
-// CHECK-NEXT:       sdy.return %2 : tensor<1xui32>
+// CHECK-NEXT:       %2 = stablehlo.iota dim = 0 : tensor<4xui32>
+// CHECK-NEXT:       %3 = stablehlo.reduce(%2 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xui32>, tensor<ui32>) -> tensor<ui32>
+// CHECK-NEXT:       %4 = stablehlo.reshape %3 : (tensor<ui32>) -> tensor<1xui32>
+// CHECK-NEXT:       sdy.return %4 : tensor<1xui32>
 // CHECK-NEXT:     } : () -> tensor<8xui32>
 // CHECK-NEXT:     return %0 : tensor<8xui32>
 // CHECK-NEXT:   }

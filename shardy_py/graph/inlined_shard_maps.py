@@ -33,7 +33,7 @@ from shardy_py.graph.frontend_attributes import (
 )
 from shardy_py.graph.liveness import may_be_erased
 from shardy_py.graph.rewiring import erase, place_after, place_at_end, place_before, replace_operand, take_out
-from shardy_py.graph.shard_map import erase_unused, private_function, producer, users
+from shardy_py.graph.shard_map import private_function, producer, users
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.walk import find_ops, owning_op, walk_pre_order
 from shardy_py.text.construct import append_arguments, build_operation
@@ -48,16 +48,20 @@ def outline_shard_maps(module: ModuleOp, symbols: Symbols) -> None:
     """
     borders = find_ops(module, CUSTOM_CALL)
     entries = [op for op in borders if call_target(op) == FULL_TO_SHARD]
-    exits = dict.fromkeys(op for op in borders if call_target(op) == SHARD_TO_FULL)
+    exits = [op for op in borders if call_target(op) == SHARD_TO_FULL]
+    without_entries = [op for op in exits if _is_constant(op._operands[0])]
+    for op in without_entries:
+        _outline(_Part(exits=[op]), symbols)
+    left = set(exits).difference(without_entries)
     for depth in sorted({_depth(op) for op in entries}, reverse=True):
         for block in dict.fromkeys(op.parent for op in entries if _depth(op) == depth):
             assert block is not None
-            for part in _parts(block, depth, exits):
+            for part in _parts(block, depth, left):
                 _outline(part, symbols)
-                for op in part.exits:
-                    del exits[op]
+                left.difference_update(part.exits)
     for op in exits:
-        _outline(_Part(exits=[op]), symbols)
+        if op in left:
+            raise error_at(op, ShardyError(f"joins a value that no @{FULL_TO_SHARD} has cut"))
 
 
 def _depth(entry: Operation) -> int:
@@ -107,6 +111,25 @@ def _parts(block: Block, depth: int, exits: Container[Operation]) -> list[_Part]
     return parts
 
 
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a value depends on no argument, and on nothing that comes in."""
+    pending, seen = [value], {value}
+    while pending:
+        op = _constant_op(pending.pop())
+        if op is None:
+            return False
+        new = [operand for operand in _captured(op) if operand not in seen]
+        seen.update(new)
+        pending += new
+    return True
+
+
+def _constant_op(value: SSAValue) -> Operation | None:
+    """What makes a value, if it may be copied."""
+    op = value.op if isinstance(value, OpResult) else None
+    return op if op is not None and may_be_erased(op) and call_target(op) != FULL_TO_SHARD else None
+
+
 def _captured(op: Operation) -> list[SSAValue]:
     """The values that an op, or what is in its regions, uses from outside of it."""
     inside = list(walk_pre_order(op))
@@ -138,9 +161,9 @@ def _outline(part: _Part, symbols: Symbols) -> None:
             _move_behind(op, call)
     for op, result in zip(takers, call.results, strict=True):
         replace_operand(op, 0, result)
-    for op in reversed(members):
-        erase(op)
-    erase_unused(body.copied)
+    for op in (*reversed(members), *reversed(body.copied)):
+        if not any(result.first_use for result in op.results):
+            erase(op)
 
 
 def _move_behind(op: Operation, call: Operation) -> None:
@@ -160,7 +183,7 @@ def _move_behind(op: Operation, call: Operation) -> None:
 class _Body:
     """The body of a function that is filled op by op with copies.
 
-    copied: the constants of which it has copies.
+    copied: the constants of which it has copies, each behind those that it uses.
     """
 
     def __init__(self, entries: Sequence[Operation]) -> None:
@@ -178,15 +201,19 @@ class _Body:
 
     def value(self, value: SSAValue, user: Operation) -> SSAValue:
         """What stands for a value here."""
-        if value not in self._copies:
-            op = value.op if isinstance(value, OpResult) else None
-            if op is None or op.regions or not may_be_erased(op):
+        pending = [value]
+        while pending:
+            op = _constant_op(pending[-1])
+            if pending[-1] in self._copies:
+                pending.pop()
+            elif op is None:
                 fact = f"uses a value, not a constant, that no @{FULL_TO_SHARD} brings into its shard map"
                 raise error_at(user, ShardyError(fact))
-            for operand in op._operands:
-                self.value(operand, user)
-            place_at_end(clone(op, self._copies), self._block)
-            self.copied.append(op)
+            elif missing := [operand for operand in _captured(op) if operand not in self._copies]:
+                pending += missing
+            else:
+                place_at_end(clone(op, self._copies), self._block)
+                self.copied.append(op)
         return self._copies[value]
 
     def function(self, returned: Sequence[SSAValue], location: Attribute) -> Operation:
