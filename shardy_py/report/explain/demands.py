@@ -55,6 +55,12 @@ def demanders(
         yield values[other], at
 
 
+def wanted_alike(op: Operation, position: int) -> tuple[Spot, ...]:
+    """What an operand of `op` may have to be like: what it is passed on to, else all tensors of the op."""
+    spot = _counterpart(op, position) if position >= 0 else None
+    return (*op.operands, *op.results) if spot is None else (spot,)
+
+
 def _along_factors(
     op: Operation,
     position: int,

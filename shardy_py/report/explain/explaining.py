@@ -22,7 +22,8 @@ from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
-from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link
+from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link, Role
+from shardy_py.report.explain.keeping import NO_DIMENSION, Kept, keeper
 from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.tracing import (
     AtSpot,
@@ -60,6 +61,15 @@ class Explainer:
             for axis in given.axes:
                 chains = self.chains(spot, dimension, axis, most_chains)
                 axes.append(AxisExplanation(dimension, axis_text(axis), chains))
+        kept: tuple[tuple[Role, Kept], ...] = (
+            ("replicated", "replicated_axes"),
+            ("unreduced", "unreduced_axes"),
+        )
+        for role, field in kept if sharding is not None else ():
+            for axis in getattr(sharding, field):
+                path = keeper(self.tracer, spot, axis, field)
+                chain = () if path is None else (self._chain(path, happened=True),)
+                axes.append(AxisExplanation(NO_DIMENSION, axis_text(axis), chain, role))
         entry = self.names.entry(spot)
         type_ = "" if entry is None else str(entry.type)
         text = "" if sharding is None else str(sharding)
@@ -99,7 +109,10 @@ class Explainer:
         links = [link for link in found if link is not None]
         if not happened:
             links = [replace(link, strategy="", user_priority="", op_priority="") for link in links]
-        return Chain(self.names.annotation(path.root), tuple(links), happened)
+        root = path.root
+        if root.sharding is None and self.tracer.latest(root.spot, len(self.tracer.events)) is None:
+            root = replace(root, sharding=final_sharding(root.spot))  # nothing that ran has changed it
+        return Chain(self.names.annotation(root), tuple(links), happened)
 
     def _link(self, state: State, cause: Cause) -> Link | None:
         if cause.arrival is not None:

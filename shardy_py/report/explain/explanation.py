@@ -9,7 +9,7 @@ Not here: finding them (`tracing.py`), their text (`text.py`) and JSON (`to_json
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from shardy_py.report.explain.text import explanation_text
 
@@ -97,13 +97,21 @@ class Chain:
     happened: bool = True
 
 
+Role = Literal["sharded", "replicated", "unreduced"]
+
+
 @dataclass(frozen=True, slots=True)
 class AxisExplanation:
-    """An axis of one dimension with the chains that gave it, shortest first."""
+    """An axis of one dimension with the chains that gave it, shortest first.
+
+    role: how the tensor has the axis; where that is not along a dimension, `dimension` is -1 and there is at
+        most one chain, none if a pass decided it.
+    """
 
     dimension: int
     axis: str
     chains: tuple[Chain, ...]
+    role: Role = "sharded"
 
 
 @dataclass(frozen=True, slots=True)

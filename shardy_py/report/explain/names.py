@@ -114,7 +114,7 @@ class Names:
         """What the user wrote there."""
         sharding = root.sharding
         dimensions = () if sharding is None else sharding.dimensions
-        priority = dimensions[root.dimension].priority if root.dimension < len(dimensions) else None
+        priority = dimensions[root.dimension].priority if 0 <= root.dimension < len(dimensions) else None
         text = "" if sharding is None else str(sharding)
         if root.op is not None:
             return Annotation(

@@ -36,7 +36,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         none = "" if explanation.is_propagated else ": nothing was propagated; run sdy-propagation-pipeline"
         yield f"  no axis shards it{none}"
     for axis in explanation.axes:
-        yield f"  dim {axis.dimension} is sharded by {axis.axis}"
+        whole = f"  it is {axis.role} along {axis.axis}"
+        yield f"  dim {axis.dimension} is sharded by {axis.axis}" if axis.role == "sharded" else whole
         for number, chain in enumerate(axis.chains[:MOST_TOLD]):
             yield from _chain_lines(chain, number, axis.axis)
         if len(axis.chains) > MOST_TOLD:
@@ -50,6 +51,7 @@ def _chain_lines(chain: Chain, number: int, axis: str) -> Iterator[str]:
         yield f"      -> {' -> '.join(f'{link.target.name or link.target.op}' for link in chain.links)}"
         return
     for link in chain.links:
+        dimension = "" if link.dimension < 0 else f" dim {link.dimension}"
         part = "" if link.axis == axis else f" {link.axis}"
         way = "" if link.through.name == link.target.name else f" through {link.through}"
         rounds = (
@@ -59,7 +61,7 @@ def _chain_lines(chain: Chain, number: int, axis: str) -> Iterator[str]:
         )
         when = ", ".join(filter(None, rounds))
         yield (
-            f"      -> {link.target} dim {link.dimension}{part}{_way(link, way)}"
+            f"      -> {link.target}{dimension}{part}{_way(link, way)}"
             + (f"  ({when})" if when else "")
             + _at(link.through)
         )
