@@ -27,6 +27,7 @@ nn, f = torch.nn, torch.randn
         (nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), (f(4, 5, 16),)),
         (nn.TransformerDecoderLayer(16, 4, 32, batch_first=True), (f(4, 5, 16), f(4, 7, 16))),
         (Transformer(), (torch.randint(0, 32, (4, 6)),)),
+        (nn.LSTM(8, 16, batch_first=True), (f(4, 3, 8),)),
     ],
 )
 @pytest.mark.parametrize("is_decomposed", [False, True])
@@ -38,7 +39,7 @@ def test_batches_pass_through_models_without_communication(
         graph = graph.run_decompositions()
     inputs = graph.graph_signature.user_inputs
     result = propagate(from_exported(graph, MESH, dict.fromkeys(inputs, P("dp"))))
-    assert str(result["output"].sharding.spec) == "P('dp', None, None)"
+    assert str(result.values.results()[0].sharding.spec) == "P('dp', None, None)"
     assert result.communication().uses == ()
 
 

@@ -70,7 +70,8 @@ def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tup
 def _concatenate(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     # Tensors of shape (0,) may stand among any others: torch keeps this from its early days.
     kept = [t for t in tensors if t.shape != (0,) or len(out.shape) == 1]
-    return ops.concatenate(converted(out.element_type, *kept), dimension(dim, len(out.shape)))
+    parts = converted(out.element_type, *kept)
+    return parts[0] if len(parts) == 1 else ops.concatenate(parts, dimension(dim, len(out.shape)))
 
 
 def _stack(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
