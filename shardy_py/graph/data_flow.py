@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Source
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.walk import owning_op
+from shardy_py.text.source import position_of
 
 __all__ = [
     "DATA_FLOW",
@@ -59,9 +61,18 @@ def edge_owners(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
-    """The sources of the edge of `owner`, as uses."""
+    """The sources of the edge of `owner`, as uses. Raises `ShardyError` for what can have no edge."""
     op = owning_op(owner)
-    assert op is not None
+    if op is None or op.name not in DATA_FLOW:
+        edge = edge_of_owner(owner)
+        place = None if edge is None else position_of(edge.location)
+        raise ShardyError(
+            Diagnostic(
+                f"expected the operand of {EDGE_NAME} to be a target of data flow, such as a result of "
+                "stablehlo.while; sdy-add-data-flow-edges adds the edges that there are",
+                place,
+            )
+        )
     return DATA_FLOW[op.name].edge_sources(op, owner)
 
 
