@@ -34,7 +34,7 @@ from shardy_py.frontends.xla_constants import CONSTANT
 from shardy_py.frontends.xla_folds import fold
 from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
 from shardy_py.frontends.xla_meshes import merge_meshes
-from shardy_py.frontends.xla_order import order_as_hlo
+from shardy_py.frontends.xla_order import mark_late, order_as_hlo
 from shardy_py.graph.call_graph import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.frontend_attributes import CUSTOM_CALL, call_target
@@ -113,6 +113,7 @@ def _inline(call: Operation, body: Region) -> None:
     end = terminator_of(copy)
     assert end is not None
     _set_call_site(block, cast(Any, call).location)
+    mark_late(block)
     _move_before(call, block, end)
     for result, value in zip(call.results, end._operands, strict=True):
         replace_uses(result, value)

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.frontends.xla_constants import COMPUTING, MOVING, Splats
 from shardy_py.frontends.xla_elements import (
@@ -49,12 +49,12 @@ from shardy_py.frontends.xla_shapes import (
     fold_transpose,
 )
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.liveness import is_dead
-from shardy_py.graph.rewiring import erase, place_before, replace_uses, take_out
+from shardy_py.graph.liveness import dying_ops, is_dead
+from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
 from shardy_py.graph.walk import find_ops, innermost_first, terminator_of
 from shardy_py.text.construct import build_operation
 
-CASE, SORT = "stablehlo.case", "stablehlo.sort"
+CASE, REDUCE, SORT = "stablehlo.case", "stablehlo.reduce", "stablehlo.sort"
 
 
 def fold(module: ModuleOp) -> None:
@@ -64,7 +64,9 @@ def fold(module: ModuleOp) -> None:
     while users := _choose_branches(module, splats):
         _fold_each(users, splats)
     for op in find_ops(module, SORT):
-        _drop_unused(op)
+        _sort_less(op)
+    for op in find_ops(module, REDUCE):
+        _reduce_less(op)
 
 
 def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
@@ -128,26 +130,70 @@ def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
     return [user for user in users if user.name in FOLDS]
 
 
-def _drop_unused(op: Operation) -> None:
+def _sort_less(op: Operation) -> None:
     """Let a sort go without what is sorted along and not used."""
-    block = op.regions[0].blocks[0]
-    used = [
-        any(value.first_use is not None for value in (result, *block.args[2 * index : 2 * index + 2]))
-        for index, result in enumerate(op.results)
+    arguments = op.regions[0].blocks[0].args
+    pairs = [(2 * index, 2 * index + 1) for index in range(len(op.results))]
+    kept = [
+        index
+        for index, (result, pair) in enumerate(zip(op.results, pairs, strict=True))
+        if any(value.first_use is not None for value in (result, *(arguments[number] for number in pair)))
     ]
-    if all(used) or not any(used):
+    _keep(op, kept, kept, [number for index in kept for number in pairs[index]])
+
+
+def _reduce_less(op: Operation) -> None:
+    """Let a reduce go without results that nobody uses, if those that stay are made of their own operands."""
+    count = len(op.results)
+    kept = [index for index, result in enumerate(op.results) if result.first_use is not None]
+    end = terminator_of(op.regions[0])
+    if not 0 < len(kept) < count or end is None:
         return
-    kept = [index for index, is_used in enumerate(used) if is_used]
-    for argument in [argument for number, argument in enumerate(block.args) if not used[number // 2]]:
+    block = end.parent
+    pending: list[SSAValue] = [end._operands[index] for index in kept]
+    seen: set[SSAValue] = set()
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen.add(value)
+            if isinstance(value, OpResult) and value.op.parent is block:
+                pending += value.op._operands
+    needed = {
+        value.index % count for value in seen if isinstance(value, BlockArgument) and value.block is block
+    }
+    if needed != set(kept):
+        return
+    operands = [*kept, *(count + index for index in kept)]
+    replace_op(end, build_operation(type(end), [end._operands[i] for i in kept], (), {}, {}, _location(end)))
+    for inner in dying_ops(op.regions[0].blocks[0].ops).values():
+        erase(inner)
+    _keep(op, kept, operands, operands)
+
+
+def _keep(op: Operation, results: list[int], operands: list[int], arguments: list[int]) -> None:
+    """Let an op with one region have these of its results, operands, and arguments of its region only."""
+    if not 0 < len(results) < len(op.results):
+        return
+    block = op.regions[0].blocks[0]
+    for argument in [argument for number, argument in enumerate(block.args) if number not in arguments]:
         block.erase_arg(argument)
-    operands, types = [op._operands[index] for index in kept], [op.results[index]._type for index in kept]
-    properties, attributes, location = dict(op.properties), dict(op.attributes), cast(Any, op).location
-    regions = [op.detach_region(0)]
-    made = build_operation(type(op), operands, types, properties, attributes, location, regions=regions)
+    made = build_operation(
+        type(op),
+        [op._operands[index] for index in operands],
+        [op.results[index]._type for index in results],
+        dict(op.properties),
+        dict(op.attributes),
+        _location(op),
+        regions=[op.detach_region(0)],
+    )
     place_before(made, op)
-    for place, index in enumerate(kept):
+    for place, index in enumerate(results):
         replace_uses(op.results[index], made.results[place])
     erase(op)
+
+
+def _location(op: Operation) -> Any:
+    return cast(Any, op).location
 
 
 FOLDS: dict[str, tuple[Fold, ...]] = {

@@ -10,11 +10,14 @@ HloComputation::MakeInstructionPostOrder. Not here: the steps around it (`xla.py
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from shardy_py.graph.rewiring import place_at_end, take_out
 from shardy_py.graph.walk import blocks_of, owning_op, walk_post_order, walk_pre_order
+
+LATE = "shardy_py.late"
+"""Marks what `mark_late` has found."""
 
 
 def order_as_hlo(module: ModuleOp) -> None:
@@ -23,6 +26,13 @@ def order_as_hlo(module: ModuleOp) -> None:
         if op.regions:
             for block in blocks_of(op):
                 _order(block)
+
+
+def mark_late(block: Block) -> None:
+    """Mark the ops of a computation that nobody uses: once it is inlined, they stand behind the caller's."""
+    for op in block.ops:
+        if op.next_op is not None and all(result.first_use is None for result in op.results):
+            op.attributes[LATE] = UnitAttr()
 
 
 def _order(block: Block) -> None:
@@ -34,14 +44,25 @@ def _order(block: Block) -> None:
             place_at_end(op, block)
 
 
+def _roots(ops: list[Operation]) -> list[Operation]:
+    """The ops that nobody uses, as HLO has them: a single result is no tuple, what was inlined comes last."""
+    *body, end = ops
+    is_alone = len(end._operands) == 1
+    early: list[Operation] = []
+    late: list[Operation] = []
+    for op in body:
+        users = (use.operation for result in op.results for use in result.uses)
+        if all(is_alone and user is end for user in users):
+            (early if op.attributes.pop(LATE, None) is None else late).append(op)
+    return [*early, end, *late]
+
+
 def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
-    """Each op that nobody uses, in the order of `ops`, behind what it needs: the first operand first."""
+    """Each root behind what it needs: the first operand first."""
     ordered: list[Operation] = []
     entered: set[int] = set()
     left: set[int] = set()
-    for root in ops:
-        if any(result.first_use is not None for result in root.results):
-            continue
+    for root in _roots(ops):
         stack = [root]
         while stack:
             op = stack[-1]
@@ -57,8 +78,9 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
             stack.pop()
             if key not in left:
                 left.add(key)
-                ordered.append(op)
-    return ordered
+                if op is not ops[-1]:
+                    ordered.append(op)
+    return [*ordered, ops[-1]]
 
 
 def free_values(op: Operation) -> list[SSAValue]:

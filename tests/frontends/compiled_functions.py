@@ -372,6 +372,52 @@ def effects() -> Any:
 
 
 @function
+def effects_in_order() -> Any:
+    mesh = grid()
+
+    @jax.jit
+    def shown(a: Any) -> Any:
+        jax.debug.callback(lambda _: None, a)
+        return a * 2
+
+    def f(a: Any, b: Any, c: Any, d: Any) -> Any:
+        shown_first, second = shown(c + a), c + b
+        jax.debug.callback(lambda _: None, d + a)
+        return second, shown_first, d + b
+
+    free = jax.ShapeDtypeStruct((64, 32), jnp.float32)
+    return jax.jit(f).lower(array(mesh, (64, 32), "x"), array(mesh, (64, 32), "y"), free, free)
+
+
+@function
+def a_result_before_an_effect() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any, c: Any) -> Any:
+        first, second = c + a, c + b
+        jax.debug.callback(lambda _: None, first)
+        return second
+
+    free = jax.ShapeDtypeStruct((64, 32), jnp.float32)
+    return jax.jit(f).lower(array(mesh, (64, 32), "x"), array(mesh, (64, 32), "y"), free)
+
+
+@function
+def reductions_of_which_one_is_used() -> Any:
+    mesh = grid()
+
+    def f(a: Any, b: Any, c: Any) -> Any:
+        def pair(p: Any, q: Any) -> Any:
+            return p[0] + q[0], p[1] * q[1]
+
+        first = lax.reduce((b, c), (0.0, 0.0), pair, (1,))[0]
+        return first, lax.reduce((a, c), (0.0, 0.0), pair, (0,))[0], c
+
+    free = jax.ShapeDtypeStruct((64, 32), jnp.float32)
+    return jax.jit(f).lower(array(mesh, (64, 32), None, "x"), array(mesh, (64, 32), "y"), free)
+
+
+@function
 def empty_values() -> Any:
     mesh = grid()
     return jax.jit(lambda a: (a[:0], jnp.concatenate([a[:0], a]), a[:0].sum(0))).lower(

@@ -218,6 +218,36 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, ten
     assert made == [f"stablehlo.{name}" for name in names]
 
 
+@pytest.mark.parametrize(
+    ("results", "names"),
+    [
+        (["%0"], ["sine", "cosine", "@early", "@inlined"]),
+        (["%0", "%1"], ["cosine", "@early", "sine", "@inlined"]),
+    ],
+)
+def test_effects_stand_in_the_order_of_hlo(results: list[str], names: list[str]) -> None:
+    """A single result stands where it is made; several are one op, at the end; what is inlined comes last."""
+    types = ", ".join(["tensor<8xf32>"] * len(results))
+    program = Program.parse(f"""
+func.func @main(%arg0: tensor<8xf32>) -> ({types}) {{
+  call @effect(%arg0) : (tensor<8xf32>) -> ()
+  %0 = stablehlo.sine %arg0 : tensor<8xf32>
+  %1 = stablehlo.cosine %arg0 : tensor<8xf32>
+  stablehlo.custom_call @early(%1) {{has_side_effect = true}} : (tensor<8xf32>) -> ()
+  return {", ".join(results)} : {types}
+}}
+func.func private @effect(%arg0: tensor<8xf32>) {{
+  stablehlo.custom_call @inlined(%arg0) {{has_side_effect = true}} : (tensor<8xf32>) -> ()
+  return
+}}
+""")
+    xla.inline_calls(program.module)
+    order_as_hlo(program.module)
+    lines = program.text().splitlines()
+    assert [name for line in lines for name in names if f"{name}(" in line or f".{name} " in line] == names
+    assert "shardy_py" not in program.text()
+
+
 def test_loops_do_not_carry_what_does_not_change() -> None:
     program = after(
         free_loop_values,

@@ -248,3 +248,28 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xi32>) -> tensor<8xf32> {
     )
     assert '%0 = "stablehlo.sort"(%arg0)' in program.text()
     assert "^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):" in program.text()
+
+
+@pytest.mark.parametrize(("used", "left"), [((1,), "(%arg1 init: %arg3)"), ((0,), None), ((0, 1), None)])
+def test_results_of_reductions_that_nobody_uses_go(used: tuple[int, ...], left: str | None) -> None:
+    """The second result is made of the second operand alone, the first one of both."""
+    program = folded(
+        f"""
+func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>, %arg2: tensor<f32>, %arg3: tensor<f32>)
+    -> ({", ".join(["tensor<f32>"] * len(used))}) {{
+  %0:2 = stablehlo.reduce(%arg0 init: %arg2), (%arg1 init: %arg3) across dimensions = [0]
+      : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+   reducer(%arg4: tensor<f32>, %arg5: tensor<f32>) (%arg6: tensor<f32>, %arg7: tensor<f32>) {{
+    %1 = stablehlo.maximum %arg6, %arg7 : tensor<f32>
+    %2 = stablehlo.add %arg4, %arg5 : tensor<f32>
+    %3 = stablehlo.multiply %2, %1 : tensor<f32>
+    stablehlo.return %3, %1 : tensor<f32>, tensor<f32>
+  }}
+  return {", ".join(f"%0#{index}" for index in used)} : {", ".join(["tensor<f32>"] * len(used))}
+}}
+"""
+    )
+    (reduce,) = {id(value.entry.op): value.entry.op for value in program.values.of_op("reduce")}.values()
+    assert len(reduce.operands) == (2 if left else 4)
+    if left:
+        assert f"stablehlo.reduce{left} applies stablehlo.maximum across dimensions = [0]" in program.text()
