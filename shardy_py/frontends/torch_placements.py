@@ -19,6 +19,7 @@ from math import prod
 from typing import Any, cast
 
 from shardy_py.api import Mesh, Sharding, ShardyError
+from shardy_py.api.arguments import expect
 from shardy_py.frontends.torch_cuts import Step, difference
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding
 
@@ -82,6 +83,8 @@ def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) 
     than sdy's.
     """
     mesh = as_mesh(mesh)
+    for given, what in ((placements, "a list of placements"), (shape, "the shape of the tensor")):
+        expect(given, Sequence, what)
     if len(placements) != len(mesh.axes):
         raise ShardyError(
             f"expected a placement for each of the {len(mesh.axes)} dimensions of the mesh {mesh}, "
@@ -189,6 +192,7 @@ def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tup
     cuts that DTensor puts elsewhere. Open dimensions and priorities are left out.
     """
     types = torch_module("torch.distributed.tensor.placement_types")
+    expect(sharding, Sharding, "a Sharding", "of a P(...): Sharding(mesh, P(...))")
     mesh = sharding.mesh
     if mesh.is_maximal:
         raise ShardyError(f"{sharding} lies on one device of a maximal mesh: DTensor has no placement for it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import permutations, product
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -195,6 +195,8 @@ class Masked(Partial):
 
 
 REFUSED = [
+    (Shard(0), (8,), r"expected a list of placements, got: Shard\(dim=0\)"),
+    ((Shard(0), Replicate()), 8, "expected the shape of the tensor, got: 8"),
     ((Shard(0),), (8,), "expected a placement for each of the 2 dimensions"),
     ((Shard(2), Replicate()), (8, 8), "the tensor has 2 dimensions; expected -2 to 1"),
     ((Shard(0), "x"), (8,), "expected a placement .* got: 'x'"),
@@ -225,6 +227,27 @@ def test_what_sdy_cannot_say(placements: Any, shape: Any, message: str) -> None:
 def test_what_dtensor_cannot_say(mesh: Mesh, spec: P, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         to_placements(Sharding(mesh, spec))
+
+
+def test_placements_are_of_shardings() -> None:
+    with pytest.raises(ShardyError, match=r"expected a Sharding, got: P\('tp'\); of a P\(\.\.\.\): Sharding"):
+        to_placements(P("tp"))  # pyright: ignore[reportArgumentType]
+
+
+def test_orders_of_mesh_dimensions_are_the_placements_that_torch_makes_of_them() -> None:
+    spec = pytest.importorskip("torch.distributed.tensor._dtensor_spec")
+    if not hasattr(spec.DTensorSpec, "_convert_shard_order_to_StridedShard"):
+        pytest.skip("this release of torch has no orders of mesh dimensions")
+    names, sizes = ("a", "b", "c"), (2, 3, 4)
+    mesh, theirs = Mesh.of(dict(zip(names, sizes, strict=True))), SimpleNamespace(size=lambda d: sizes[d])
+    for count in (1, 2, 3):
+        for order in permutations(range(3), count):
+            plain = tuple(Shard(0) if d in order else Replicate() for d in range(3))
+            entry = spec.ShardOrderEntry(0, order)
+            placements = spec.DTensorSpec._convert_shard_order_to_StridedShard((entry,), plain, theirs)
+            sharding = Sharding(mesh, P(tuple(names[d] for d in order)))
+            assert to_placements(sharding) == tuple(placements)
+            assert from_placements(mesh, placements, (24,)) == sharding
 
 
 def test_uneven_cuts_are_refused_on_the_way_back() -> None:
