@@ -27,6 +27,7 @@ from shardy_py.report.explain.reasons import Reason, constrained
 from shardy_py.report.explain.refusals import WORDS, unknown
 from shardy_py.report.explain.tracing import InSlot, Root, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule
+from shardy_py.sharding.axis_lists import Axes
 from shardy_py.sharding.rule import FactorType, factor_symbol
 
 _NO_STEP = frozenset({"func.return", "sdy.return", "stablehlo.return", "sdy.sharding_group", "func.call"})
@@ -181,6 +182,12 @@ class Stopping:
             return None
         found = self._tracer.origin(self._event, slot)
         return None if found is None else self._names.annotation(found)
+
+    def written(self, slot: int, dimension: int) -> Axes:
+        """The axes that a dimension of a slot had at first."""
+        boundary = self._propagation.boundaries.get(slot)
+        first = boundary.outer if boundary is not None else self._propagation.journal.first_sharding(slot)
+        return () if first is None else first.dimensions[dimension].axes
 
     def is_manual(self, slot: int, axis: AxisRef) -> bool:
         """Whether a slot is at the border of a manual computation over an axis."""

@@ -78,6 +78,7 @@ KINDS: dict[str, str] = {
     "non-divisible": "the axis does not divide the dimension, or its factor",
     "barrier": "a propagation barrier does not let it through in that direction",
     "blocked": "the rule of an op blocks propagation along the factor",
+    "size one": "the axis cuts nothing",
     "dead": "nothing uses what an op on the way gives, so propagation erased it",
     "no factor": "the rule of an op relates the dimension to no other",
     "not taken": "propagation did not come back to an op that would hand the axis over",

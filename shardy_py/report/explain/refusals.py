@@ -75,8 +75,8 @@ def _closed(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
     annotation = stopping.origin(slot)
     message = f"dimension {found.dimension} of {place} is closed{_by(annotation)}"
     where = place if annotation is None else annotation.place
-    axes = f"{_text(found.others)}, " if found.others else ""
-    opened = f"{{{axes}?}} instead of {{{_text(found.others)}}}"
+    axes = _text(stopping.written(slot, found.dimension))
+    opened = f"{{{f'{axes}, ' if axes else ''}?}} instead of {{{axes}}}"
     return "closed", message, f"open dimension {found.dimension} of {where}: {opened}"
 
 

@@ -131,6 +131,10 @@ class WhyNot:
             yield from propagation.journal.meshes.values()
 
     def _reasons(self, spot: Spot, dimension: int, axis: AxisRef) -> Iterator[Reason]:
+        if all(mesh.sizes.get(axis.name, 1) == 1 for mesh in self._all_meshes()):
+            message = f"{axis} has size 1: it cuts nothing and is dropped from all shardings"
+            yield Reason("size one", message, f"make the mesh larger along {axis}")
+            return
         time = len(self._tracer.events)
         while (found := self._tracer.latest(spot, time)) is not None:
             time, event, slot = found

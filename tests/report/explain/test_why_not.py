@@ -190,6 +190,12 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
         "nothing uses what stablehlo.add [-:3:8] gives, so propagation erases it",
         "return or use what stablehlo.add [-:3:8] gives",
     ),
+    "size one": (
+        function(arguments('[{"x"}, {?}]', OPEN), ADD).replace('"z"=3', '"z"=1'),
+        *("%arg1", 0, "z"),
+        '"z" has size 1',
+        'make the mesh larger along "z"',
+    ),
     "sharded": (
         function(argument(0, '[{"x"}, {?}]'), f"  return %arg0 : {T}"),
         *("%arg0", 0, "x"),
@@ -269,6 +275,16 @@ def test_axes_that_cut_across_factors() -> None:
     assert found.kind == "non-divisible"
     assert '"z" on dimension 0 of %arg0 cuts across its factors, by the argument sharding' in found.message
     assert found.remedy == "shard that dimension by axes that divide i=2, j=4"
+
+
+def test_a_closed_dimension_with_axes_of_another_factor() -> None:
+    """The remedy tells the dimension as it is written, not what of it is along the factor."""
+    type_ = "tensor<2x4xf32>"
+    body = f"  %0 = stablehlo.reshape %arg0 : (tensor<8xf32>) -> {type_}\n  return %0 : {type_}"
+    result = f'({type_} {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}, {{"y"}}]>}})'
+    found = reasons(function(argument(0, '[{"x"}]', "tensor<8xf32>"), body, result), "%arg0", 0, "y")
+    remedies = {reason.remedy for reason in found if reason.kind == "closed"}
+    assert remedies == {'open dimension 0 of %arg0: {"x", ?} instead of {"x"}'}
 
 
 def test_a_tensor_that_meets_itself() -> None:
