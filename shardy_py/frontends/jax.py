@@ -120,6 +120,8 @@ def propagate_function(
 def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any = None) -> JaxResult:
     """Propagate a `jax.stages.Lowered`, as `propagate_function` does."""
     jax = _jax()
+    if mesh is not None:
+        _require_mesh(mesh)
     result = propagate(program_of(lowered), options or Options())
     flat, tree = jax.tree.flatten(lowered.args_info, is_leaf=_is_argument)
     kept = _kept(lowered, len(flat))
@@ -165,7 +167,8 @@ def _axis_types(mesh: Any) -> Any:
 def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ...] = ()) -> Any:
     """The `NamedSharding` of a value; replicated where it has none, None where no mesh has axes.
 
-    JAX's mesh without axes, on which it puts scalars, says no more than none.
+    JAX's mesh without axes, on which it puts scalars, says no more than none. Raises `ShardyError` as
+    `named_sharding` does.
     """
     sharding = value.sharding
     if sharding is None or not (sharding.mesh.axes or sharding.mesh.is_maximal):
@@ -173,7 +176,10 @@ def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ..
         sharding = None if known is None else Sharding(known, P())
     if sharding is None:
         return None
-    return named_sharding(sharding, mesh, memory_kind=_memory_kind(value), explicit=explicit)
+    try:
+        return named_sharding(sharding, mesh, memory_kind=_memory_kind(value), explicit=explicit)
+    except ShardyError as error:
+        raise ShardyError(f"{value.label}: {error.diagnostics[0].message}") from None
 
 
 def _memory_kind(value: Value) -> str | None:

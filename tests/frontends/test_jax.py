@@ -325,6 +325,14 @@ def test_parts_of_axes_cannot_be_said() -> None:
     )
 
 
+def test_arguments_over_parts_of_axes_are_named() -> None:
+    other = array((64, 32), "u", mesh=abstract_mesh(u=2, v=4))
+    with pytest.raises(
+        ShardyError, match=r"^error: b: dimension 0 of .* over a part of an axis, \"x\":\(1\)2"
+    ):
+        propagate_function(lambda a, b: (a + 1, b + 1), A, other)
+
+
 def test_unreduced_over_an_axis_that_the_compiler_shards() -> None:
     with pytest.raises(ShardyError) as caught:
         named_sharding(Sharding(MESH, P("x", unreduced={"y"})), GRID)
@@ -339,7 +347,7 @@ def test_meshes_differ(mesh: dict[str, int]) -> None:
     with pytest.raises(ShardyError) as caught:
         propagate_function(product, A, B, mesh=abstract_mesh(**mesh))
     assert caught.value.diagnostics[0].message == (
-        f'<@mesh, [{{"x"}}, {{}}]> is on the mesh {MESH}, JAX\'s mesh is {Mesh.of(mesh)}; give the mesh '
+        f'a: <@mesh, [{{"x"}}, {{}}]> is on the mesh {MESH}, JAX\'s mesh is {Mesh.of(mesh)}; give the mesh '
         "that the function was lowered for, or none"
     )
 
