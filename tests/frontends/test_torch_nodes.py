@@ -58,6 +58,14 @@ REFUSED: list[tuple[Callable[[Any], Any], list[str]]] = [
         ["aten.native_dropout.default: draws random numbers; export the model in evaluation (model.eval())"],
     ),
     (lambda x: x[x > 0].sum(), ["aten.index.Tensor: gives a tensor whose size depends on values; use a"]),
+    (
+        lambda x: x.index_put((x > 0,), x[0]),
+        ["aten.index_put.default: a mask as index is known alone, with one value for all that it chooses"],
+    ),
+    (
+        lambda x: x.index_put((torch.tensor([1]), x[0] > 0), x[0, 0]),
+        ["aten.index_put.default: a mask as index is known alone, with one value for all that it chooses"],
+    ),
     (lambda x: x.nonzero(), ["aten.nonzero.default: gives a tensor whose size depends on values"]),
     (lambda x: x * x.sum().item(), ["aten._local_scalar_dense.default: takes a number out of a tensor"]),
     (

@@ -113,7 +113,7 @@ def _index_put(
 ) -> Tensor:
     """`self[:, i, j] = values`."""
     order, first, given = neighbours(indices, self.rank)
-    if given[0].element_type == "i1":
+    if any(index.element_type == "i1" for index in given):
         return _masked_put(self, first, given, values, accumulate)
     self = reordered(self, order)
     count, shape = len(given), sizes(self.type)
@@ -135,19 +135,19 @@ def _index_put(
 def _masked_put(
     self: Tensor, first: int, masks: Sequence[Tensor], values: Tensor, accumulate: bool
 ) -> Tensor:
-    """`self[:, mask] = values`, where all elements of the mask get the same."""
+    """`self[:, mask] = values`, where all elements that the mask chooses get the same."""
     mask, shape = masks[0], sizes(self.type)
-    behind = first + mask.rank
-    given = (*(1,) * (self.rank - mask.rank + 1 - values.rank), *sizes(values.type))
-    if len(masks) > 1 or len(given) != self.rank - mask.rank + 1 or given[first] != 1:
+    rank = self.rank - mask.rank + 1
+    given = (*(1,) * (rank - values.rank), *sizes(values.type))
+    if len(masks) > 1 or len(given) != rank or given[first] != 1:
         raise ShardyError(
-            f"a mask as index is known with one value for all that it chooses; got values of shape "
-            f"{sizes(values.type)} and {len(masks)} indices; use torch.where or masked_scatter"
+            f"a mask as index is known alone, with one value for all that it chooses; got {len(masks)} "
+            f"indices and values of shape {sizes(values.type)}; use torch.where or masked_scatter"
         )
     spread = ops.reshape(
         convert(values, self.element_type), (*given[:first], *(1,) * mask.rank, *given[first + 1 :])
     )
-    chosen = ops.broadcast_in_dim(mask, shape, range(first, behind))
+    chosen = ops.broadcast_in_dim(mask, shape, range(first, first + mask.rank))
     put = ops.broadcast_to(spread, shape)
     return ops.select(chosen, self + put if accumulate else put, self)
 
