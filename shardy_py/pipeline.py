@@ -74,12 +74,13 @@ def communication(
     """A copy of a finished program with its communication as collectives, and the bill for it.
 
     record: what the passes noted that made the program, so that the bill names what caused a reshard.
+    The copy is not verified: collectives may stand where an op allows no other, as in `async_start`.
     """
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
-        collectives(copy)
+        _apply(copy, pipelines.collective_passes())
     return copy, communication_bill(copy, model, (*carried_over(record, origin), *events), originals)
 
 
@@ -90,8 +91,12 @@ def decide_shardings(text: str, file: str = "-") -> str:
 
 def run_passes(module: ModuleOp, calls: pipelines.Calls) -> ModuleOp:
     """Runs passes in order and verifies what they leave."""
+    _apply(module, calls)
+    verify_module(module)
+    return module
+
+
+def _apply(module: ModuleOp, calls: pipelines.Calls) -> None:
     context = Context()
     for call in calls:
         call.build().apply(context, module)
-    verify_module(module)
-    return module

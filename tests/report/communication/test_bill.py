@@ -204,5 +204,28 @@ def test_nothing_to_send() -> None:
     ) == ("The program needs no communication.")
 
 
+ASYNCHRONOUS = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> tensor<4x8xf32> {
+  %0 = "stablehlo.async_start"(%arg0) ({
+  ^bb0(%arg1: tensor<8x8xf32>):
+    %2 = stablehlo.slice %arg1 [0:4, 0:8]
+        {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>}
+        : (tensor<8x8xf32>) -> tensor<4x8xf32>
+    stablehlo.return %2 : tensor<4x8xf32>
+  }) : (tensor<8x8xf32>) -> !stablehlo.future<tensor<4x8xf32>>
+  %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4x8xf32>>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+"""
+
+
+def test_where_an_op_allows_no_other_beside_it() -> None:
+    """The body of async_start has one op; the bill counts a permute there all the same."""
+    module = pipeline.finish(pipeline.propagate(pipeline.prepare(pipeline.read(ASYNCHRONOUS))))
+    assert pipeline.communication(module)[1].counts == {"halo_exchange": 1, "collective_permute": 1}
+
+
 def test_seconds() -> None:
     assert seconds_text(1e-10) == "0.10 ns"
