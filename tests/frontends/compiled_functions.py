@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections import namedtuple
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,36 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.scipy import special
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from tests.frontends import compiled_meshes
 from tests.frontends.compiled import print_compared
+from tests.frontends.compiled_notation import FUNCTIONS, array, constrain, function, grid
 
-FUNCTIONS: dict[str, Callable[[], Any]] = {}
+__all__ = ["FUNCTIONS", "compiled_meshes"]  # whose rows are in the table too
+
 OPEN = P.UNCONSTRAINED
 Pair = namedtuple("Pair", "first second")
-
-
-def function(build: Callable[[], Any]) -> Callable[[], Any]:
-    """A row of the table: what `build` gives is lowered."""
-    FUNCTIONS[build.__name__] = build
-    return build
-
-
-def mesh_of(axis_type: AxisType = AxisType.Auto, **sizes: int) -> Mesh:
-    return jax.make_mesh(tuple(sizes.values()), tuple(sizes), axis_types=(axis_type,) * len(sizes))
-
-
-def grid() -> Mesh:
-    return mesh_of(x=4, y=2)
-
-
-def array(mesh: Mesh, shape: tuple[int, ...], *spec: Any, dtype: Any = jnp.float32) -> Any:
-    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(*spec)))
-
-
-def constrain(value: Any, mesh: Mesh, *spec: Any) -> Any:
-    return lax.with_sharding_constraint(value, NamedSharding(mesh, P(*spec)))
 
 
 @function
@@ -103,15 +83,6 @@ def uneven_dimensions() -> Any:
     return jax.jit(lambda a: (a[:30], jnp.pad(a, ((1, 1), (0, 0))), a[:, :7])).lower(
         array(mesh, (64, 32), "x", "y")
     )
-
-
-@function
-def specs_under_a_mesh() -> Any:
-    mesh = grid()
-    with jax.set_mesh(mesh):
-        return jax.jit(lambda a: lax.with_sharding_constraint(a * 2, P("y", "x")).sum(0)).lower(
-            array(mesh, (64, 32), "x")
-        )
 
 
 @function
@@ -271,88 +242,6 @@ def custom_derivatives() -> Any:
 
 
 @function
-def manual() -> Any:
-    mesh = grid()
-
-    def local(a: Any, w: Any) -> Any:
-        return lax.psum(a @ w, "y"), lax.all_gather(a, "x", tiled=True)
-
-    mapped = jax.shard_map(
-        local, mesh=mesh, in_specs=(P("x", "y"), P("y")), out_specs=(P("x"), P(None, "y")), check_vma=False
-    )
-    return jax.jit(lambda a, w: mapped(jnp.sin(a), w)).lower(array(mesh, (64, 32)), array(mesh, (32, 16)))
-
-
-@function
-def partly_manual() -> Any:
-    mesh = grid()
-    mapped = jax.shard_map(
-        lambda a: a * lax.psum(a.sum(), "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}
-    )
-    return jax.jit(lambda a: mapped(a).T).lower(array(mesh, (64, 32), None, "y"))
-
-
-@function
-def manual_with_calls() -> Any:
-    mesh = grid()
-    inner = jax.jit(lambda a: jnp.sin(a) @ jnp.ones((a.shape[1], 8)))
-    mapped = jax.shard_map(lambda a: inner(inner(a)), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
-    return jax.jit(lambda a: inner(mapped(inner(a)))).lower(array(mesh, (64, 8), None, "y"))
-
-
-@function
-def explicit_axes() -> Any:
-    mesh = mesh_of(AxisType.Explicit, x=4, y=2)
-    with jax.set_mesh(mesh):
-        return jax.jit(lambda a, b: (jnp.tanh(a @ b), a.T)).lower(
-            array(mesh, (64, 32), "x"), array(mesh, (32, 16), None, "y")
-        )
-
-
-@function
-def unreduced() -> Any:
-    mesh = mesh_of(AxisType.Explicit, x=4, y=2)
-
-    def f(a: Any, b: Any) -> Any:
-        sums = jnp.einsum("ij,jk->ik", a, b, out_sharding=P("x", None, unreduced={"y"}))
-        return jax.sharding.reshard(sums + sums, P("x"))
-
-    with jax.set_mesh(mesh):
-        return jax.jit(f).lower(array(mesh, (64, 32), "x", "y"), array(mesh, (32, 16), "y"))
-
-
-@function
-def several_meshes() -> Any:
-    mesh, flat = grid(), mesh_of(all=8)
-
-    def f(a: Any, b: Any) -> Any:
-        return constrain(a, flat, "all") + 1, (a + b).reshape(-1), constrain(b, mesh, "y", "x")
-
-    return jax.jit(f).lower(array(mesh, (64, 32), ("x", "y")), array(mesh, (64, 32), "x"))
-
-
-@function
-def devices_in_another_order() -> Any:
-    devices = np.array(jax.devices())[[3, 1, 0, 2, 7, 6, 5, 4]].reshape(4, 2)
-    mesh = Mesh(devices, ("x", "y"))
-    return jax.jit(lambda a: (a.T, a.sum(1))).lower(array(mesh, (64, 32), "x", "y"))
-
-
-@function
-def fewer_devices() -> Any:
-    mesh = Mesh(np.array(jax.devices()[2:6]).reshape(2, 2), ("x", "y"))
-    return jax.jit(lambda a: (a.T, a.sum(1))).lower(array(mesh, (64, 32), "x", "y"))
-
-
-@function
-def axes_of_one_device() -> Any:
-    mesh = mesh_of(x=4, one=1, y=2)
-    return jax.jit(lambda a: (a.T, constrain(a, mesh, "one", "y"))).lower(
-        array(mesh, (64, 32), ("x", "one"), "y")
-    )
-
-
-@function
 def random_keys() -> Any:
     mesh = grid()
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 8))
@@ -423,23 +312,6 @@ def empty_values() -> Any:
     return jax.jit(lambda a: (a[:0], jnp.concatenate([a[:0], a]), a[:0].sum(0))).lower(
         array(mesh, (64, 32), "x", "y")
     )
-
-
-@function
-def memories() -> Any:
-    mesh = grid()
-    host = NamedSharding(mesh, P("x"), memory_kind="pinned_host")
-    return jax.jit(lambda a: (jax.device_put(a * 2, host), a + 1)).lower(array(mesh, (64, 32), "x"))
-
-
-@function
-def mapped_over_an_axis() -> Any:
-    mesh = grid()
-
-    def one(v: Any) -> Any:
-        return constrain(jnp.sin(v), mesh, "y")
-
-    return jax.jit(jax.vmap(one, spmd_axis_name="x")).lower(array(mesh, (64, 32)))
 
 
 @function
