@@ -32,6 +32,9 @@ NEWER = {
 }
 """Where jaxlib differs: what stands in the program or its messages, and why."""
 
+UNSAFE = {"must take 0 parameters": "jaxlib reads an operand that is not there, and may end the process"}
+"""What jaxlib is not asked: what stands in the program, and why."""
+
 NO_FAULT_OF_ITS_OWN = frozenset({"stablehlo.return"})
 """Ops whose every fault is one of the ops around them."""
 
@@ -67,6 +70,8 @@ def _reference_faults(reference: Any, text: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("text", CASES)
 def test_faults_as_the_reference(reference: Any, text: str) -> None:
     expected = [(e.line, e.text) for e in read_expectations(text, "-") if e.severity == "error"]
+    if unsafe := next((why for mark, why in UNSAFE.items() if mark in text), ""):
+        pytest.skip(unsafe)
     found = _reference_faults(reference, text)
     if any(mark in text for mark in NEWER) and found != expected:
         pytest.skip("newer than jaxlib: " + next(why for mark, why in NEWER.items() if mark in text))

@@ -40,7 +40,9 @@ ENTRY %main (p: f32[8,8]) -> f32[8,8] {
 def test_hlo_text_becomes_a_dump(root: Path) -> None:
     pytest.importorskip("jaxlib._hlo", reason="needs jaxlib")
     page = (root / "docs" / "hlo_sharding.md").read_text()
-    (block,) = (text for text in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if "import _hlo" in text)
+    (block,) = (
+        text for text in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if "import _hlo" in text
+    )
     names: dict[str, Any] = {"text": HLO}
     exec(block, names)
     read = stablehlo_import_passes(mesh_axes=("x=4", "y=2"), allow_propagation_to_results=("true",))
