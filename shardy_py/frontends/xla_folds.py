@@ -96,7 +96,7 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
 
 def _become(op: Operation, value: SSAValue) -> None:
     """Let the users of `op` use `value`; what only `op` used goes."""
-    makers = {operand.op for operand in op._operands if isinstance(operand, OpResult)}
+    makers = dict.fromkeys(operand.op for operand in op._operands if isinstance(operand, OpResult))
     replace_uses(op.results[0], value)
     erase(op)
     for maker in makers:
