@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
 from math import prod
 from random import Random
 from typing import Any
 
-import pytest
-
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding, device_slices
+from tests.eight_devices import run_on_eight_devices
 
 JAX_SIDE = """
 import json, sys
@@ -53,28 +47,12 @@ def random_case(random: Random) -> dict[str, Any]:
     return {"axes": axes, "ids": ids, "dimensions": dimensions, "shape": shape}
 
 
-@pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_slices_are_those_of_jax() -> None:
     import numpy as np
 
     random = Random(7)
     cases = [random_case(random) for _ in range(200)]
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "JAX_PLATFORMS": "cpu",
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", JAX_SIDE],
-        input=json.dumps(cases),
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    answers = json.loads(run.stdout)
+    answers = run_on_eight_devices(JAX_SIDE, cases)
     assert sum("data" in answer for answer in answers) == 100
     for case, answer in zip(cases, answers, strict=True):
         mesh = Mesh(tuple(MeshAxis(*axis) for axis in case["axes"]), tuple(case["ids"]))

@@ -6,19 +6,15 @@ is reduced on each device, everything else by the bytes that each device takes i
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shardy_py.api import Program, propagate
+from tests.eight_devices import run_on_eight_devices
 
 PROGRAMS = """
 import json
@@ -109,18 +105,7 @@ COLLECTIVE = re.compile(
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, Any]:
     """By case, the program as JAX lowers it, and as XLA compiles it."""
-    pytest.importorskip("jax", reason="jax is not installed")
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "JAX_PLATFORMS": "cpu",
-        "PYTHONPATH": str(Path(__file__).parents[3]),
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAMS], env=environment, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return run_on_eight_devices(PROGRAMS)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shardy_py import pipeline
 from shardy_py.report.memory import memory_report
+from tests.eight_devices import run_on_eight_devices
 
 POINTER_BYTES = 8
 """On the host a tuple of results is counted with the pointers to its elements."""
@@ -78,18 +74,7 @@ CASES = ("mlp", "step", "donated", "scan", "manual", "kinds", "branch")
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, Any]:
     """By case, the program as text, and the bytes of its arguments and results on a device."""
-    pytest.importorskip("jax", reason="jax is not installed")
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "JAX_PLATFORMS": "cpu",
-        "PYTHONPATH": str(Path(pipeline.__file__).parents[1]),
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAMS], env=environment, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return run_on_eight_devices(PROGRAMS)
 
 
 @pytest.mark.parametrize("case", CASES)
