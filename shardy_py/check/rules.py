@@ -28,7 +28,7 @@ from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
 from shardy_py.graph.walk import find_ops
 from shardy_py.partition.cost import CostModel
-from shardy_py.report.communication import Use
+from shardy_py.report.communication import HALO_EXCHANGE, Use
 from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import TensorSharding
@@ -41,7 +41,7 @@ CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
 GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 """Custom calls that only annotate."""
 REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
-UNAVOIDABLE = REDUCTIONS | {"halo_exchange"}
+UNAVOIDABLE = REDUCTIONS | {HALO_EXCHANGE}
 """What an op needs by itself, however its operands are sharded: no reshard."""
 
 

@@ -17,11 +17,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
-from shardy_py.frontends.xla_order import free_values
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.graph.walk import find_ops, innermost_first, terminator_of
+from shardy_py.graph.walk import find_ops, free_values, innermost_first, terminator_of
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.construct import build_operation
 

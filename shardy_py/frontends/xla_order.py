@@ -11,10 +11,10 @@ HloComputation::MakeInstructionPostOrder. Not here: the steps around it (`xla.py
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult
 
 from shardy_py.graph.rewiring import place_at_end, take_out
-from shardy_py.graph.walk import blocks_of, owning_op, walk_post_order, walk_pre_order
+from shardy_py.graph.walk import blocks_of, free_values, walk_pre_order
 
 LATE = "shardy_py.late"
 """Marks what `mark_late` has found."""
@@ -81,10 +81,3 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
                 if op is not ops[-1]:
                     ordered.append(op)
     return [*ordered, ops[-1]]
-
-
-def free_values(op: Operation) -> list[SSAValue]:
-    """What the regions of an op use and do not define, use by use; what is inside of an op before the op."""
-    inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
-    uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
-    return [value for value in uses if id(owning_op(value)) not in inside]

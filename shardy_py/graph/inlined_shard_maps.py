@@ -35,7 +35,7 @@ from shardy_py.graph.liveness import may_be_erased
 from shardy_py.graph.rewiring import erase, place_after, place_at_end, place_before, replace_operand, take_out
 from shardy_py.graph.shard_map import private_function, producer, users
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops, owning_op, walk_pre_order
+from shardy_py.graph.walk import find_ops, free_values
 from shardy_py.text.construct import append_arguments, build_operation
 
 _NAME = "shmap_body"
@@ -132,9 +132,7 @@ def _constant_op(value: SSAValue) -> Operation | None:
 
 def _captured(op: Operation) -> list[SSAValue]:
     """The values that an op, or what is in its regions, uses from outside of it."""
-    inside = list(walk_pre_order(op))
-    own = set(map(id, inside))
-    return [value for inner in inside for value in inner._operands if id(owning_op(value)) not in own]
+    return [*op._operands, *free_values(op)]
 
 
 def _outline(part: _Part, symbols: Symbols) -> None:

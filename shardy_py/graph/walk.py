@@ -127,3 +127,10 @@ def _first_ops(op: Operation) -> list[Operation | None]:
     firsts: list[Operation | None] = [b._first_op for b in blocks_of(op) if b._first_op is not None]
     firsts.reverse()
     return firsts
+
+
+def free_values(op: Operation) -> list[SSAValue]:
+    """What the regions of an op use and do not define, use by use; what is inside of an op before the op."""
+    inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
+    uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
+    return [value for value in uses if id(owning_op(value)) not in inside]

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.holders import PROPERTY_OF
-from shardy_py.graph.rewiring import erase, replace_op, replace_uses
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.text.construct import build_operation
 
 WITHOUT_MOVE = ("sdy.all_reduce", "sdy.propagation_barrier")
@@ -27,9 +27,3 @@ def replace_constant(op: ConstantOp) -> Operation:
     constant = build_operation(op_class("constant"), (), types, properties, attributes, op.location)
     replace_op(op, constant)
     return constant
-
-
-def replace_by_operand(op: Operation) -> None:
-    """Let the users of an op use its operand."""
-    replace_uses(op.results[0], op.operands[0])
-    erase(op)

@@ -48,13 +48,14 @@ from shardy_py.graph.rewiring import (
     place_after,
     place_at_start,
     place_before,
+    replace_by_values,
     replace_op,
     replace_operand,
     replace_uses,
 )
 from shardy_py.graph.top_level import functions_of, meshes_of
 from shardy_py.graph.walk import find_ops, terminator_of, walk_pre_order
-from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_by_operand, replace_constant
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.construct import build_operation
@@ -86,13 +87,13 @@ def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
     if op.name in MOVING and isinstance(given, TensorShardingAttr):
         sharding = _sharding_op(op, given.data, meshes)
         if sharding is None:
-            replace_by_operand(op)
+            replace_by_values(op, op.operands)
         else:
             place_before(sharding, op)
             replace_op(op, _shard_op(op.operands[0], sharding, is_for_users=True))
         return
     if op.name in WITHOUT_MOVE:
-        replace_by_operand(op)
+        replace_by_values(op, op.operands)
         return
     if isinstance(op, ConstantOp):
         op = replace_constant(op)

@@ -26,9 +26,9 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.custom_call_shardings import sharding_call
 from shardy_py.graph.frontend_attributes import SHARDING_TARGET, XLA_SHARDING, error_at
 from shardy_py.graph.holders import PROPERTY_OF
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.rewiring import erase, place_before, replace_by_values, replace_op, replace_uses
 from shardy_py.graph.walk import find_ops
-from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_by_operand, replace_constant
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.sharding.hlo_sharding import HloSharding, ShardGroup
 from shardy_py.text.construct import build_operation
 
@@ -47,7 +47,7 @@ class XlaSdyExportOpsPass(ModulePass):
             elif isinstance(inner, ConstantOp):
                 replace_constant(inner)
             elif inner.name in WITHOUT_MOVE:
-                replace_by_operand(inner)
+                replace_by_values(inner, inner.operands)
             else:
                 replace_op(inner, _custom_call(inner))
 

@@ -14,8 +14,10 @@ from shardy_py.report.communication.bill import (
 )
 from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, Use
+from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
 
 __all__ = [
+    "HALO_EXCHANGE",
     "SCHEMA",
     "SENDING_KINDS",
     "Bill",

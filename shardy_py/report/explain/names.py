@@ -15,17 +15,12 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.holders import Holder
-from shardy_py.graph.movements import Merger, Movement, Spot
+from shardy_py.graph.movements import Copies, Merger, Spot
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.graph.walk import owning_op
 from shardy_py.propagation.record import EDGES, Record
 from shardy_py.report.explain.explanation import Annotation, Place
 from shardy_py.report.explain.tracing import Key, Root, key_of
-
-_REPLACING = frozenset(
-    {"sdy-import-func-calls", "sdy-export-named-computations", "sdy-sharding-constraint-to-reshard"}
-)
-"""The passes whose movements are from a value to what stands for it from then on."""
 
 _KINDS = {
     "sdy.sharding_constraint": "sharding constraint",
@@ -45,11 +40,8 @@ class Names:
 
     @cached_property
     def _replaced_by(self) -> dict[Key, Spot]:
-        return {
-            key_of(event.source): event.target
-            for event in self._record.events
-            if isinstance(event, Movement) and event.pass_name in _REPLACING
-        }
+        copies = (event.values.items() for event in self._record.events if isinstance(event, Copies))
+        return {key_of(old): new for pairs in copies for old, new in pairs if old is not new}
 
     @cached_property
     def _kept(self) -> dict[int, SSAValue]:

@@ -44,11 +44,6 @@ def _check_precision(view: View) -> None:
     )
 
 
-def check_precision(view: View) -> None:
-    """At most one precision an operand."""
-    _check_precision(view)
-
-
 def check_dot_general(view: View) -> None:
     """A general dot product, in this order:
 
