@@ -20,7 +20,7 @@ def ours(text: str) -> dict[str, float]:
 
     from shardy_py.dialects import parse_module, print_module
     from shardy_py.dialects.verification import verify_module
-    from shardy_py.graph.walk import walk_pre_order
+    from shardy_py.ir import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
 
     context = Context()

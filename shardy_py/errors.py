@@ -1,19 +1,28 @@
-"""The two kinds of failure: a user's mistake, and a bug of ours.
+"""The two kinds of failure: a mistake in the input, and a bug in this package.
 
-A `ShardyError` states a fact about the input (what, where, expected, got, how to fix) and is shown without a
-traceback. An `InternalError` says that this package broke a promise of its own, and asks for a report.
-Positions are attached where they are known: `text/` adds file, line and column, `cli` prints them.
+A `ShardyError` says what is wrong, where, what was expected, what was found, and what to do about it. It is
+shown without a traceback. An `InternalError` says that this package broke one of its own invariants.
+
+>>> raise ShardyError.unknown("axis", "y", ("data", "modl"))
+Traceback (most recent call last):
+...
+shardy_py.errors.ShardyError: error: unknown axis 'y': expected one of 'data', 'modl'
+
+Inner layers state the facts; outer layers add the place: `text/` has files and lines, `cli/` prints them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Literal
 
 Severity = Literal["error", "warning", "remark", "note"]
+
+_LISTED = 12
+"""Known names that a message lists at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +39,94 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message of MLIR's kind: severity, text and place (None: unknown location), with notes under it."""
+    """One message, as MLIR shows them.
 
-    message: str
-    position: Position | None = None
+    what: the fact, with the op, operand or option it is about.
+    where: None if the location is unknown.
+    notes: further diagnostics, shown below it.
+    expected, got: what would be valid, and what was found instead; empty if `what` says it.
+    remedy: what the user can do; empty if that is obvious.
+
+    >>> str(Diagnostic("operand 1", expected="rank 2", got="rank 3", remedy="reshape it"))
+    'error: operand 1: expected rank 2, got rank 3; reshape it'
+    """
+
+    what: str
+    where: Position | None = None
     severity: Severity = "error"
     notes: tuple[Diagnostic, ...] = ()
+    expected: str = ""
+    got: str = ""
+    remedy: str = ""
+
+    @property
+    def message(self) -> str:
+        """The text without place and severity: `what: expected E, got G; remedy`."""
+        if not (self.expected or self.got or self.remedy):
+            return self.what
+        pair = (self.expected and f"expected {self.expected}", self.got and f"got {self.got}")
+        fact = ": ".join(filter(None, (self.what, ", ".join(filter(None, pair)))))
+        return "; ".join(filter(None, (fact, self.remedy)))
 
     def __str__(self) -> str:
-        place = f"{self.position}: " if self.position else ""
+        place = f"{self.where}: " if self.where else ""
         return f"{place}{self.severity}: {self.message}"
 
-    def at(self, position: Position) -> Diagnostic:
-        """The same diagnostic at `position`, unless it has one already."""
-        return self if self.position else replace(self, position=position)
+    def at(self, where: Position) -> Diagnostic:
+        """Returns the diagnostic at `where`, or unchanged if it has a place."""
+        return self if self.where else replace(self, where=where)
 
 
 class ShardyError(Exception):
-    """A mistake in the input; carries the diagnostics to show, the first of them the error itself."""
+    """A mistake in the input; its first diagnostic is the error itself, all of them are shown."""
 
     def __init__(self, *diagnostics: Diagnostic | str) -> None:
         self.diagnostics = tuple(d if isinstance(d, Diagnostic) else Diagnostic(d) for d in diagnostics)
         super().__init__("\n".join(map(str, self.diagnostics)))
 
+    @property
+    def first(self) -> Diagnostic:
+        """The error itself."""
+        return self.diagnostics[0]
+
+    @classmethod
+    def unexpected(
+        cls, what: str, *, expected: str, got: str, remedy: str = "", where: Position | None = None
+    ) -> ShardyError:
+        """`what: expected E, got G; remedy`; `what` may be empty."""
+        return cls(Diagnostic(what, where, expected=expected, got=got, remedy=remedy))
+
+    @classmethod
+    def unknown(
+        cls,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        what: str = "",
+        remedy: str = "",
+        where: Position | None = None,
+    ) -> ShardyError:
+        """`unknown KIND 'name': expected one of 'a', 'b'`; the remedy is the most similar name by default."""
+        from difflib import get_close_matches
+
+        names = tuple(known)
+        quoted = [f"'{given}'" for given in names[:_LISTED]]
+        listed = ", ".join(quoted) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+        similar = get_close_matches(name, names, 1)
+        hint = remedy or (f"did you mean '{similar[0]}'?" if similar else "")
+        fact = f"{what}: unknown {kind} '{name}'" if what else f"unknown {kind} '{name}'"
+        one_of = "one of " if len(names) > 1 else ""
+        return cls(Diagnostic(fact, where, expected=f"{one_of}{listed}" if names else "", remedy=hint))
+
+    @classmethod
+    def unsupported(cls, what: str, *, remedy: str = "", where: Position | None = None) -> ShardyError:
+        """`what is unsupported; remedy`: valid input that this package does not handle."""
+        return cls(Diagnostic(f"{what} is unsupported", where, remedy=remedy))
+
 
 class InternalError(Exception):
-    """A broken promise of this package: please report it with the input that shows it."""
+    """A broken invariant of this package: please report it with the input that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +138,15 @@ class _Collector:
 _COLLECTOR: ContextVar[_Collector | None] = ContextVar("collector", default=None)
 
 
-def warn(message: str, position: Position | None = None) -> None:
-    """Hand a warning to whoever collects them; without a collector it is lost."""
+def warn(message: str, where: Position | None = None) -> None:
+    """Passes a warning to the innermost `collected_warnings`; without one it is dropped."""
     collector = _COLLECTOR.get()
     if collector is not None:
-        collector.warnings.append(Diagnostic(message, position, "warning"))
+        collector.warnings.append(Diagnostic(message, where, "warning"))
 
 
-def warn_once(kind: str, message: str, position: Position | None = None) -> None:
-    """Hand over a warning unless one of its kind has been given before.
+def warn_once(kind: str, message: str, where: Position | None = None) -> None:
+    """Passes on a warning unless one of its kind was passed on before.
 
     >>> with collected_warnings() as warnings:
     ...     warn_once("parity", "1 is odd")
@@ -86,14 +157,14 @@ def warn_once(kind: str, message: str, position: Position | None = None) -> None
     collector = _COLLECTOR.get()
     if collector is not None and kind not in collector.given:
         collector.given.add(kind)
-        warn(message, position)
+        warn(message, where)
 
 
 @contextmanager
 def collected_warnings(given: set[str] | None = None) -> Generator[list[Diagnostic]]:
-    """The list to which all warnings given within are added.
+    """Yields the list to which all warnings given within are added.
 
-    given: the kinds that `warn_once` has given before, to which it adds; None: it has given none.
+    given: the kinds that `warn_once` has passed on before; it adds to them. None: none so far.
 
     >>> with collected_warnings() as warnings:
     ...     warn("odd")

@@ -23,7 +23,7 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import carried_over, recorded
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
 from shardy_py.report import collect_values, module_meshes, summarize, summary_text

@@ -13,7 +13,6 @@ What only hands values on (barriers, data-flow edges, tuples) is no node; region
 (['0'], ('arg0',))
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

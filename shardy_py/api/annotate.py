@@ -33,11 +33,9 @@ from shardy_py.graph.holders import (
     write_all,
 )
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
-from shardy_py.text.construct import build_operation
 
 Annotation = Sharding | P | str | tuple[Any, ...] | None
 """A sharding, sdy text, or a spec on the only mesh of the program that has its axes; None: none."""

@@ -190,7 +190,7 @@ def parse_sharding(text: str) -> TensorSharding:
             cursor.error("expected the end of the sharding")
     except ShardyError as error:
         fault = error.diagnostics[0]
-        place = "" if fault.position is None else f" at {fault.position.line}:{fault.position.column}"
+        place = "" if fault.where is None else f" at {fault.where.line}:{fault.where.column}"
         raise ShardyError(
             replace(fault, message=f"'{text}' is no sharding: {fault.message}{place}")
         ) from None

@@ -34,7 +34,7 @@ from shardy_py.builder.tensor import Tensor, emit, value_of
 from shardy_py.builder.types import TensorType, tensor
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
-from shardy_py.text.construct import append_arguments
+from shardy_py.ir import append_arguments
 
 Function = Callable[..., Any]
 

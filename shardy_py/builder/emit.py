@@ -7,7 +7,6 @@ once for each such signature of a program. Not here: functions with the names of
 ops of other dialects (`other_ops.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,8 +32,8 @@ from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.dialects.verification.faults import Faults, diagnostic
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.ir import build_operation, operands_of
 from shardy_py.text.attribute_writer import attribute_text
-from shardy_py.text.construct import build_operation
 from shardy_py.text.source import position_of
 
 Types = Sequence[TensorType | Attribute] | TensorType | Attribute | str | None
@@ -137,7 +136,7 @@ def _signature(
         if "." in name or not (isinstance(value, _COMPARED) or _is_integers(value) or _is_short(value)):
             return None
         parts += (name, type(value), value)
-    parts += (id(operand._type) for operand in operands)
+    parts += (id(operand.type) for operand in operands)
     signature = tuple(parts)
     try:
         hash(signature)
@@ -156,9 +155,9 @@ def _is_short(value: object) -> bool:
 
 def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> None:
     """Keep what was found of a signature, and its types alive, whose identities it holds."""
-    types = [result._type for result in op.results]
+    types = [result.type for result in op.results]
     trace.signatures[signature] = dict(op.properties), types
-    trace.kept.extend(operand._type for operand in op._operands)
+    trace.kept.extend(operand.type for operand in operands_of(op))
 
 
 def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
@@ -213,7 +212,7 @@ def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     """The op with these results; it must have none, and stand nowhere."""
     regions = [op.detach_region(region) for region in list(op.regions)]
     made = build_operation(
-        type(op), list(op._operands), types, op.properties, op.attributes, _location(op), None, regions
+        type(op), list(operands_of(op)), types, op.properties, op.attributes, _location(op), None, regions
     )
     op.drop_all_references()
     return made
@@ -235,7 +234,7 @@ def need_sound(op: Operation, check: Callable[[Operation], Faults]) -> None:
     faults = [diagnostic(fault, op) for fault in check(op)]
     if faults:
         told = _told(op)
-        raise _unfit(op, ShardyError(*(Diagnostic(f.message + told, f.position) for f in faults)))
+        raise _unfit(op, ShardyError(*(Diagnostic(f.message + told, f.where) for f in faults)))
 
 
 def _unfit(op: Operation, error: ShardyError) -> ShardyError:
@@ -245,7 +244,7 @@ def _unfit(op: Operation, error: ShardyError) -> ShardyError:
 
 
 def _told(op: Operation) -> str:
-    types = ", ".join(attribute_text(operand._type) for operand in op._operands)
+    types = ", ".join(attribute_text(operand.type) for operand in operands_of(op))
     return f"; got {op.name} of {types}" if types else f"; got {op.name}"
 
 

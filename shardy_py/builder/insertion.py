@@ -3,7 +3,6 @@
 Not here: the ops (`emit.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import contextlib
@@ -23,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.api.annotate import Editor
 from shardy_py.errors import Position, ShardyError
+from shardy_py.ir import operands_of
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
@@ -78,7 +78,7 @@ def insert(op: Operation) -> None:
     """Put an op last in the current block. Raises `ShardyError` when it uses a value not in scope there."""
     trace, scope = current_trace(), _SCOPE.get()
     assert scope is not None
-    for operand in op._operands:
+    for operand in operands_of(op):
         block = operand.op.parent if isinstance(operand, OpResult) else operand.owner
         if id(block) not in scope.visible:
             op.drop_all_references()
@@ -124,7 +124,7 @@ def inserting_into(block: Block, *, isolated: bool = False) -> Generator[None]:
 
 def caller_location() -> Attribute:
     """The line of the innermost caller outside of this package."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
@@ -151,7 +151,7 @@ def blaming_caller() -> Generator[None]:
         yield
     except ShardyError as error:
         place = _blamed(error.__traceback__) or position_of(caller_location())
-        if place is None or all(d.position for d in error.diagnostics):
+        if place is None or all(d.where for d in error.diagnostics):
             raise
         raise ShardyError(*(d.at(place) for d in error.diagnostics)) from None
 

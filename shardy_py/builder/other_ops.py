@@ -18,7 +18,7 @@ from shardy_py.builder.insertion import caller_location, insert
 from shardy_py.dialects import syntax_table
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.errors import ShardyError
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation
 
 
 def emit_other(

@@ -26,7 +26,7 @@ from shardy_py.check.tensors import (
 from shardy_py.errors import Position
 from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication import HALO_EXCHANGE, Use
 from shardy_py.report.tables import bytes_text

@@ -37,7 +37,7 @@ class Expectation:
 
     def accepts(self, diagnostic: Diagnostic) -> bool:
         """Whether `diagnostic` is the one expected."""
-        line = diagnostic.position.line if diagnostic.position else None
+        line = diagnostic.where.line if diagnostic.where else None
         return (
             self.severity == diagnostic.severity
             and self.line == line
@@ -71,7 +71,7 @@ def unmet(
                 open_expectations.remove(match)
         elif not only_expected:
             message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
-            faults.append(Diagnostic(message, diagnostic.position))
+            faults.append(Diagnostic(message, diagnostic.where))
     faults += (
         Diagnostic(f'expected {e.severity} "{e.text}" was not produced', e.comment) for e in open_expectations
     )

@@ -18,7 +18,6 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy sees another pro
 Not here: reading dumps of HLO (`passes/xla_sdy_*.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -42,18 +41,23 @@ from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dying_ops, may_be_erased
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import (
+from shardy_py.ir import (
     blocks_of,
+    build_operation,
+    erase,
     find_ops,
+    operands_of,
+    place_before,
+    replace_uses,
+    take_out,
     terminator_of,
     walk_pre_order,
 )
 from shardy_py.ops import row_of
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import POLICIES, Policy, derive_from_maps
-from shardy_py.text.construct import build_operation
 from shardy_py.text.dense import make_dense
 from shardy_py.text.source import call_site
 
@@ -93,7 +97,7 @@ def _as_call(composite: Operation) -> None:
     types = [result.type for result in composite.results]
     replace_op(
         composite,
-        build_operation(CallOp, composite._operands, types, {"callee": name}, {}, composite.location),
+        build_operation(CallOp, operands_of(composite), types, {"callee": name}, {}, composite.location),
     )
 
 
@@ -108,14 +112,14 @@ def _inline(call: Operation, body: Region) -> None:
     copy = Region()
     clone_region_into(body, copy, {})
     block = copy.blocks[0]
-    for argument, operand in zip(block.args, call._operands, strict=True):
+    for argument, operand in zip(block.args, operands_of(call), strict=True):
         replace_uses(argument, operand)
     end = terminator_of(copy)
     assert end is not None
     _set_call_site(block, cast(Any, call).location)
     mark_late(block)
     _move_before(call, block, end)
-    for result, value in zip(call.results, end._operands, strict=True):
+    for result, value in zip(call.results, operands_of(end), strict=True):
         replace_uses(result, value)
     erase(end)
     erase(call)
@@ -144,7 +148,7 @@ def _set_call_site(block: Block, caller: Attribute) -> None:
 
 def _move_before(anchor: Operation, block: Block, end: Operation) -> None:
     """Put all ops of `block` but the last before `anchor`."""
-    while (op := block._first_op) is not None and op is not end:
+    while (op := block.first_op) is not None and op is not end:
         take_out(op)
         place_before(op, anchor)
 
@@ -155,10 +159,10 @@ def fold_empty_values(module: ModuleOp) -> None:
         if op.name in (ShardingConstraintOp.name, CONSTANT) or not may_be_erased(op):
             continue
         for result in op.results:
-            tensor = tensor_type(result._type)
+            tensor = tensor_type(result.type)
             if tensor is not None and 0 in tensor.shape and result.first_use is not None:
-                value: dict[str, Attribute] = {"value": make_dense(result._type, b"")}
-                empty = build_operation(op_class("constant"), (), (result._type,), value, {}, op.location)
+                value: dict[str, Attribute] = {"value": make_dense(result.type, b"")}
+                empty = build_operation(op_class("constant"), (), (result.type,), value, {}, op.location)
                 place_before(empty, op)
                 replace_uses(result, empty.results[0])
 

@@ -6,7 +6,6 @@
 Integers are computed with, floats only moved about. Not here: what follows from it (`xla_folds.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.plain import plain
+from shardy_py.ir import operands_of
 from shardy_py.text.dense import element_size, elements_type, is_splat, load_integer, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_tests import is_integral
@@ -96,12 +96,12 @@ class Splats:
         if op.name == CONSTANT:
             return _splat(op.properties["value"])
         if op.name in MOVING:
-            return self.of(op._operands[0])
+            return self.of(operands_of(op)[0])
         element = _element_type(op.results[0])
         compute = COMPUTING.get(op.name)
         if (compute is None and op.name != COMPARE) or not is_integral(element):
             return None
-        numbers = tuple([self.integer(operand) for operand in op._operands])
+        numbers = tuple([self.integer(operand) for operand in operands_of(op)])
         if None in numbers:
             return None
         return store_integer(_computed(op, cast("tuple[int, ...]", numbers)), element)
@@ -121,7 +121,7 @@ def _real(format_name: str, data: bytes) -> float:
 
 
 def _element_type(value: SSAValue) -> Any:
-    return getattr(value._type, "element_type", None)
+    return getattr(value.type, "element_type", None)
 
 
 def _splat(attribute: object) -> bytes | None:

@@ -14,7 +14,6 @@ Those of StableHLO's target independent optimization, function by function, befo
 Not here: which values are known (`xla_constants.py`), loops (`xla_loops.py`), steps around them (`xla.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -50,9 +49,18 @@ from shardy_py.frontends.xla_shapes import (
 )
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dying_ops, is_dead
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses, take_out
-from shardy_py.graph.walk import find_ops, innermost_first, terminator_of
-from shardy_py.text.construct import build_operation
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    innermost_first,
+    operands_of,
+    place_before,
+    replace_uses,
+    take_out,
+    terminator_of,
+)
 
 CASE, REDUCE, SORT = "stablehlo.case", "stablehlo.reduce", "stablehlo.sort"
 
@@ -96,7 +104,7 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
 
 def _become(op: Operation, value: SSAValue) -> None:
     """Let the users of `op` use `value`; what only `op` used goes."""
-    makers = dict.fromkeys(operand.op for operand in op._operands if isinstance(operand, OpResult))
+    makers = dict.fromkeys(operand.op for operand in operands_of(op) if isinstance(operand, OpResult))
     replace_uses(op.results[0], value)
     erase(op)
     for maker in makers:
@@ -111,17 +119,17 @@ def _choose_branches(module: ModuleOp, splats: Splats) -> list[Operation]:
 
 def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
     """Put the branch of a known index (the last one if there is none) in place of a case; its users."""
-    index = splats.integer(op._operands[0])
+    index = splats.integer(operands_of(op)[0])
     if index is None or SHARDING in op.attributes:
         return []
     region = op.regions[index if 0 <= index < len(op.regions) else -1]
     end = terminator_of(region)
     assert end is not None
-    while (inner := region.blocks[0]._first_op) is not None and inner is not end:
+    while (inner := region.blocks[0].first_op) is not None and inner is not end:
         take_out(inner)
         place_before(inner, op)
     users = [use.operation for result in op.results for use in result.uses]
-    for result, value in zip(op.results, end._operands, strict=True):
+    for result, value in zip(op.results, operands_of(end), strict=True):
         replace_uses(result, value)
     erase(op)
     for user in users:
@@ -150,21 +158,22 @@ def _reduce_less(op: Operation) -> None:
     if not 0 < len(kept) < count or end is None:
         return
     block = end.parent
-    pending: list[SSAValue] = [end._operands[index] for index in kept]
+    pending: list[SSAValue] = [operands_of(end)[index] for index in kept]
     seen: set[SSAValue] = set()
     while pending:
         value = pending.pop()
         if value not in seen:
             seen.add(value)
             if isinstance(value, OpResult) and value.op.parent is block:
-                pending += value.op._operands
+                pending += operands_of(value.op)
     needed = {
         value.index % count for value in seen if isinstance(value, BlockArgument) and value.block is block
     }
     if needed != set(kept):
         return
     operands = [*kept, *(count + index for index in kept)]
-    replace_op(end, build_operation(type(end), [end._operands[i] for i in kept], (), {}, {}, _location(end)))
+    used = [operands_of(end)[index] for index in kept]
+    replace_op(end, build_operation(type(end), used, (), {}, {}, _location(end)))
     for inner in dying_ops(op.regions[0].blocks[0].ops).values():
         erase(inner)
     _keep(op, kept, operands, operands)
@@ -179,8 +188,8 @@ def _keep(op: Operation, results: list[int], operands: list[int], arguments: lis
         block.erase_arg(argument)
     made = build_operation(
         type(op),
-        [op._operands[index] for index in operands],
-        [op.results[index]._type for index in results],
+        [operands_of(op)[index] for index in operands],
+        [op.results[index].type for index in results],
         dict(op.properties),
         dict(op.attributes),
         _location(op),

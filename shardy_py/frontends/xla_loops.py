@@ -7,7 +7,6 @@ StableHLO's canonicalization, and XLA's round_trip_common/open_while_free_vars_s
 Not here: the steps around them (`xla.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,11 +17,20 @@ from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.graph.walk import find_ops, free_values, innermost_first, terminator_of
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    free_values,
+    innermost_first,
+    operands_of,
+    place_before,
+    replace_uses,
+    terminator_of,
+)
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 WHILE = "stablehlo.while"
 
@@ -33,9 +41,9 @@ def free_loop_values(module: ModuleOp) -> None:
         end = terminator_of(loop.regions[1])
         if end is None or SHARDING in loop.attributes:
             continue
-        carried = zip(end._operands, loop.regions[1].blocks[0].args, loop._operands, strict=True)
+        carried = zip(operands_of(end), loop.regions[1].blocks[0].args, operands_of(loop), strict=True)
         kept = [index for index, (value, *same) in enumerate(carried) if all(value is not s for s in same)]
-        if 0 < len(kept) < len(loop._operands):
+        if 0 < len(kept) < len(operands_of(loop)):
             _keep(loop, end, kept)
 
 
@@ -43,11 +51,11 @@ def _keep(loop: Operation, end: Operation, kept: list[int]) -> None:
     """Let a loop carry these of its values only."""
     replace_op(end, _with_operands(end, kept, ()))
     regions = tuple(loop.detach_region(0) for _ in (0, 1))
-    made = _with_operands(loop, kept, [loop.results[index]._type for index in kept], regions)
+    made = _with_operands(loop, kept, [loop.results[index].type for index in kept], regions)
     place_before(made, loop)
     places = {index: place for place, index in enumerate(kept)}
     for index in reversed(range(len(loop.results))):
-        outside = loop._operands[index]
+        outside = operands_of(loop)[index]
         stays = index in places
         replace_uses(loop.results[index], made.results[places[index]] if stays else outside)
         for block in () if stays else (region.blocks[0] for region in regions):
@@ -59,7 +67,7 @@ def _keep(loop: Operation, end: Operation, kept: list[int]) -> None:
 def _with_operands(
     op: Operation, kept: list[int], types: Sequence[Attribute], regions: Sequence[Region] = ()
 ) -> Operation:
-    operands = [op._operands[index] for index in kept]
+    operands = [operands_of(op)[index] for index in kept]
     location = cast(Any, op).location
     return build_operation(
         op.__class__, operands, types, dict(op.properties), dict(op.attributes), location, regions=regions

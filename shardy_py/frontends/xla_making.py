@@ -3,7 +3,6 @@
 Not here: the folds (`xla_shapes.py`, `xla_elements.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -15,8 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.frontends.xla_constants import Splats
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.rewiring import place_before
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, operands_of, place_before
 from shardy_py.text.dense import make_dense
 
 Fold = Callable[[Operation, Splats], SSAValue | None]
@@ -31,7 +29,7 @@ def make(
     type_: Attribute | None = None,
 ) -> SSAValue:
     """The result of a new op before `op`, of the type of its result if none is given."""
-    types = [type_ or op.results[0]._type]
+    types = [type_ or op.results[0].type]
     location = cast(Any, op).location
     made = build_operation(op_class(name), operands, types, properties, dict(op.attributes), location)
     place_before(made, op)
@@ -40,12 +38,12 @@ def make(
 
 def make_constant(op: Operation, data: bytes) -> SSAValue:
     """The result of a constant with these bytes, of the type of the result of `op`."""
-    return make(op, "constant", (), {"value": make_dense(op.results[0]._type, data)})
+    return make(op, "constant", (), {"value": make_dense(op.results[0].type, data)})
 
 
 def reshaped(op: Operation, source: SSAValue) -> SSAValue:
     """`source` as the result of `op`: itself, or a reshape of it."""
-    return source if source._type == op.results[0]._type else make(op, "reshape", [source], {})
+    return source if source.type == op.results[0].type else make(op, "reshape", [source], {})
 
 
 def integers(values: Sequence[int]) -> Attribute:
@@ -60,14 +58,14 @@ def maker_of(value: SSAValue, name: str) -> Operation | None:
 
 def sizes_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor; where they count, `is_static` has been asked before."""
-    tensor = tensor_type(value._type)
+    tensor = tensor_type(value.type)
     return () if tensor is None else cast("tuple[int, ...]", tensor.shape)
 
 
 def is_static(*values: SSAValue) -> bool:
     """Whether these are tensors without dynamic sizes."""
     for value in values:
-        tensor = tensor_type(value._type)
+        tensor = tensor_type(value.type)
         if tensor is None or None in tensor.shape:
             return False
     return True
@@ -75,4 +73,4 @@ def is_static(*values: SSAValue) -> bool:
 
 def same_type(op: Operation) -> bool:
     """Whether the result of `op` is of the type of its first operand."""
-    return op._operands[0]._type == op.results[0]._type
+    return operands_of(op)[0].type == op.results[0].type

@@ -20,7 +20,7 @@ from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes
 

@@ -7,14 +7,12 @@ Propagation goes through ops in their order, so that of two that disagree the fi
 HloComputation::MakeInstructionPostOrder. Not here: the steps around it (`xla.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, OpResult
 
-from shardy_py.graph.rewiring import place_at_end, take_out
-from shardy_py.graph.walk import blocks_of, free_values, walk_pre_order
+from shardy_py.ir import blocks_of, free_values, operands_of, place_at_end, take_out, walk_pre_order
 
 LATE = "shardy_py.late"
 """Marks what `mark_late` has found."""
@@ -47,7 +45,7 @@ def _order(block: Block) -> None:
 def _roots(ops: list[Operation]) -> list[Operation]:
     """The ops that nobody uses, as HLO has them: a single result is no tuple, what was inlined comes last."""
     *body, end = ops
-    is_alone = len(end._operands) == 1
+    is_alone = len(operands_of(end)) == 1
     early: list[Operation] = []
     late: list[Operation] = []
     for op in body:
@@ -70,7 +68,7 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
             if key not in entered:
                 entered.add(key)
                 # HLO hands in what regions use from outside behind the operands.
-                values = (*op._operands, *free_values(op)) if op.regions else op._operands
+                values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
                 for value in reversed(values):
                     if isinstance(value, OpResult) and value.op.parent is block and id(value.op) not in left:
                         stack.append(value.op)

@@ -5,7 +5,6 @@
 Not here: folds of ops that compute (`xla_elements.py`), the table of all (`xla_folds.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from shardy_py.frontends.xla_making import (
     sizes_of,
 )
 from shardy_py.graph.plain import plain
+from shardy_py.ir import operands_of
 from shardy_py.text.dense import element_size, elements_type
 
 Array = NDArray[np.void]
@@ -49,7 +49,7 @@ def fold_constant(op: Operation, splats: Splats) -> SSAValue | None:
         if move is None or prod(sizes_of(result)) > MAX_ELEMENTS:
             return None
         arrays: list[Array] = []
-        for operand in op._operands:
+        for operand in operands_of(op):
             array = _array(operand, splats)
             if array is None:
                 return None
@@ -89,15 +89,15 @@ MOVES: dict[str, Callable[[Operation, list[Array]], Array]] = {
 
 def fold_reshape(op: Operation, splats: Splats) -> SSAValue | None:
     """What goes in, if of the same type; a reshape of what an inner reshape reshapes."""
-    inner = maker_of(op._operands[0], RESHAPE)
+    inner = maker_of(operands_of(op)[0], RESHAPE)
     if inner is None and not same_type(op):
         return None
-    return reshaped(op, op._operands[0] if inner is None else inner._operands[0])
+    return reshaped(op, operands_of(op)[0] if inner is None else operands_of(inner)[0])
 
 
 def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
     """A reshape or transpose, where no element is repeated; one of two broadcasts."""
-    (source,), (result,) = op._operands, op.results
+    (source,), (result,) = operands_of(op), op.results
     if not is_static(source, result):
         return None
     dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
@@ -112,12 +112,12 @@ def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
         return None
     inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
     merged = [dimensions[dimension] for dimension in inner_dimensions]
-    return make(op, "broadcast_in_dim", inner._operands, {"broadcast_dimensions": integers(merged)})
+    return make(op, "broadcast_in_dim", operands_of(inner), {"broadcast_dimensions": integers(merged)})
 
 
 def fold_transpose(op: Operation, splats: Splats) -> SSAValue | None:
     """A reshape, where only dimensions of size 1 move; one of two transposes."""
-    (source,) = op._operands
+    (source,) = operands_of(op)
     permutation: tuple[int, ...] = plain(op.properties["permutation"])
     moved = [dimension for dimension in permutation if sizes_of(source)[dimension] != 1]
     if moved == sorted(moved) and is_static(source):
@@ -126,36 +126,36 @@ def fold_transpose(op: Operation, splats: Splats) -> SSAValue | None:
     if inner is None:
         return None
     merged = [plain(inner.properties["permutation"])[dimension] for dimension in permutation]
-    return make(op, "transpose", inner._operands, {"permutation": integers(merged)})
+    return make(op, "transpose", operands_of(inner), {"permutation": integers(merged)})
 
 
 def fold_concatenate(op: Operation, splats: Splats) -> SSAValue | None:
     """One of all parts that have elements."""
     dimension = plain(op.properties["dimension"])
     parts: list[SSAValue] = []
-    for operand in op._operands:
+    for operand in operands_of(op):
         inner = maker_of(operand, CONCATENATE) if operand.has_one_use() else None
         is_nested = inner is not None and plain(inner.properties["dimension"]) == dimension
-        parts += cast(Operation, inner)._operands if is_nested else [operand]
+        parts += operands_of(cast(Operation, inner)) if is_nested else [operand]
     parts = [part for part in parts if sizes_of(part)[dimension] != 0] or parts[:1]
-    if len(parts) == 1 and parts[0]._type == op.results[0]._type:
+    if len(parts) == 1 and parts[0].type == op.results[0].type:
         return parts[0]
-    is_same = len(parts) == len(op._operands)
+    is_same = len(parts) == len(operands_of(op))
     return None if is_same else make(op, "concatenate", parts, dict(op.properties))
 
 
 def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
     """What a slice of everything is a slice of; slices of what they need of a concatenate."""
     if same_type(op) and is_static(*op.results):
-        return op._operands[0]
-    joined = maker_of(op._operands[0], CONCATENATE)
-    if joined is None or not is_static(*joined._operands, *op.results):
+        return operands_of(op)[0]
+    joined = maker_of(operands_of(op)[0], CONCATENATE)
+    if joined is None or not is_static(*operands_of(joined), *op.results):
         return None
     dimension: int = plain(joined.properties["dimension"])
     first, last = (list(plain(op.properties[name])) for name in ("start_indices", "limit_indices"))
     at, skipped = 0, 0
     parts: list[SSAValue] = []
-    for part in joined._operands:
+    for part in operands_of(joined):
         end = at + sizes_of(part)[dimension]
         if end <= first[dimension] and not parts:
             skipped = end
@@ -163,13 +163,13 @@ def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
             parts.append(part)
         at = end
     is_shared = len(parts) > 1 and not joined.results[0].has_one_use()
-    if len(parts) == len(joined._operands) or not parts or is_shared:
+    if len(parts) == len(operands_of(joined)) or not parts or is_shared:
         return None
     source = parts[0]
     if len(parts) > 1:
         shape = list(sizes_of(source))
         shape[dimension] = sum(sizes_of(part)[dimension] for part in parts)
-        type_ = TensorType(cast(Any, source._type).element_type, shape)
+        type_ = TensorType(cast(Any, source.type).element_type, shape)
         source = make(op, "concatenate", parts, dict(joined.properties), type_)
     first[dimension] -= skipped
     last[dimension] -= skipped
@@ -179,7 +179,7 @@ def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
 
 def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
     """A slice, its start moved so that all is inside."""
-    (source, *starts), (result,) = op._operands, op.results
+    (source, *starts), (result,) = operands_of(op), op.results
     known = [splats.integer(start) for start in starts]
     if None in known or not is_static(source, result):
         return None
@@ -193,18 +193,18 @@ def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
 
 def fold_dynamic_update_slice(op: Operation, splats: Splats) -> SSAValue | None:
     """What goes in, if the update is empty; the update, if it is all."""
-    whole, update, *starts = op._operands
+    whole, update, *starts = operands_of(op)
     if not is_static(whole, update):
         return None
     if 0 in sizes_of(update):
         return whole
-    is_all = whole._type == update._type and all(splats.is_number(start, 0) for start in starts)
+    is_all = whole.type == update.type and all(splats.is_number(start, 0) for start in starts)
     return update if is_all else None
 
 
 def fold_pad(op: Operation, splats: Splats) -> SSAValue | None:
     """What goes in, if nothing is added; the padding, if nothing goes in."""
-    source, padding = op._operands
+    source, padding = operands_of(op)
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     if not any(number for name in names for number in plain(op.properties[name])):
         return source
@@ -215,7 +215,7 @@ def fold_pad(op: Operation, splats: Splats) -> SSAValue | None:
 
 def fold_reverse(op: Operation, splats: Splats) -> SSAValue | None:
     """What goes in, if only dimensions of size 1 are reversed."""
-    (source,) = op._operands
+    (source,) = operands_of(op)
     dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
     sizes = sizes_of(source)
     return source if all(sizes[dimension] == 1 for dimension in dimensions) else None
@@ -224,4 +224,4 @@ def fold_reverse(op: Operation, splats: Splats) -> SSAValue | None:
 def fold_reduce(op: Operation, splats: Splats) -> SSAValue | None:
     """What goes in, if no dimension is reduced."""
     is_none = len(op.results) == 1 and not plain(op.properties["dimensions"])
-    return op._operands[0] if is_none and same_type(op) else None
+    return operands_of(op)[0] if is_none and same_type(op) else None

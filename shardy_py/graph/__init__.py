@@ -19,7 +19,7 @@ from shardy_py.graph.data_flow import (
     edge_targets,
     source_values,
 )
-from shardy_py.graph.walk import (
+from shardy_py.ir import (
     blocks_of,
     owning_op,
     terminator_of,

@@ -11,7 +11,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Operation
 
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 
 
 def remove_attributes(root: Operation, names: Collection[str]) -> None:

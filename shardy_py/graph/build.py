@@ -6,7 +6,6 @@
 `rule_of` gives the sharding rule of an op record, so that this folder need not know where rules come from.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -37,7 +36,7 @@ from shardy_py.graph.record import record_of_signature, signature_of
 from shardy_py.graph.shape_check import first_shape_error, shape_message
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.wakes import Wakes
-from shardy_py.graph.walk import owning_op, terminator_of, walk_pre_order
+from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 
@@ -157,26 +156,26 @@ class _Builder:
             self._without_rule,
         )
 
-    def _skip(self, op: Operation) -> None:
+    def skip(self, op: Operation) -> None:
         """Nothing to be done: a terminator."""
 
-    def _add_mesh(self, op: Operation) -> None:
+    def add_mesh(self, op: Operation) -> None:
         self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
 
-    def _add_function_or_call(self, op: Operation) -> None:
+    def add_function_or_call(self, op: Operation) -> None:
         self.calls.add(op)
 
-    def _add_group_member(self, op: Operation) -> None:
-        self._groups.setdefault(plain(op.properties["group_id"]), []).append(op._operands[0])
+    def add_group_member(self, op: Operation) -> None:
+        self._groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
 
-    def _add_function_edge(self, op: Operation) -> None:
+    def add_function_edge(self, op: Operation) -> None:
         """Its sources may stand behind it, so the rest comes later."""
         self._function_edges.append(op)
         self._new_step(op, self.flat.kind_number(StepKind(None)), ())
 
     def _check_types(self, op: Operation) -> None:
         for result in op.results:
-            type_ = result._type
+            type_ = result.type
             if id(type_) in self._shapely:
                 continue
             if shape_message(type_) is not None:
@@ -201,11 +200,11 @@ class _Builder:
         number = alike.number
         if number < 0:
             return
-        operands = op._operands
+        operands = operands_of(op)
         if alike.shared_number != number:
             for operand in operands:
                 use = operand.first_use  # `_is_shared`, written out
-                if use is not None and use._next_use is not None and not self._is_scalar(operand):
+                if use is not None and next_use(use) is not None and not self._is_scalar(operand):
                     number = alike.shared_number
                     break
         of = self.slots.of
@@ -231,7 +230,7 @@ class _Builder:
         return alike
 
     def _is_scalar(self, value: SSAValue) -> bool:
-        return not self.slots.rank(value._type) and tensor_type(value._type) is not None
+        return not self.slots.rank(value.type) and tensor_type(value.type) is not None
 
     def _new_step(self, op: Operation, kind: int, slots: tuple[int, ...]) -> None:
         flat = self.flat
@@ -240,25 +239,25 @@ class _Builder:
         flat.step_kinds.append(kind)
         flat.step_slots.append(slots)
 
-    def _note_unused(self, op: Operation) -> None:
+    def note_unused(self, op: Operation) -> None:
         for result in op.results:
             if result.first_use is not None:
                 return
         self._maybe_dead.append(op)
 
-    def _add_barrier(self, op: Operation) -> None:
-        self._note_unused(op)
-        rule = identity_rule(op.results[0]._type, 1)
+    def add_barrier(self, op: Operation) -> None:
+        self.note_unused(op)
+        rule = identity_rule(op.results[0].type, 1)
         if rule is not None:
             direction = ("NONE", "FORWARD", "BACKWARD", "BOTH").index(cast(Any, op).direction)
             kind = StepKind(rule, Role.BARRIER, True, barrier_direction=direction)
-            slots = (self.slots.get(op._operands[0]), self.slots.get(op.results[0]))
+            slots = (self.slots.get(operands_of(op)[0]), self.slots.get(op.results[0]))
             self._new_step(op, self.flat.kind_number(kind), slots)
 
-    def _add_edge(self, op: Operation) -> None:
-        owner = op._operands[0]
+    def add_edge(self, op: Operation) -> None:
+        owner = operands_of(op)[0]
         sources = source_values(owner)
-        rule = identity_rule(op.results[0]._type, len(sources))
+        rule = identity_rule(op.results[0].type, len(sources))
         if rule is None:
             return
         parent = owning_op(owner)
@@ -277,9 +276,9 @@ class _Builder:
     def _add_function_edges(self) -> None:
         """Edges between callers and functions, whose sources may stand behind them."""
         for op in self._function_edges:
-            value = op._operands[0]
+            value = operands_of(op)[0]
             sources = self._function_edge_sources(value)
-            rule = identity_rule(op.results[0]._type, len(sources)) if sources else None
+            rule = identity_rule(op.results[0].type, len(sources)) if sources else None
             shared = _is_shared(value) and not self._is_scalar(value)
             kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, is_edge=True)
             step = self.step_of[id(op)]
@@ -292,7 +291,7 @@ class _Builder:
     def _function_edge_sources(self, value: SSAValue) -> list[SSAValue]:
         owner = owning_op(value)
         if isinstance(value, BlockArgument):
-            return [call._operands[value.index] for call in self.calls.of_function(owner)]
+            return [operands_of(call)[value.index] for call in self.calls.of_function(owner)]
         returned = self.calls.returned(owner, cast(Any, value).index) if owner is not None else None
         return [] if returned is None else [returned]
 
@@ -322,8 +321,8 @@ class _Builder:
         if main is None or terminator is None:
             return
         returned: list[ReturnedValue] = []
-        for value, slot in zip(terminator._operands, self.slots.function_results[id(main)], strict=True):
-            rule = identity_rule(value._type, 1)
+        for value, slot in zip(operands_of(terminator), self.slots.function_results[id(main)], strict=True):
+            rule = identity_rule(value.type, 1)
             if rule is not None:
                 returned.append(ReturnedValue(self.slots.get(value), slot, rule))
         self.flat.returned = tuple(returned)
@@ -356,21 +355,21 @@ class _Builder:
 
 
 _HANDLERS: dict[str, Callable[[_Builder, Operation], None]] = {
-    "func.func": _Builder._add_function_or_call,
-    "func.call": _Builder._add_function_or_call,
-    "stablehlo.constant": _Builder._note_unused,
-    "sdy.constant": _Builder._note_unused,
-    "sdy.mesh": _Builder._add_mesh,
-    "sdy.sharding_group": _Builder._add_group_member,
-    EDGE_NAME: _Builder._add_edge,
-    FUNCTION_EDGE: _Builder._add_function_edge,
-    BARRIER: _Builder._add_barrier,
+    "func.func": _Builder.add_function_or_call,
+    "func.call": _Builder.add_function_or_call,
+    "stablehlo.constant": _Builder.note_unused,
+    "sdy.constant": _Builder.note_unused,
+    "sdy.mesh": _Builder.add_mesh,
+    "sdy.sharding_group": _Builder.add_group_member,
+    EDGE_NAME: _Builder.add_edge,
+    FUNCTION_EDGE: _Builder.add_function_edge,
+    BARRIER: _Builder.add_barrier,
 }
 """The ops that are more, or less, than an op with a rule; terminators are skipped as well."""
 
 
 def _handlers() -> dict[str, Callable[[_Builder, Operation], None]]:
-    return dict.fromkeys(TERMINATORS, _Builder._skip) | _HANDLERS
+    return dict.fromkeys(TERMINATORS, _Builder.skip) | _HANDLERS
 
 
 def _main_function(calls: Calls) -> Operation | None:
@@ -382,7 +381,7 @@ def _main_function(calls: Calls) -> Operation | None:
 
 def _is_shared(value: SSAValue) -> bool:
     use = value.first_use
-    return use is not None and use._next_use is not None
+    return use is not None and next_use(use) is not None
 
 
 def _root(op: Operation) -> Operation:

@@ -19,7 +19,7 @@ from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import note_copies
 from shardy_py.graph.symbols import FUNCTION, Symbols, set_callee
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 CALL = "func.call"
 ORIGINAL_NAME = "sdy.original_func_name"

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.walk import terminator_of
+from shardy_py.ir import terminator_of
 
 
 class Calls:

@@ -6,12 +6,11 @@ before what its regions hold.
     copy = clone(op, {old_operand: new_operand})
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.text.construct import append_argument, attach_operands, build_operation
+from shardy_py.ir import append_argument, attach_operands, build_operation, operands_of
 
 Mapping = dict[SSAValue, SSAValue]
 """From values to what stands for them in the copy; cloning adds what it defines."""
@@ -19,7 +18,7 @@ Mapping = dict[SSAValue, SSAValue]
 
 def clone(op: Operation, mapping: Mapping) -> Operation:
     """A copy of `op` that stands nowhere; operands that `mapping` does not hold stay as they are."""
-    operands = op._operands
+    operands = operands_of(op)
     copy = _shell(op, [mapping.get(value, value) for value in operands] if operands else ())
     for old, new in zip(op.regions, copy.regions, strict=True):
         clone_region_into(old, new, mapping)
@@ -39,19 +38,19 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
         into.add_block(new_block)
     pairs: list[tuple[Operation, Operation]] = []
     for block, new_block in blocks:
-        op = block._first_op
+        op = block.first_op
         while op is not None:
             copy = _shell(op, (), new_block)
             for old, new in zip(op.results, copy.results, strict=True):
                 mapping[old] = new
             pairs.append((op, copy))
-            op = op._next_op
+            op = op.next_op
     successors = dict(blocks)
     for op, copy in pairs:
-        if op._operands:
-            attach_operands(copy, [mapping.get(value, value) for value in op._operands])
-        if op._successors:
-            copy.successors = [successors.get(block, block) for block in op._successors]
+        if operands_of(op):
+            attach_operands(copy, [mapping.get(value, value) for value in operands_of(op)])
+        if op.successors:
+            copy.successors = [successors.get(block, block) for block in op.successors]
         for old, new in zip(op.regions, copy.regions, strict=True):
             clone_region_into(old, new, mapping)
 
@@ -61,7 +60,7 @@ def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | N
     return build_operation(
         op.__class__,
         operands,
-        [result._type for result in op.results],
+        [result.type for result in op.results],
         op.properties.copy(),
         op.attributes.copy(),
         op.location,

@@ -6,13 +6,12 @@ because that dialect has no folds; those of chlo do.
     chlo.mulhi %constant, %x    becomes    chlo.mulhi %x, %constant
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.chlo import OPS
-from shardy_py.graph.rewiring import replace_operand
+from shardy_py.ir import operands_of, replace_operand
 
 COMMUTATIVE = frozenset(
     f"chlo.{name}" for name, row in OPS.rows.items() if "commutative" in row.traits.split()
@@ -24,7 +23,7 @@ _CONSTANTS = frozenset({"stablehlo.constant", "chlo.constant", "sdy.constant"})
 
 def put_constants_last(op: Operation) -> bool:
     """Swap the operands of a commutative op if only the first is a constant; whether they were."""
-    first, second = op._operands
+    first, second = operands_of(op)
     if not _is_constant(first) or _is_constant(second):
         return False
     replace_operand(op, 0, second)

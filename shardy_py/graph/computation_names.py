@@ -9,7 +9,6 @@ calls became; of those that the user wrote, the ones that differ get names of th
 Not here: calls into computations and back (`inlining.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
@@ -22,7 +21,7 @@ from xdsl.ir import Operation, Region
 from shardy_py.graph.call_graph import CALL, original_name
 from shardy_py.graph.data_flow import EDGE_NAME, TERMINATORS
 from shardy_py.graph.symbols import FUNCTION, Symbols
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops, operands_of
 
 NAMED = "sdy.named_computation"
 
@@ -67,10 +66,10 @@ def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
                 yield argument.type
             for op in block.ops:
                 if op.name == EDGE_NAME:  # computations have edges already, functions get them with the call
-                    numbers[id(op.results[0])] = numbers.get(id(op._operands[0]), -1)
+                    numbers[id(op.results[0])] = numbers.get(id(operands_of(op)[0]), -1)
                     continue
                 yield from (None if op.name in TERMINATORS else op.name, *_entries(op, symbols))
-                yield tuple(numbers.get(id(operand), -1) for operand in op._operands)
+                yield tuple(numbers.get(id(operand), -1) for operand in operands_of(op))
                 yield tuple(result.type for result in op.results)
                 for result in op.results:
                     numbers[id(result)] = next(fresh)

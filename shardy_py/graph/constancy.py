@@ -3,7 +3,6 @@
 Not here: what is done with them (`constant_splitting.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from enum import Enum
@@ -13,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
 from shardy_py.graph.plain import tensor_type
+from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE
 
 
@@ -71,8 +71,8 @@ def is_preserving(op: Operation) -> bool:
 
     It does if it is valid whatever the sizes of its dynamic dimensions are.
     """
-    operands = [tensor_type(value._type) for value in op._operands]
-    result = tensor_type(op.results[0]._type)
+    operands = [tensor_type(value.type) for value in operands_of(op)]
+    result = tensor_type(op.results[0].type)
     shapes = [operand.shape if operand else () for operand in operands]
     if op.name == "stablehlo.bitcast_convert" and (result is None or shapes[0] != result.shape):
         return False

@@ -3,7 +3,6 @@
 Not here: other common subexpressions.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Hashable
@@ -12,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.graph.constant_splitting import is_scalar
 from shardy_py.graph.rewiring import replace_by_values
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops, operands_of
 
 CONSTANTS = ("sdy.constant", "stablehlo.constant", "chlo.constant", "arith.constant")
 BROADCAST = "stablehlo.broadcast_in_dim"
@@ -24,7 +23,7 @@ def merge_constants(root: Operation) -> None:
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
     for op in find_ops(root, BROADCAST, *CONSTANTS):
-        block, operands, properties, attributes = op.parent, op._operands, op.properties, op.attributes
+        block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
         (result,) = op.results
         key = (
             op.__class__,
@@ -34,7 +33,7 @@ def merge_constants(root: Operation) -> None:
             *attributes,
             *map(id, attributes.values()),
             *map(id, operands),
-            id(result._type),
+            id(result.type),
         )
         earlier = by_identity.get(key)
         if earlier is None:
@@ -45,7 +44,7 @@ def merge_constants(root: Operation) -> None:
                 id(block and block.parent),
                 numbers.of_dictionary({**properties, **attributes}),
                 *map(id, operands),
-                numbers.of(result._type),
+                numbers.of(result.type),
             )
             earlier = by_identity[key] = by_value.setdefault(value, op)
             if earlier is op:

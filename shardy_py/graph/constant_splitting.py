@@ -5,7 +5,6 @@ which is none itself is copied with all it is computed of; so is the broadcast o
 sharded and stay shared. The last user of a constant takes the original, which stands where its copy would.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,11 +21,19 @@ from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.graph.constancy import Kind, is_preserving, kind_of
 from shardy_py.graph.movements import note_copies
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_operand
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols, set_callee
 from shardy_py.graph.use_order import renew_uses
-from shardy_py.graph.walk import find_ops, innermost_first
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    innermost_first,
+    next_use,
+    operands_of,
+    place_before,
+    replace_operand,
+)
 
 COMPUTATION = "sdy.named_computation"
 GROUP = "sdy.sharding_group"
@@ -40,7 +47,7 @@ def convert_constants(module: ModuleOp) -> None:
         if op.name in COMMUTATIVE:
             put_constants_last(op)
             continue
-        types = [op.results[0]._type]
+        types = [op.results[0].type]
         replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
 
 
@@ -87,11 +94,11 @@ class _Splitter:
             kind = kind_of(op.__class__)
             if kind is Kind.IGNORED:
                 continue
-            operands = op._operands
+            operands = operands_of(op)
             if kind is Kind.PRESERVING:
                 preserves = True
                 for value in operands:
-                    if id(value._type) not in static:
+                    if id(value.type) not in static:
                         preserves = self._preserves(op, kind)
                         break
             else:
@@ -118,10 +125,10 @@ class _Splitter:
 
     def _preserves(self, op: Operation, kind: Kind) -> bool:
         if kind is Kind.PRESERVING or kind is Kind.BITCAST:
-            for value in op._operands:
-                tensor = tensor_type(value._type)
+            for value in operands_of(op):
+                tensor = tensor_type(value.type)
                 if tensor is not None and None not in tensor.shape:
-                    self._static[id(value._type)] = value._type
+                    self._static[id(value.type)] = value.type
             return is_preserving(op)
         if kind is Kind.CALL:
             return original_name(self._symbols.callee(op)).data not in self._varying_functions
@@ -158,7 +165,7 @@ class _Splitter:
             value, task, index = pending.pop()
             op = value.op
             if task is Task.REPLACE:
-                operand = op._operands[index]
+                operand = operands_of(op)[index]
                 own = mapping.get(operand, operand)
                 if own is not operand:
                     replace_operand(op, index, own)
@@ -168,13 +175,13 @@ class _Splitter:
                 continue
             elif task is Task.KEEP and _has_one_use(op) and op.name != CALL:
                 mapping[value] = value
-                for index, operand in reversed([*enumerate(op._operands)]):
+                for index, operand in reversed([*enumerate(operands_of(op))]):
                     if isinstance(operand, OpResult):
                         pending.append((value, Task.REPLACE, index))
                         pending.append((operand, Task.KEEP, 0))
             else:
                 pending.append((value, Task.CLONE, 0))
-                for operand in reversed(op._operands):
+                for operand in reversed(operands_of(op)):
                     if isinstance(operand, OpResult):
                         pending.append((operand, Task.COPY, 0))
 
@@ -187,13 +194,13 @@ class _Splitter:
             function = copy_function(self._symbols.callee(copy), self._symbols)
             set_callee(copy, self._symbols.insert(function))
         for use in tuple(value.uses):
-            if use._operation.name == GROUP:
-                place_before(clone(use._operation, mapping), op)
+            if use.operation.name == GROUP:
+                place_before(clone(use.operation, mapping), op)
 
 
 def is_scalar(value: SSAValue) -> bool:
     """Whether `value` is a tensor of rank 0."""
-    tensor = tensor_type(value._type)
+    tensor = tensor_type(value.type)
     return tensor is not None and not tensor.shape
 
 
@@ -201,7 +208,7 @@ def _has_one_use(op: Operation) -> bool:
     if len(op.results) != 1:
         return False
     use = op.results[0].first_use
-    return use is not None and use._next_use is None
+    return use is not None and next_use(use) is None
 
 
 def _erase_if_unused(op: Operation) -> None:
@@ -210,9 +217,9 @@ def _erase_if_unused(op: Operation) -> None:
     for result in op.results:
         use = result.first_use
         if use is not None:
-            if use._operation.name != GROUP:
+            if use.operation.name != GROUP:
                 return
-            users += [use._operation for use in result.uses]
+            users += [use.operation for use in result.uses]
     if all(user.name == GROUP for user in users):
         for user in users:
             erase(user)
@@ -225,15 +232,15 @@ def _computation_name(op: Operation) -> str:
 
 def _ops_outside_computations(region: Region) -> Iterator[Operation]:
     """The ops of a region in program order, without those in named computations."""
-    stack: list[Operation | None] = [block._first_op for block in reversed(region.blocks)]
+    stack: list[Operation | None] = [block.first_op for block in reversed(region.blocks)]
     while stack:
         op = stack.pop()
         while op is not None:
-            following = op._next_op
+            following = op.next_op
             yield op
             if op.regions and op.name != COMPUTATION:
                 stack.append(following)
                 for inner in reversed(op.regions):
-                    stack.extend(block._first_op for block in reversed(inner.blocks))
+                    stack.extend(block.first_op for block in reversed(inner.blocks))
                 break
             op = following

@@ -3,7 +3,6 @@
 Not here: constraints during propagation, where they are ops like others (`build.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -17,10 +16,9 @@ from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target
 from shardy_py.graph.holders import RULE, read
 from shardy_py.graph.kinds import identity_rule
 from shardy_py.graph.movements import Movement, note
-from shardy_py.graph.rewiring import place_after_value, replace_uses, take_out
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
+from shardy_py.ir import build_operation, next_use, operands_of, place_after_value, replace_uses, take_out
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 CONSTRAINT = "sdy.sharding_constraint"
 MANUAL = "sdy.manual_computation"
@@ -43,7 +41,7 @@ def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> N
 
 def apply_constraint(constraint: Operation, set_input: SetInput = give_input) -> None:
     """Apply a sharding constraint, and the chain that it begins."""
-    value = constraint._operands[0]
+    value = operands_of(constraint)[0]
     tail = tail_of_chain(constraint)
     if tail is not None:
         replace_uses(value, tail.results[0], but_not_in=constraint, only=_behind(tail))
@@ -56,7 +54,7 @@ def apply_constraint(constraint: Operation, set_input: SetInput = give_input) ->
         _put_in_front(constraint, value, sharding)
     else:
         if RULE not in constraint.attributes:
-            rule = identity_rule(value._type, 1)
+            rule = identity_rule(value.type, 1)
             if rule is not None:
                 constraint.attributes[RULE] = OpShardingRuleAttr(rule)
         set_input(constraint, value, sharding)
@@ -64,14 +62,14 @@ def apply_constraint(constraint: Operation, set_input: SetInput = give_input) ->
 
 def apply_in_shardings(computation: Operation) -> None:
     """Apply the in-shardings of a manual computation to its operands."""
-    for index in range(len(computation._operands)):
-        value, sharding = computation._operands[index], _in_sharding(computation, index)
+    for index in range(len(operands_of(computation))):
+        value, sharding = operands_of(computation)[index], _in_sharding(computation, index)
         if not is_dictated(value, sharding):
             continue
         if is_edge_target(value):
             properties: dict[str, Any] = {"sharding": TensorShardingAttr(sharding)}
             constraint = build_operation(
-                ShardingConstraintOp, [value], [value._type], properties, {}, computation.location
+                ShardingConstraintOp, [value], [value.type], properties, {}, computation.location
             )
             place_after_value(constraint, value)
             _put_in_front(constraint, value, sharding)
@@ -103,7 +101,7 @@ def tail_of_chain(head: Operation) -> Operation | None:
     The input of the chain has no sharding and no other constraint, and nothing but the next constraint uses a
     constraint of the chain before the last.
     """
-    value = head._operands[0]
+    value = operands_of(head)[0]
     maker = value.owner
     if isinstance(maker, Operation) and maker.name == CONSTRAINT:
         return None
@@ -112,10 +110,10 @@ def tail_of_chain(head: Operation) -> Operation | None:
         tail = following
     if tail is head or sharding_of(value) is not None:
         return None
-    others = (use._operation for use in value.uses if use._operation is not head)
+    others = (use.operation for use in value.uses if use.operation is not head)
     if any(user.name in (CONSTRAINT, MANUAL) for user in others):
         return None
-    if any(use._operation.name in (CONSTRAINT, MANUAL) for use in tail.results[0].uses):
+    if any(use.operation.name in (CONSTRAINT, MANUAL) for use in tail.results[0].uses):
         return None
     return tail
 
@@ -124,7 +122,7 @@ def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorShardi
     """Let the users of `value` use `constraint`; unreduced axes do not propagate: `value` gets them too."""
     replace_uses(value, constraint.results[0], but_not_in=constraint)
     if sharding.unreduced_axes:
-        current = sharding_of(value) or TensorSharding.fully_open(sharding.mesh, rank_of(value._type))
+        current = sharding_of(value) or TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
         unreduced = replace(current, unreduced_axes=sharding.unreduced_axes, reduction=sharding.reduction)
         set_sharding(value, unreduced)
 
@@ -132,13 +130,13 @@ def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorShardi
 def _behind(tail: Operation) -> Any:
     """A test for uses in the block of `tail` and behind it, but for returns of functions."""
     behind: set[int] = set()
-    op = tail._next_op
+    op = tail.next_op
     while op is not None:
         behind.add(id(op))
-        op = op._next_op
+        op = op.next_op
 
     def test(use: Use) -> bool:
-        return id(use._operation) in behind and use._operation.name != "func.return"
+        return id(use.operation) in behind and use.operation.name != "func.return"
 
     return test
 
@@ -147,17 +145,17 @@ def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:
     """The shardings that constraints and manual computations want `value` in."""
     use = value.first_use
     while use is not None:
-        user = use._operation
+        user = use.operation
         if user.name == CONSTRAINT:
             yield _sharding(user)
         elif user.name == MANUAL:
-            yield _in_sharding(user, use._index)
-        use = use._next_use
+            yield _in_sharding(user, use.index)
+        use = next_use(use)
 
 
 def _only_user(op: Operation) -> Operation | None:
     use = op.results[0].first_use
-    return use._operation if use is not None and use._next_use is None else None
+    return use.operation if use is not None and next_use(use) is None else None
 
 
 def _sharding(constraint: Operation) -> TensorSharding:

@@ -18,8 +18,8 @@ from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import SHARDING_TARGET
 from shardy_py.graph.holders import SHARDING
+from shardy_py.ir import build_operation
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 _BACKEND_CONFIG = "backend_config"
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")

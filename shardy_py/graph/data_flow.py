@@ -10,7 +10,6 @@ Which ops have edges, and which ones, they say themselves (`dialects/sdy/interfa
 edges (`passes/add_data_flow_edges.py`), propagating through them (`propagation/`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Source
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.walk import owning_op
+from shardy_py.ir import next_use, operands_of, owning_op
 from shardy_py.text.source import position_of
 
 __all__ = [
@@ -78,7 +77,7 @@ def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
 
 def source_values(owner: SSAValue) -> tuple[SSAValue, ...]:
     """The sources of the edge of `owner`, as values."""
-    return tuple(user._operands[index] for user, index in edge_sources(owner))
+    return tuple(operands_of(user)[index] for user, index in edge_sources(owner))
 
 
 def other_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
@@ -103,9 +102,9 @@ def owner_of_target(value: SSAValue) -> SSAValue | None:
 
 def edge_of_owner(owner: SSAValue | None) -> Operation | None:
     """The `sdy.data_flow_edge` of `owner`: its only user, if it is one."""
-    if owner is None or (use := owner.first_use) is None or use._next_use is not None:
+    if owner is None or (use := owner.first_use) is None or next_use(use) is not None:
         return None
-    user = use._operation
+    user = use.operation
     return user if user.name == EDGE_NAME else None
 
 

@@ -8,7 +8,6 @@ While there are data-flow edges, their ops hold the notes; `sink_notes` moves th
 finding out what to note (`passes/debug_trail.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from shardy_py.graph.constraints import CONSTRAINT, MANUAL
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.value_shardings import sharding_of
-from shardy_py.graph.walk import owning_op, terminator_of, walk_post_order, walk_pre_order
+from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 ORIGINS = "sdy.sharding_origins"
@@ -56,7 +55,7 @@ def user_origins(module: ModuleOp) -> Iterator[Origin]:
     for op in found[CONSTRAINT]:
         name = _name_op(op, f"constraint_{count[CONSTRAINT]}")
         count[CONSTRAINT] += 1
-        yield from _existing((op.results[0], op._operands[0]), name)
+        yield from _existing((op.results[0], operands_of(op)[0]), name)
     for op in found[MANUAL]:
         name = _name_op(op, f"mc_{count[MANUAL]}")
         count[MANUAL] += 1
@@ -82,7 +81,7 @@ def _border_origins(computation: Operation, name: str) -> Iterator[Origin]:
     given: tuple[TensorSharding, ...] = cast(Any, computation.properties["in_shardings"]).data
     for index, argument in enumerate(argument_owners(computation)):
         yield argument, given[index], border_name(name, argument)
-        yield from _existing((computation._operands[index],), border_name(name, argument))
+        yield from _existing((operands_of(computation)[index],), border_name(name, argument))
     given = cast(Any, computation.properties["out_shardings"]).data
     for result, sharding in zip(computation.results, given, strict=True):
         yield result, sharding, border_name(name, result)
@@ -98,7 +97,7 @@ def _function_origins(function: Operation) -> Iterator[Origin]:
     for argument in function.regions[0].blocks[0].args:
         yield from _existing((argument,), f"input: {argument.index}")
     terminator = terminator_of(function.regions[0])
-    for index, value in enumerate(terminator._operands if terminator is not None else ()):
+    for index, value in enumerate(operands_of(terminator) if terminator is not None else ()):
         sharding = read(Holder(Place.FUNCTION_RESULT, function, index))
         if sharding is not None:
             yield value, sharding, f"output: {index}"
@@ -199,7 +198,7 @@ def _returned_as(value: SSAValue, function: Operation) -> int | None:
     terminator = terminator_of(function.regions[0])
     use = value.first_use
     while use is not None:
-        if use._operation is terminator:
-            return use._index
-        use = use._next_use
+        if use.operation is terminator:
+            return use.index
+        use = next_use(use)
     return None

@@ -3,7 +3,6 @@
 Not here: what is an edge, its owner and its targets (`data_flow.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -14,10 +13,9 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.dialects.sdy import DataFlowEdgeOp, TensorShardingAttr
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target, result_owners
 from shardy_py.graph.holders import Holder, Place, read, write_all
-from shardy_py.graph.rewiring import erase, place_after_value, replace_uses
 from shardy_py.graph.value_shardings import has_static_shape, own_holder, rank_of, sharding_of
+from shardy_py.ir import build_operation, erase, operands_of, place_after_value, replace_uses
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 
 def insert_edges(owners: Sequence[SSAValue]) -> None:
@@ -60,13 +58,13 @@ def remove_edges(owners: Iterable[SSAValue]) -> None:
     """Remove the edges of owners; what used an edge uses its owner."""
     for owner in owners:
         use = owner.first_use
-        if use is not None and use._operation.name == EDGE_NAME:
-            remove_edge(use._operation)
+        if use is not None and use.operation.name == EDGE_NAME:
+            remove_edge(use.operation)
 
 
 def remove_edge(edge: Operation) -> None:
     """Remove an edge; what used it uses its operand."""
-    replace_uses(edge.results[0], edge._operands[0])
+    replace_uses(edge.results[0], operands_of(edge)[0])
     erase(edge)
 
 

@@ -129,7 +129,7 @@ def spelled_attribute(text: str) -> Attribute:
 def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError:
     """The error with the op in front and its place, unless it has one; `prefix` says where on the op."""
     first = error.diagnostics[0]
-    if first.position is not None:
+    if first.where is not None:
         return error
     text = f"'{op.name}' op {prefix}{first.message}"
     return ShardyError(Diagnostic(text, position_of(cast(Any, op).location)))

@@ -5,7 +5,6 @@ place in the group; so the group is decided by propagation. Not here: how group 
 (`passes/sharding_group_import.py`), how changes spread (`build.py`, `propagation/fixpoint.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -17,7 +16,7 @@ from shardy_py.graph.holders import write_all
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
-from shardy_py.graph.walk import owning_op, walk_pre_order
+from shardy_py.ir import operands_of, owning_op, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
@@ -30,7 +29,7 @@ def groups_of(root: Operation) -> Groups:
     groups: Groups = {}
     for op in walk_pre_order(root):
         if op.name == "sdy.sharding_group":
-            groups.setdefault(plain(op.properties["group_id"]), []).append(op._operands[0])
+            groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
     return dict(sorted(groups.items()))
 
 

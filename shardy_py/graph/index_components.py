@@ -5,7 +5,6 @@ dimension 0, the number i makes that dimension a batch dimension in disguise; `c
 Not here: what is done with such ops (`passes/explicit_gather_scatter_batching.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import Any, cast
@@ -15,8 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.plain import plain
-from shardy_py.graph.rewiring import place_before
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, operands_of, place_before
 
 CONSTANTS = {"stablehlo.constant", "sdy.constant"}
 
@@ -35,7 +33,7 @@ def without_component(op: Operation, indices: SSAValue, vector_dimension: int, c
     total = shape_of(indices)[vector_dimension]
     maker = _maker(indices)
     if maker is not None and _joins_components(maker, vector_dimension, total):
-        kept = [value for number, value in enumerate(maker._operands) if number != component]
+        kept = [value for number, value in enumerate(operands_of(maker)) if number != component]
     else:
         kept = [
             _slice(op, indices, vector_dimension, start, stop)
@@ -51,7 +49,7 @@ def without_component(op: Operation, indices: SSAValue, vector_dimension: int, c
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor; negative: dynamic."""
-    return tuple(cast("TensorType[Attribute]", value._type).get_shape())
+    return tuple(cast("TensorType[Attribute]", value.type).get_shape())
 
 
 def _counts_rows(value: SSAValue) -> bool:
@@ -68,7 +66,7 @@ def _counts_rows(value: SSAValue) -> bool:
 
 def _can_count(value: SSAValue) -> bool:
     """Whether the element type has a number for every row."""
-    element = cast("TensorType[Attribute]", value._type).element_type
+    element = cast("TensorType[Attribute]", value.type).element_type
     if not isinstance(element, IntegerType):
         return False
     integer = cast(Any, element)
@@ -79,18 +77,18 @@ def _can_count(value: SSAValue) -> bool:
 def _source(op: Operation) -> SSAValue | None:
     """The operand whose rows are those of the result, if one is."""
     if op.name == "stablehlo.reshape":
-        return op._operands[0]
+        return operands_of(op)[0]
     if op.name == "stablehlo.broadcast_in_dim":
         dimensions = plain(op.properties["broadcast_dimensions"])
-        return op._operands[0] if dimensions[:1] == (0,) else None
+        return operands_of(op)[0] if dimensions[:1] == (0,) else None
     if op.name == "stablehlo.clamp":
-        low, value, high = op._operands
+        low, value, high = operands_of(op)
         lowest, highest = _splat(low), _splat(high)
         rows = shape_of(value)[:1]
         stays = lowest is not None and highest is not None and rows and lowest <= 0 and highest >= rows[0] - 1
         return value if stays else None
     if op.name == "stablehlo.select":
-        predicate, _, otherwise = op._operands
+        predicate, _, otherwise = operands_of(op)
         return otherwise if _is_negative_row(predicate) else None
     return None
 
@@ -100,7 +98,7 @@ def _is_negative_row(predicate: SSAValue) -> bool:
     maker = _maker(predicate)
     if maker is None or maker.name != "stablehlo.compare":
         return False
-    left, right = maker._operands
+    left, right = operands_of(maker)
     return (
         plain(maker.properties["comparison_direction"]) == "LT" and _splat(right) == 0 and _counts_rows(left)
     )
@@ -117,7 +115,7 @@ def _splat(value: SSAValue) -> int | None:
             return number if isinstance(number, int) else None
         if maker.name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
             return None
-        value = maker._operands[0]
+        value = operands_of(maker)[0]
     return None
 
 
@@ -126,7 +124,7 @@ def _part(op: Operation, vector_dimension: int, component: int) -> SSAValue | No
     if plain(op.properties["dimension"]) != vector_dimension:
         return None
     start = 0
-    for operand in op._operands:
+    for operand in operands_of(op):
         size = shape_of(operand)[vector_dimension]
         if start == component:
             return operand if size == 1 else None
@@ -138,7 +136,7 @@ def _joins_components(op: Operation, vector_dimension: int, total: int) -> bool:
     return (
         op.name == "stablehlo.concatenate"
         and plain(op.properties["dimension"]) == vector_dimension
-        and len(op._operands) == total
+        and len(operands_of(op)) == total
     )
 
 
@@ -156,7 +154,7 @@ def _slice(op: Operation, indices: SSAValue, dimension: int, start: int, stop: i
 
 
 def _like(value: SSAValue, shape: list[int]) -> Attribute:
-    return TensorType(cast("TensorType[Attribute]", value._type).element_type, shape)
+    return TensorType(cast("TensorType[Attribute]", value.type).element_type, shape)
 
 
 def _insert(

@@ -9,7 +9,6 @@ Values of one shard map that have nothing to do with each other come apart, as t
 Not here: manual computations of such calls (`shard_map.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
@@ -32,11 +31,21 @@ from shardy_py.graph.frontend_attributes import (
     error_at,
 )
 from shardy_py.graph.liveness import may_be_erased
-from shardy_py.graph.rewiring import erase, place_after, place_at_end, place_before, replace_operand, take_out
 from shardy_py.graph.shard_map import private_function, producer, users
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops, free_values
-from shardy_py.text.construct import append_arguments, build_operation
+from shardy_py.ir import (
+    append_arguments,
+    build_operation,
+    erase,
+    find_ops,
+    free_values,
+    operands_of,
+    place_after,
+    place_at_end,
+    place_before,
+    replace_operand,
+    take_out,
+)
 
 _NAME = "shmap_body"
 
@@ -49,7 +58,7 @@ def outline_shard_maps(module: ModuleOp, symbols: Symbols) -> None:
     borders = find_ops(module, CUSTOM_CALL)
     entries = [op for op in borders if call_target(op) == FULL_TO_SHARD]
     exits = [op for op in borders if call_target(op) == SHARD_TO_FULL]
-    without_entries = [op for op in exits if _is_constant(op._operands[0])]
+    without_entries = [op for op in exits if _is_constant(operands_of(op)[0])]
     for op in without_entries:
         _outline(_Part(exits=[op]), symbols)
     left = set(exits).difference(without_entries)
@@ -132,12 +141,12 @@ def _constant_op(value: SSAValue) -> Operation | None:
 
 def _captured(op: Operation) -> list[SSAValue]:
     """The values that an op, or what is in its regions, uses from outside of it."""
-    return [*op._operands, *free_values(op)]
+    return [*operands_of(op), *free_values(op)]
 
 
 def _outline(part: _Part, symbols: Symbols) -> None:
     """Move the members to a function, and call it behind the last entry."""
-    constraints = (producer(op._operands[0], SHARDING_TARGET) for op in part.exits)
+    constraints = (producer(operands_of(op)[0], SHARDING_TARGET) for op in part.exits)
     takers = dict.fromkeys(  # of what the body returns: a constraint if only exits use it
         constraint if constraint is not None and set(users(constraint.results[0])) <= set(part.exits) else op
         for op, constraint in zip(part.exits, constraints, strict=True)
@@ -146,7 +155,7 @@ def _outline(part: _Part, symbols: Symbols) -> None:
     members = [op for op in part.members if op not in takers]
     for op in members:
         body.add(op)
-    returned = [body.value(op._operands[0], op) for op in takers]
+    returned = [body.value(operands_of(op)[0], op) for op in takers]
     anchor = part.entries[-1] if part.entries else next(iter(takers))
     function = body.function(returned, anchor.location)
     callee: dict[str, Attribute] = {"callee": SymbolRefAttr(symbols.insert(function))}

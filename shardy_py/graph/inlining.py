@@ -3,7 +3,6 @@
 Not here: copying functions so that each has one call (`call_graph.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import cast
@@ -35,11 +34,10 @@ from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import edge_shardings, remove_edges
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import erase, replace_op
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings
-from shardy_py.graph.walk import find_ops, innermost_first
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, erase, find_ops, innermost_first, operands_of
 from shardy_py.text.source import position_of
 
 _SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"
@@ -98,7 +96,7 @@ def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
         attributes[THREAD] = function.attributes[THREAD]
     computation = build_operation(
         NamedComputationOp,
-        call._operands,
+        operands_of(call),
         [result.type for result in call.results],
         properties,
         attributes,
@@ -138,7 +136,7 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
         attributes[SHARDING] = shardings
     call = build_operation(
         CallOp,
-        computation._operands,
+        operands_of(computation),
         result_types,
         {"callee": SymbolRefAttr(name)},
         attributes,
@@ -178,5 +176,5 @@ def _replace_terminators(region: Region, terminator: type[Operation]) -> None:
     for block in region.blocks:
         old = block.last_op
         assert old is not None
-        build_operation(terminator, old._operands, (), {}, {}, old.location, block)
+        build_operation(terminator, operands_of(old), (), {}, {}, old.location, block)
         erase(old)

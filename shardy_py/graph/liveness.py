@@ -5,7 +5,6 @@ MLIR's greedy driver erases them on its way, so passes that C++ runs through it 
 Not here: what that means for propagation (`propagation/erasure.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.flat import Liveness
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.walk import blocks_of, walk_pre_order
+from shardy_py.ir import blocks_of, operands_of, walk_pre_order
 
 _WITH_EFFECTS = frozenset(
     {
@@ -63,7 +62,7 @@ def dying_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
     pending = list(dying.values())
     while pending:
         for op in walk_pre_order(pending.pop()):
-            for operand in op._operands:
+            for operand in operands_of(op):
                 maker = operand.owner
                 if (
                     isinstance(maker, Operation)
@@ -106,7 +105,7 @@ def liveness_of(
         inside = walk_pre_order(op, include_root=False) if op.regions else ()
         liveness.nested[step] = tuple(step_of[id(inner)] for inner in inside if id(inner) in step_of)
     for step in {user for users in liveness.users.values() for user in users if user >= 0}:
-        tensors = [value for value in step_ops[step]._operands if not _is_scalar(value)]
+        tensors = [value for value in operands_of(step_ops[step]) if not _is_scalar(value)]
         liveness.reads[step] = tuple(numbers[id(v)] for v in tensors if id(v) in numbers)
         if any(id(value) not in numbers and value.has_more_than_one_use() for value in tensors):
             liveness.shared_elsewhere.add(step)
@@ -116,12 +115,12 @@ def liveness_of(
 def _uses_in(op: Operation) -> Iterator[tuple[Operation, SSAValue]]:
     """The operands of `op` and of what its regions hold, with their users."""
     for user in walk_pre_order(op):
-        for value in user._operands:
+        for value in operands_of(user):
             yield user, value
 
 
 def _is_scalar(value: SSAValue) -> bool:
-    tensor = tensor_type(value._type)
+    tensor = tensor_type(value.type)
     return tensor is not None and not tensor.shape
 
 

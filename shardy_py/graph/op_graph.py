@@ -12,7 +12,6 @@ Node attributes: `op`, `name`, `function` (the symbol of the function around it)
 edges, so the graph is a multigraph. The flat form that propagation works on comes from here too (`program`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.graph.build import Program, RuleOf, build_program
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target, source_values
-from shardy_py.graph.walk import owning_op, walk_pre_order
+from shardy_py.ir import operands_of, owning_op, walk_pre_order
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -86,7 +85,7 @@ class OpGraph:
 
     def _reads(self, op: Operation) -> Iterator[tuple[int, SSAValue]]:
         """What `op` reads: a data-flow edge its sources, any other op its operands."""
-        values = source_values(op._operands[0]) if op.name == EDGE_NAME else op._operands
+        values = source_values(operands_of(op)[0]) if op.name == EDGE_NAME else operands_of(op)
         return enumerate(values)
 
 

@@ -13,7 +13,6 @@ attributes that begin with `context.`, for the ops that need it:
 Not here: rules (`rules/`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
@@ -23,7 +22,7 @@ from typing import Any
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.walk import terminator_of
+from shardy_py.ir import operands_of, terminator_of
 from shardy_py.ops import OpRecord
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
@@ -45,7 +44,7 @@ def signature_of(op: Operation) -> tuple[Hashable, ...]:
         op.__class__,
         *properties,
         *map(id, properties.values()),
-        *map(id, map(_type_of, op._operands)),
+        *map(id, map(_type_of, operands_of(op))),
         None,
         *map(id, map(_type_of, op.results)),
     )
@@ -69,8 +68,8 @@ def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRec
 
 def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
-    operand_types = [value._type for value in op._operands]
-    result_types = [value._type for value in op.results]
+    operand_types = [value.type for value in operands_of(op)]
+    result_types = [value.type for value in op.results]
     values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
     record = OpRecord(
         name_of(op),
@@ -101,35 +100,37 @@ def combiner_of(op: Operation) -> str | None:
         return None
     count = len(block.args) // 2
     found: set[str | None] = set()
-    for index, value in enumerate(terminator._operands):
+    for index, value in enumerate(operands_of(terminator)):
         combiner = value.owner
         known = _COMBINERS
-        tensor = tensor_type(value._type)
+        tensor = tensor_type(value.type)
         if tensor is not None and tensor.element == "i1":
             known = _COMBINERS | _LOGICAL_COMBINERS
         if not isinstance(combiner, Operation) or combiner.name not in known:
             return None
-        arguments = [a.index for a in combiner._operands if isinstance(a, BlockArgument) and a.owner is block]
+        arguments = [
+            a.index for a in operands_of(combiner) if isinstance(a, BlockArgument) and a.owner is block
+        ]
         found.add(combiner.name if sorted(arguments) == [index, index + count] else None)
     return found.pop() if len(found) == 1 else None
 
 
 def concatenates_slices(op: Operation) -> bool:
     """Whether `op` joins slices: each operand is one, or they are all of, or are, the same value."""
-    makers = [operand.owner for operand in op._operands]
+    makers = [operand.owner for operand in operands_of(op)]
     sliced = [isinstance(m, Operation) and m.name == "stablehlo.slice" for m in makers]
     if all(sliced) or not any(sliced):
         return any(sliced)
     sources = {
-        id(maker._operands[0] if is_slice and isinstance(maker, Operation) else operand)
-        for maker, is_slice, operand in zip(makers, sliced, op._operands, strict=True)
+        id(operands_of(maker)[0] if is_slice and isinstance(maker, Operation) else operand)
+        for maker, is_slice, operand in zip(makers, sliced, operands_of(op), strict=True)
     }
     return len(sources) == 1
 
 
 def has_constant_indices(op: Operation) -> bool:
     """Whether the start indices of a dynamic_update_slice are all constants."""
-    makers = (operand.owner for operand in op._operands[2:])
+    makers = (operand.owner for operand in operands_of(op)[2:])
     return all(isinstance(maker, Operation) and maker.name in _CONSTANTS for maker in makers)
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.errors import Diagnostic
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.walk import walk_post_order
+from shardy_py.ir import walk_post_order
 from shardy_py.text.source import position_of
 
 

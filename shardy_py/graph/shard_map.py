@@ -6,7 +6,6 @@
 the parts (the passes `xla-sdy-...-shard-map-import`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -23,10 +22,9 @@ from shardy_py.graph.call_graph import calls_in
 from shardy_py.graph.calls import callee_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.frontend_attributes import call_target, error_at
-from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.symbols import Symbols
+from shardy_py.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def take_body(call: Operation, symbols: Symbols) -> Region:
     for block in region.blocks:
         old = block.last_op
         assert old is not None
-        build_operation(ReturnOp, old._operands, (), {}, {}, old.location, block)
+        build_operation(ReturnOp, operands_of(old), (), {}, {}, old.location, block)
         erase(old)
     return region
 
@@ -111,7 +109,7 @@ def outline(computation: Operation, name: str) -> tuple[Operation, list[Attribut
     computation.add_region(Region())
     last = region.blocks[0].last_op
     assert last is not None
-    returned = list(last._operands)
+    returned = list(operands_of(last))
     erase(last)
     return private_function(name, region, returned, computation.location), [value.type for value in returned]
 

@@ -6,7 +6,6 @@ Not here: writing them (`value_shardings.py`), changing all of them (`sharding_w
     reader.of(value)
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING, attribute_list_shardings
 from shardy_py.graph.sharding_walk import sharding_properties
 from shardy_py.graph.value_shardings import sharding_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 BARRIER = "sdy.propagation_barrier"
@@ -52,7 +51,7 @@ class ShardingReader:
     def through_barriers(self, value: SSAValue) -> TensorSharding | None:
         """The sharding of what flows into `value` through propagation barriers."""
         while isinstance(value, OpResult) and value.op.name == BARRIER:
-            value = value.op._operands[0]
+            value = operands_of(value.op)[0]
         return self.of(value)
 
     def _argument(self, function: Operation, index: int) -> TensorSharding | None:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 Change = Callable[[TensorSharding], TensorSharding]

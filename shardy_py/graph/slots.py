@@ -7,7 +7,6 @@ reduce, have `UNSHARDABLE`.
 Not here: steps (`build.py`), reading and writing the places (`holders.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -24,6 +23,7 @@ from shardy_py.graph.holders import (
     read,
 )
 from shardy_py.graph.plain import tensor_type
+from shardy_py.ir import operands_of
 from shardy_py.sharding import TensorSharding
 
 
@@ -64,7 +64,7 @@ class Slots:
         elif len(results) == 1:
             # By far the most frequent case, hence written out.
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
-            type_ = result._type
+            type_ = result.type
             given = op.attributes.get(SHARDING)
             self.of[id(result)] = len(self.values)
             self.values.append(result)
@@ -85,7 +85,7 @@ class Slots:
             if id(op.results[0]) not in self.of:  # an edge's result got its slot with the owner
                 self._new(op.results[0], Holder(Place.PROPERTY, op))
         else:
-            for argument, operand in zip(op.regions[0].blocks[0].args, op._operands, strict=True):
+            for argument, operand in zip(op.regions[0].blocks[0].args, operands_of(op), strict=True):
                 self.of[id(argument)] = self.get(operand)
                 self.aliases.append(argument)
             for index, result in enumerate(op.results):
@@ -100,7 +100,7 @@ class Slots:
         return rank
 
     def _new(self, value: SSAValue, holder: Holder) -> int:
-        return self._append(value, holder, value._type, read(holder))
+        return self._append(value, holder, value.type, read(holder))
 
     def _append(
         self, value: SSAValue | None, holder: Holder, type_: Attribute, sharding: TensorSharding | None
@@ -127,7 +127,7 @@ class Slots:
             return
         given = attribute_list_shardings(op.properties.get("arg_attrs")) or (None,) * len(block.args)
         for index, (argument, sharding) in enumerate(zip(block.args, given, strict=True)):
-            self._append(argument, Holder(Place.ARGUMENT, op, index), argument._type, sharding)
+            self._append(argument, Holder(Place.ARGUMENT, op, index), argument.type, sharding)
 
     def _add_owners(self, op: Operation) -> None:
         """One slot for each edge of `op`, or for its owner when there is no edge."""

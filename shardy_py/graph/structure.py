@@ -8,7 +8,6 @@ Ops are compared by identity: an op that was replaced by an equal one counts as 
 or change; one that goes counts as a change too. Not here: whether the shardings are valid (the verifiers).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.graph.holders import PROPERTY_OF, SHARDING
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import operands_of, walk_pre_order
 
 Entries = Mapping[str, Attribute]
 
@@ -94,7 +93,7 @@ def _structure_of(op: Operation) -> OpStructure:
     arguments = tuple(argument for blocks in regions for _, given in blocks for argument in given)
     return OpStructure(
         op,
-        tuple(op._operands),
+        tuple(operands_of(op)),
         tuple(op.results),
         regions,
         tuple(op.successors),

@@ -3,7 +3,6 @@
 Not here: looking symbols up (`symbols.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +22,7 @@ from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttri
 from shardy_py.graph.call_graph import calls_in
 from shardy_py.graph.calls import callee_name
 from shardy_py.graph.symbols import symbol_name
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 

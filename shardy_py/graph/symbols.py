@@ -7,7 +7,6 @@ Not here: which functions call which (`call_graph.py`), which symbols nothing re
     symbols.insert(clone)           # "f" if that name is free, else "f_0", "f_1", ...
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import Any, cast
@@ -17,7 +16,7 @@ from xdsl.ir import Operation
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.calls import callee_name
-from shardy_py.graph.rewiring import erase, place_at_end
+from shardy_py.ir import erase, place_at_end
 from shardy_py.sharding import Mesh
 from shardy_py.text.source import position_of
 
@@ -37,12 +36,12 @@ class Symbols:
         self.module = module
         self._ops: dict[str, Operation] = {}
         self._counter = 0
-        op = module.body.block._first_op
+        op = module.body.block.first_op
         while op is not None:
             name = symbol_name(op)
             if name is not None:
                 self._ops[name] = op
-            op = op._next_op
+            op = op.next_op
 
     def get(self, name: str) -> Operation | None:
         """The op of that name."""

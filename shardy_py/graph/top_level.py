@@ -3,7 +3,6 @@
 Not here: looking them up by name, or naming new ones (`symbols.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,10 +18,10 @@ from shardy_py.sharding import Mesh
 
 def top_level_ops(module: ModuleOp) -> Iterator[Operation]:
     """The ops of the body of `module`."""
-    block = module.body._first_block
-    op = None if block is None else block._first_op
+    block = module.body.first_block
+    op = None if block is None else block.first_op
     while op is not None:
-        following = op._next_op
+        following = op.next_op
         yield op
         op = following
 

@@ -7,7 +7,6 @@
 functions take or return, which XLA flattens on its way from HLO.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,9 +17,15 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.frontend_attributes import CUSTOM_CALL
-from shardy_py.graph.rewiring import erase, place_after, place_before, replace_uses
-from shardy_py.graph.walk import find_ops
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    operands_of,
+    place_after,
+    place_before,
+    replace_uses,
+)
 
 _TUPLE, _ELEMENT = "stablehlo.tuple", "stablehlo.get_tuple_element"
 
@@ -29,19 +34,19 @@ def flatten_tuples(module: ModuleOp) -> None:
     """Give custom calls an operand and a result for each leaf of their tuples; undo tuples taken apart."""
     for op in find_ops(module, CUSTOM_CALL, _ELEMENT):
         if op.name == CUSTOM_CALL:
-            if any(isinstance(value.type, TupleType) for value in (*op._operands, *op.results)):
+            if any(isinstance(value.type, TupleType) for value in (*operands_of(op), *op.results)):
                 _flatten_call(op)
             continue
-        source, index = op._operands[0], cast("IntegerAttr", op.properties["index"]).value.data
+        source, index = operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
         if isinstance(source, OpResult) and source.op.name == _TUPLE:
-            replace_uses(op.results[0], source.op._operands[index])
+            replace_uses(op.results[0], operands_of(source.op)[index])
     for op in reversed(find_ops(module, _TUPLE, _ELEMENT)):
         if op.results[0].first_use is None:
             erase(op)
 
 
 def _flatten_call(op: Operation) -> None:
-    operands = [leaf for operand in op._operands for leaf in _leaves(operand, op)]
+    operands = [leaf for operand in operands_of(op) for leaf in _leaves(operand, op)]
     types = [leaf for result in op.results for leaf in _leaf_types(result.type)]
     properties, attributes = dict(op.properties), dict(op.attributes)
     flat = build_operation(type(op), operands, types, properties, attributes, op.location)
@@ -65,7 +70,7 @@ def _leaves(value: SSAValue, user: Operation) -> list[SSAValue]:
     if not isinstance(value.type, TupleType):
         return [value]
     if isinstance(value, OpResult) and value.op.name == _TUPLE:
-        return [leaf for element in value.op._operands for leaf in _leaves(element, user)]
+        return [leaf for element in operands_of(value.op) for leaf in _leaves(element, user)]
     found: list[SSAValue] = []
     for index, type_ in enumerate(value.type.types.data):
         properties: dict[str, Attribute] = {"index": IntegerAttr(index, i32)}

@@ -7,12 +7,11 @@ visits users in that order.
     %0 = case ({ return %a }) on %a          uses of %a: case, return          afterwards: return, case
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue, Use
 
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import next_use, operands_of, walk_pre_order
 
 
 def renew_uses(module: Operation) -> None:
@@ -25,8 +24,8 @@ def renew_uses(module: Operation) -> None:
     for position, op in enumerate(walk_pre_order(module)):
         positions[id(op)] = position
         if op.regions:
-            for value in op._operands:
-                if (use := value.first_use) is not None and use._next_use is not None:
+            for value in operands_of(op):
+                if (use := value.first_use) is not None and next_use(use) is not None:
                     taken[id(value)] = value
     for value in taken.values():
         for use in sorted(value.uses, key=lambda use: _place(use, positions)):
@@ -35,4 +34,4 @@ def renew_uses(module: Operation) -> None:
 
 
 def _place(use: Use, positions: dict[int, int]) -> tuple[int, int]:
-    return positions[id(use._operation)], use._index
+    return positions[id(use.operation)], use.index

@@ -7,7 +7,6 @@ the function whose argument it is. Not here: the places (`holders.py`), all shar
     set_sharding(value, sharding_of(other))
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import Any, cast
@@ -28,6 +27,7 @@ from shardy_py.graph.holders import (
     write_all,
 )
 from shardy_py.graph.symbols import Symbols
+from shardy_py.ir import operands_of
 from shardy_py.sharding import TensorSharding
 
 Shardings = tuple[TensorSharding, ...]
@@ -78,7 +78,7 @@ def own_holder(value: SSAValue) -> Holder | None:
     if parent.name == FUNCTION:
         return Holder(Place.ARGUMENT, parent, index)
     if parent.name == "stablehlo.async_start":
-        return holder_of(parent._operands[index])
+        return holder_of(operands_of(parent)[index])
     if parent.name not in DATA_FLOW:
         return None
     owner = owner_of_target(value)

@@ -7,7 +7,6 @@
 Not here: shardings (`value_shardings.py`), reports on values (`report/`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import re
@@ -24,7 +23,7 @@ from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.value_shardings import holder_of
-from shardy_py.graph.walk import blocks_of, walk_pre_order
+from shardy_py.ir import blocks_of, walk_pre_order
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
@@ -153,13 +152,13 @@ class ValueTable:
             for result in op.results:
                 index = cast(Any, result).index
                 name = names.get(id(result), "")
-                yield ValueEntry(name, symbol, "intermediate", result._type, op, index, result)
+                yield ValueEntry(name, symbol, "intermediate", result.type, op, index, result)
             for block in blocks_of(op) if op.regions else ():
                 for index, argument in enumerate(block.args):
                     role: Role = "argument" if op is function else "intermediate"
                     label = _name_in(argument.location) if op is function else ""
                     name = names.get(id(argument), "")
-                    yield ValueEntry(name, symbol, role, argument._type, op, index, argument, label)
+                    yield ValueEntry(name, symbol, role, argument.type, op, index, argument, label)
         yield from _results(function)
 
 

@@ -7,7 +7,6 @@ by a call for the users of the callee's argument.
 Not here: slots (`slots.py`), the loop that uses this (`propagation/fixpoint.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, edge_of_source, other_targets
+from shardy_py.ir import next_use, operands_of
 
 
 class Wakes:
@@ -34,7 +34,7 @@ class Wakes:
         if isinstance(value, OpResult):
             maker = value.op
             if maker.name == EDGE_NAME:
-                for target in other_targets(maker._operands[0]):
+                for target in other_targets(operands_of(maker)[0]):
                     self.add_users(target, steps)
         else:
             maker = value.owner.parent_op() if not isinstance(value.owner, Operation) else value.owner
@@ -55,13 +55,13 @@ class Wakes:
             steps = [] if step is None else [step]
             use = value.first_use
             while use is not None:
-                user = use._operation
+                user = use.operation
                 step = step_of.get(id(user))
                 if step is not None:
                     steps.append(step)
                 elif user.name in self._passed_on:
-                    self._add_passed_on(user, use._index, steps)
-                use = use._next_use
+                    self._add_passed_on(user, use.index, steps)
+                use = next_use(use)
             result.append(tuple(steps))
         return result
 
@@ -69,12 +69,12 @@ class Wakes:
         """Add the steps to wake for each use of `value`."""
         use = value.first_use
         while use is not None:
-            step = self._step_of.get(id(use._operation))
+            step = self._step_of.get(id(use.operation))
             if step is not None:
                 steps.append(step)
-            elif use._operation.name in self._passed_on:
-                self._add_passed_on(use._operation, use._index, steps)
-            use = use._next_use
+            elif use.operation.name in self._passed_on:
+                self._add_passed_on(use.operation, use.index, steps)
+            use = next_use(use)
 
     def _add_passed_on(self, user: Operation, index: int, steps: list[int]) -> None:
         edge = edge_of_source(user, index)

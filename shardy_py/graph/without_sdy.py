@@ -11,7 +11,7 @@ from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation
 
 WITHOUT_MOVE = ("sdy.all_reduce", "sdy.propagation_barrier")
 """Ops that result in their operand, sharded as it is."""

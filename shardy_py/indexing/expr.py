@@ -33,7 +33,7 @@ class Expr:
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int
-    _interned: ClassVar[WeakValueDictionary[Any, Expr]] = WeakValueDictionary()
+    interned: ClassVar[WeakValueDictionary[Any, Expr]] = WeakValueDictionary()
 
     def __add__(self, other: Expr | int) -> Expr:
         if isinstance(other, int):
@@ -271,11 +271,11 @@ def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
 
 
 def _intern(key: Any, cls: type[_E], fill: Callable[[_E], None]) -> _E:
-    found = Expr._interned.get(key)  # pyright: ignore[reportPrivateUsage]
+    found = Expr.interned.get(key)
     if found is None:
         found = cls()
         fill(found)
-        Expr._interned[key] = found  # pyright: ignore[reportPrivateUsage]
+        Expr.interned[key] = found
     return cast(_E, found)
 
 

@@ -51,7 +51,7 @@ class IndexMap:
         """
         if not self.used <= self.bounds.keys():
             return self
-        return _SIMPLIFIED.get(self._parts) or _remember(self)
+        return _SIMPLIFIED.get(self.parts) or _remember(self)
 
     @cached_property
     def tidied(self) -> IndexMap:
@@ -62,16 +62,17 @@ class IndexMap:
         return _simplify(self, keeps_names=True)
 
     @property
-    def _parts(self) -> tuple[object, ...]:
+    def parts(self) -> tuple[object, ...]:
+        """The fields, as a key."""
         return (self.results, self.dims, self.ranges, self.runtimes, self.constraints)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IndexMap):
             return NotImplemented
-        return self._parts == other._parts or self.simplified._parts == other.simplified._parts
+        return self.parts == other.parts or self.simplified.parts == other.simplified.parts
 
     def __hash__(self) -> int:
-        return hash(self.simplified._parts)
+        return hash(self.simplified.parts)
 
     def __mul__(self, then: IndexMap) -> IndexMap:
         """`first * then` is `first.compose(then)`, simplified."""
@@ -238,7 +239,7 @@ def _remember(index_map: IndexMap) -> IndexMap:
         _SIMPLIFIED.clear()
     made = _simplify(index_map, keeps_names=False)
     made.__dict__["simplified"] = made
-    _SIMPLIFIED[index_map._parts] = _SIMPLIFIED[made._parts] = made  # pyright: ignore[reportPrivateUsage]
+    _SIMPLIFIED[index_map.parts] = _SIMPLIFIED[made.parts] = made
     return made
 
 

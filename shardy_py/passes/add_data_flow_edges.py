@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, result_owners
 from shardy_py.graph.edge_ops import insert_edges
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 
 @dataclass(frozen=True)

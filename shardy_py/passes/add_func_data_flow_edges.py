@@ -20,11 +20,9 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import FuncDataFlowEdgeOp, TensorShardingPerValueAttr
 from shardy_py.graph.call_graph import FUNCTION, calls_in, is_defined_function
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import place_after, place_at_start, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import has_static_shape, sharding_of
-from shardy_py.graph.walk import find_ops
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, find_ops, place_after, place_at_start, replace_uses
 
 
 @dataclass(frozen=True)

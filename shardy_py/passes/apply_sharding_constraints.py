@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.constraints import CONSTRAINT, MANUAL, SetInput, apply_constraint, apply_in_shardings
-from shardy_py.graph.walk import walk_post_order
+from shardy_py.ir import walk_post_order
 from shardy_py.passes.debug_trail import DebugTrail
 
 

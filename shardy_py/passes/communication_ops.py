@@ -3,7 +3,6 @@
 Not a pass; what several passes share. Which steps are needed is decided in `partition/`.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -29,11 +28,18 @@ from shardy_py.dialects.sdy import (
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.movements import Movement, note
-from shardy_py.graph.rewiring import place_after, place_at_start, place_before, replace_operand, replace_uses
+from shardy_py.ir import (
+    build_operation,
+    operands_of,
+    place_after,
+    place_at_start,
+    place_before,
+    replace_operand,
+    replace_uses,
+)
 from shardy_py.partition.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 RESHARDING = "sdy-insert-explicit-reshards"
 
@@ -42,7 +48,7 @@ def chain_before_use(
     user: Operation, index: int, steps: Iterable[Step], *, after_maker: bool = False
 ) -> None:
     """Lead operand `index` of `user` through `steps`, right before `user` or right after where it is made."""
-    value = made = user._operands[index]
+    value = made = operands_of(user)[index]
     last: Operation | None = None
     for step in steps:
         op = step_op(step, value, location_of(value))
@@ -112,4 +118,4 @@ def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operatio
             op_class = AllGatherOp
             properties["gathering_axes"] = ListOfAxisRefListsAttr(axes)
     properties[PROPERTY_OF[op_class.name]] = TensorShardingAttr(step.sharding)
-    return build_operation(op_class, (value,), (value._type,), properties, {}, location)
+    return build_operation(op_class, (value,), (value.type,), properties, {}, location)

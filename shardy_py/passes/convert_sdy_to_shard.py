@@ -43,22 +43,23 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.attribute_removal import remove_attributes
 from shardy_py.graph.frontend_attributes import error_at
 from shardy_py.graph.holders import PROPERTY_OF, RULE, SHARDING, attribute_list_shardings
-from shardy_py.graph.rewiring import (
+from shardy_py.graph.rewiring import replace_by_values, replace_op
+from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
+from shardy_py.ir import (
+    build_operation,
     erase,
+    find_ops,
     place_after,
     place_at_start,
     place_before,
-    replace_by_values,
-    replace_op,
     replace_operand,
     replace_uses,
+    terminator_of,
+    walk_pre_order,
 )
-from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import find_ops, terminator_of, walk_pre_order
-from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.text.construct import build_operation
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,10 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import MeshOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.frontend_attributes import error_at
-from shardy_py.graph.rewiring import erase, place_before, replace_op
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.graph.walk import find_ops, walk_pre_order
+from shardy_py.ir import build_operation, erase, find_ops, place_before, walk_pre_order
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding
-from shardy_py.text.construct import build_operation
 
 AXIS_NAMES = "sdy.axis_names"
 """The attribute of a grid that holds the names of the axes of the mesh that it was."""

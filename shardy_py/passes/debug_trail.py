@@ -29,7 +29,7 @@ from shardy_py.graph.debug_notes import (
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import shardable_value, sharding_of
-from shardy_py.graph.walk import owning_op, walk_pre_order
+from shardy_py.ir import owning_op, walk_pre_order
 from shardy_py.propagation.fixpoint import FUNCTION_RESULT, Taken
 from shardy_py.propagation.origins import Origins
 from shardy_py.propagation.provenance import Move, edges_of, moves_of

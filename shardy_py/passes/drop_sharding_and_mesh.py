@@ -18,9 +18,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.attribute_removal import remove_attributes
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import erase
 from shardy_py.graph.symbols import MESH
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.graph.holders import RULE
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.index_components import counts_rows, shape_of, without_component
-from shardy_py.graph.rewiring import replace_op, replace_operand
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.ir import replace_operand
 from shardy_py.passes.rewrites import Rewrite, apply_rewrites
 
 

@@ -20,7 +20,7 @@ from shardy_py.graph.computation_names import NAMED
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.edge_ops import insert_edges
 from shardy_py.graph.inlining import import_calls
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 
 @dataclass(frozen=True)

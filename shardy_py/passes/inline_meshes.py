@@ -22,11 +22,10 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
 from shardy_py.dialects.stablehlo.structs import Mesh as StablehloMesh
 from shardy_py.dialects.stablehlo.structs import MeshAxis, ReplicaGroupMeshAxes
-from shardy_py.graph.rewiring import erase
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import MESH
 from shardy_py.graph.top_level import meshes_of, top_level_ops
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import erase, walk_pre_order
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import mesh_of
 

@@ -20,7 +20,6 @@ from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
 from shardy_py.graph.call_graph import calls_in
 from shardy_py.graph.holders import function_results
 from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import place_after, replace_uses
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import (
     given_shardings,
@@ -28,8 +27,8 @@ from shardy_py.graph.value_shardings import (
     set_shardings,
     sharding_of,
 )
+from shardy_py.ir import build_operation, place_after, replace_uses
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 
 @dataclass(frozen=True)

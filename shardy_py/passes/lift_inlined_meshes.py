@@ -29,10 +29,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshAttr, MeshOp
-from shardy_py.graph.rewiring import place_after, place_at_start
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops, place_after, place_at_start
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
 
 STABLEHLO_MESH = "stablehlo.mesh"

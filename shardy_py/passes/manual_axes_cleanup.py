@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops, terminator_of
+from shardy_py.ir import find_ops, terminator_of
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import difference, sort_and_merge
 from shardy_py.text.source import position_of

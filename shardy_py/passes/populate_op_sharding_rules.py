@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.propagating import rule_attribute, rule_deriver, warn_of_unknown_ops
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.call_graph import functions_top_down
-from shardy_py.graph.rewiring import place_at_end, take_out
+from shardy_py.ir import place_at_end, take_out
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 Not here: the passes themselves, one file each; propagation on plain data (`propagation/propagate.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from abc import abstractmethod
@@ -23,7 +22,7 @@ from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
 from shardy_py.passes.save_module import save_module

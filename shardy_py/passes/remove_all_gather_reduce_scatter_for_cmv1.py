@@ -10,7 +10,6 @@ So with a reduce-scatter that is the only user of a product, if no all-gather we
 sharding that the reduce-scatter made.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,9 +20,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.rewiring import erase, replace_uses
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops, next_use, operands_of, replace_uses
 
 DOTS = ("stablehlo.dot", "stablehlo.dot_general")
 
@@ -37,13 +35,13 @@ class RemoveAllGatherReduceScatterForCmv1Pass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for removed in [found for dot in find_ops(op, *DOTS) for found in _removed_beside(dot)]:
-            replace_uses(removed.results[0], removed._operands[0])
+            replace_uses(removed.results[0], operands_of(removed)[0])
             erase(removed)
 
 
 def _removed_beside(dot: Operation) -> list[Operation]:
     """The collectives that go; where it is a reduce-scatter, `dot` has got its sharding."""
-    makers = [value.op for value in dot._operands if isinstance(value, OpResult)]
+    makers = [value.op for value in operands_of(dot) if isinstance(value, OpResult)]
     gathers = [op for op in makers if op.name == "sdy.all_gather" and _only_user(op) is dot]
     if gathers:
         return gathers
@@ -61,4 +59,4 @@ def _removed_beside(dot: Operation) -> list[Operation]:
 def _only_user(op: Operation) -> Operation | None:
     """The op that uses the result of `op`, if there is one use."""
     use = op.results[0].first_use
-    return use._operation if use is not None and use._next_use is None else None
+    return use.operation if use is not None and next_use(use) is None else None

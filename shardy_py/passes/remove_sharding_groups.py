@@ -13,8 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.rewiring import erase
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Decisions are memoised by the record of an op, its rule and the identities of it
 is `insert_explicit_reshards.py`.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -19,11 +18,10 @@ from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes,
 from shardy_py.graph.movements import Movement, is_recording, note, note_copies
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
-from shardy_py.graph.rewiring import erase, replace_uses
 from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import argument_shardings, own_holder, rank_of, set_sharding
-from shardy_py.graph.walk import terminator_of, walk_post_order
+from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
 from shardy_py.partition.dots import dot_result_reshard
 from shardy_py.partition.reshapes import has_overflow, overflow_plan
 from shardy_py.partition.reshard_plan import (
@@ -98,7 +96,7 @@ class ReshardInsertion:
 
     def _visit_return(self, function: Operation, terminator: Operation) -> None:
         targets = attribute_list_shardings(function.properties.get("res_attrs"))
-        for index, value in enumerate(terminator._operands):
+        for index, value in enumerate(operands_of(terminator)):
             target = targets[index] if targets else None
             try:
                 steps = self._steps(value, target, self._is_full)
@@ -129,7 +127,7 @@ class ReshardInsertion:
         elif op.name != RESHARD or not self._convert_reshard(op):
             if self._unreduced:
                 self._reduce_operands(op)
-            operands = tuple(map(self._reader.through_barriers, op._operands))
+            operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
             self._carry_out(op, self._plan(op, operands, results, is_full))
 
@@ -137,7 +135,7 @@ class ReshardInsertion:
         """Whether the minimal version treats `op` as the full one does."""
         if op.name == CONCATENATE:
             made = self._reader.of(op.results[0])
-            return any(self._reader.of(value) != made for value in op._operands)
+            return any(self._reader.of(value) != made for value in operands_of(op))
         return op.name == UNREGISTERED and name_of(op) == RAGGED_DOT
 
     def _steps(self, value: SSAValue, target: TensorSharding | None, with_reshard: bool) -> tuple[Step, ...]:
@@ -157,35 +155,35 @@ class ReshardInsertion:
                     assert outer is not None
                     target = with_free_axes(outer, target, axes)
             for user, index in edge_sources(owner):
-                steps = self._steps(user._operands[index], target, is_full)
+                steps = self._steps(operands_of(user)[index], target, is_full)
                 chain_before_use(user, index, steps, after_maker=True)
 
     def _visit_call(self, call: Operation) -> None:
         """Bring the operands to the shardings of the function's arguments."""
         targets = argument_shardings(self._symbols.callee(call), self._symbols)
         if targets is None:
-            given = [self._reader.of(value) for value in call._operands]
+            given = [self._reader.of(value) for value in operands_of(call)]
             mesh = next((s.mesh for s in given if s and not mesh_of(s, self._meshes).is_maximal), None)
             if mesh is None:
                 return
-            targets = tuple(TensorSharding.fully_closed(mesh, rank_of(v._type)) for v in call._operands)
+            targets = tuple(TensorSharding.fully_closed(mesh, rank_of(v.type)) for v in operands_of(call))
         for index, target in enumerate(targets):
-            steps = self._steps(call._operands[index], target, True)
+            steps = self._steps(operands_of(call)[index], target, True)
             chain_before_use(call, index, steps, after_maker=True)
 
     def _convert_reshard(self, op: Operation) -> bool:
         """Replace a reshard that makes axes unreduced by what does that; whether it was one."""
-        source, target = self._reader.of(op._operands[0]), self._reader.of(op.results[0])
+        source, target = self._reader.of(operands_of(op)[0]), self._reader.of(op.results[0])
         steps = unreducing_steps(source, target, self._meshes)
         if steps:
             chain_before_use(op, 0, steps)
-            replace_uses(op.results[0], op._operands[0])
+            replace_uses(op.results[0], operands_of(op)[0])
             erase(op)
         return bool(steps)
 
     def _reduce_operands(self, op: Operation) -> None:
         """Reduce operands along the unreduced axes that the results do not have."""
-        sources = tuple(map(self._reader.of, op._operands))
+        sources = tuple(map(self._reader.of, operands_of(op)))
         targets = tuple(map(self._reader.of, op.results))
         if not targets:
             if any(map(unreduced_axes, sources)):
@@ -224,7 +222,7 @@ class ReshardInsertion:
         name = mesh_to_work_in(operands + results, self._meshes)
         if name is None:
             return NOTHING
-        sizes = tuple(_size(value._type) for value in (*op._operands, *op.results))
+        sizes = tuple(_size(value.type) for value in (*operands_of(op), *op.results))
         tensors = OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
         if not is_full:
             return minimal_plan(tensors, dot_result_reshard(tensors) if op.name in DOTS else None)
@@ -234,7 +232,7 @@ class ReshardInsertion:
 
     def _single_device_plan(self, op: Operation, operands: Shardings, results: Shardings) -> ReshardPlan:
         everyone = global_mesh(self._meshes)
-        ranks = [tuple(_rank(value._type) for value in values) for values in (op._operands, op.results)]
+        ranks = [tuple(_rank(value.type) for value in values) for values in (operands_of(op), op.results)]
         tensors = SingleDeviceOp(operands, results, ranks[0], ranks[1], everyone)
         return single_device_plan(tensors, self._meshes)
 
@@ -270,7 +268,7 @@ def _size(type_: Attribute) -> int:
 def _placed(op: Operation, error: ShardyError) -> ShardyError:
     """The error as one of `op`, unless it says where it belongs."""
     fault = error.diagnostics[0]
-    return error if fault.position else _error(op, f"'{name_of(op)}' op {fault.message}")
+    return error if fault.where else _error(op, f"'{name_of(op)}' op {fault.message}")
 
 
 def _error(op: Operation, message: str) -> ShardyError:

@@ -8,7 +8,6 @@ A reshard to what the tensor has already goes, unless `keep-redundant-reshards` 
 a single device, and between meshes with different axes, stay: no collective does them.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -22,10 +21,10 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import place_before, replace_by_values
+from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader
 from shardy_py.graph.top_level import meshes_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops, operands_of, place_before
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.communication_ops import step_op
@@ -49,7 +48,7 @@ class ReshardToCollectivesPass(ModulePass):
         converted = [
             reshard
             for reshard in find_ops(op, "sdy.reshard")
-            if self._is_converted(reader.through_barriers(reshard._operands[0]), _target(reshard), meshes)
+            if self._is_converted(reader.through_barriers(operands_of(reshard)[0]), _target(reshard), meshes)
         ]
         for reshard in converted:
             _convert(reshard, reader, meshes)
@@ -64,7 +63,7 @@ class ReshardToCollectivesPass(ModulePass):
 
 def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None:
     """Replace one reshard; its operand is taken from before the barriers that it went through."""
-    value, target = reshard._operands[0], _target(reshard)
+    value, target = operands_of(reshard)[0], _target(reshard)
     made = _before_barriers(value)
     source = reader.of(made) or TensorSharding.fully_open(target.mesh, target.rank)
     if is_single_device(source, meshes):
@@ -95,7 +94,7 @@ def _target(reshard: Operation) -> TensorSharding:
 
 def _before_barriers(value: SSAValue) -> SSAValue:
     while isinstance(value, OpResult) and value.op.name == BARRIER:
-        value = value.op._operands[0]
+        value = operands_of(value.op)[0]
     return value
 
 
@@ -108,5 +107,5 @@ def _share_axes(first: TensorSharding, second: TensorSharding, meshes: Meshes) -
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    tensor = tensor_type(value._type)
+    tensor = tensor_type(value.type)
     return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()

@@ -18,8 +18,7 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.graph.walk import find_ops
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, find_ops
 
 
 @dataclass(frozen=True)

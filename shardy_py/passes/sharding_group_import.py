@@ -20,8 +20,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.plain import plain
-from shardy_py.graph.rewiring import erase
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops
 from shardy_py.text.source import position_of
 
 

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME
 from shardy_py.graph.debug_notes import EDGES, ORIGINS, sink_notes
 from shardy_py.graph.edge_ops import remove_edge, sink_edge_shardings
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import erase, replace_uses
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops, replace_uses
 from shardy_py.sharding import TensorSharding
 
 

@@ -15,8 +15,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.rewiring import erase
 from shardy_py.graph.symbol_uses import unreferenced_symbols
+from shardy_py.ir import erase
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from shardy_py.graph.calls import function_name
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, set_callee
 from shardy_py.graph.value_shardings import argument_shardings, result_shardings
-from shardy_py.graph.walk import find_ops, walk_pre_order
+from shardy_py.ir import find_ops, walk_pre_order
 
 MANUAL_AXES = "sdy.func_manual_axes"
 """The attribute that says along which axes a function is local."""

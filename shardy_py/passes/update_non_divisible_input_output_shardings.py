@@ -22,7 +22,7 @@ from shardy_py.graph.boundary_shardings import transform_function, transform_own
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding

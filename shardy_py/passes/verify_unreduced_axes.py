@@ -6,7 +6,6 @@
 What an op may do is a row of `_KINDS`; any other op may leave sums open, and reduce nothing.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -27,7 +26,7 @@ from shardy_py.graph.record import name_of
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, survey
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import terminator_of, walk_post_order
+from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
@@ -86,19 +85,19 @@ class _Check:
         if name == CALL:
             return self._call_fault(op)
         if name in RESHARDS:
-            source = self._sharding(op._operands[0])
+            source = self._sharding(operands_of(op)[0])
             if source is None:
                 return None
             return self._fault_between((source,), op.results, SUM, source.reduction)
         if name in SDY_REDUCTIONS:
-            source = self._sharding(op._operands[0])
+            source = self._sharding(operands_of(op)[0])
             if source is None:
                 return "operand must be sharded."
             return self._fault_between((source,), op.results, None, _reduction_of(op))
         if name in STABLEHLO_REDUCTIONS:
-            source = self._sharding(op._operands[0])
+            source = self._sharding(operands_of(op)[0])
             return self._fault_between((source,), op.results[:1], None, _body_reduction(op.regions[0]))
-        operands = op._operands
+        operands = operands_of(op)
         if name == REDUCE:
             operands = operands[: len(operands) // 2]
         introduced = _body_reduction(op.regions[0]) if name == REDUCE else SUM
@@ -125,7 +124,7 @@ class _Check:
         parent = op.parent_op()
         if parent is None:
             return None
-        for index, value in enumerate(op._operands):
+        for index, value in enumerate(operands_of(op)):
             target = self._returned_as(parent, index)
             if target is not None and not _is_resharded(value):
                 where = (
@@ -146,7 +145,7 @@ class _Check:
     def _call_fault(self, call: Operation) -> str | None:
         callee = self._symbols.callee(call)
         arguments = attribute_list_shardings(callee.properties.get("arg_attrs"))
-        for index, value in enumerate(call._operands):
+        for index, value in enumerate(operands_of(call)):
             if not _is_resharded(value):
                 where = f"at call argument {index}."
                 if fault := mismatch_fault(self._sharding(value), _at(arguments, index), where):
@@ -162,7 +161,7 @@ class _Check:
 def _is_resharded(value: SSAValue) -> bool:
     """Whether a reshard or constraint makes `value`, possibly behind barriers."""
     while isinstance(value, OpResult) and value.op.name == BARRIER:
-        value = value.op._operands[0]
+        value = operands_of(value.op)[0]
     return isinstance(value, OpResult) and value.op.name in RESHARDS
 
 
@@ -177,7 +176,7 @@ def _body_reduction(region: Region) -> str | None:
     terminator = terminator_of(region)
     if terminator is None:
         return None
-    makers = [value.op.name if isinstance(value, OpResult) else "" for value in terminator._operands]
+    makers = [value.op.name if isinstance(value, OpResult) else "" for value in operands_of(terminator)]
     found = {_REDUCTION_OF.get(maker) for maker in makers}
     return found.pop() if len(found) == 1 else None
 

@@ -26,11 +26,10 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.custom_call_shardings import sharding_call
 from shardy_py.graph.frontend_attributes import SHARDING_TARGET, XLA_SHARDING, error_at
 from shardy_py.graph.holders import PROPERTY_OF
-from shardy_py.graph.rewiring import erase, place_before, replace_by_values, replace_op, replace_uses
-from shardy_py.graph.walk import find_ops
+from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
+from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
 from shardy_py.sharding.hlo_sharding import HloSharding, ShardGroup
-from shardy_py.text.construct import build_operation
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,9 @@ from shardy_py.graph.frontend_attributes import (
     errors_at,
     frontend_entry,
 )
-from shardy_py.graph.rewiring import erase, place_before, replace_op, replace_uses
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
 
 
 @dataclass(frozen=True)

@@ -49,18 +49,24 @@ from shardy_py.graph.frontend_attributes import (
     rewrite_entries,
 )
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import erase, place_after_value, place_at_start, replace_uses
 from shardy_py.graph.symbols import MAIN, Symbols, symbol_name
 from shardy_py.graph.top_level import functions_of, module_of
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.graph.walk import terminator_of, walk_pre_order
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    place_after_value,
+    place_at_start,
+    replace_uses,
+    terminator_of,
+    walk_pre_order,
+)
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
 from shardy_py.sharding.hlo_sharding import HloSharding, HloShardingType
 from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, manual_axes_of
 from shardy_py.sharding.hlo_sharding_mesh import mesh_of_hlo_shardings
 from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto
 from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
-from shardy_py.text.construct import build_operation
 from shardy_py.text.source import position_of
 
 _MESH_NAME = "mesh"

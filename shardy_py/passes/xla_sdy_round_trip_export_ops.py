@@ -39,10 +39,9 @@ from shardy_py.graph.frontend_attributes import (
     Entries,
     with_frontend,
 )
-from shardy_py.graph.rewiring import erase, place_before, replace_op
-from shardy_py.graph.walk import find_ops
+from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.without_sdy import replace_constant
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, erase, find_ops, place_before
 
 
 @dataclass(frozen=True)

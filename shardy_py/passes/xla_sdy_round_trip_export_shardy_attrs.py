@@ -35,10 +35,8 @@ from shardy_py.graph.frontend_attributes import (
     with_frontend,
 )
 from shardy_py.graph.holders import RULE, SHARDING, attribute_list_shardings
-from shardy_py.graph.rewiring import place_before, replace_operand
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.walk import terminator_of, walk_pre_order
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, place_before, replace_operand, terminator_of, walk_pre_order
 
 
 @dataclass(frozen=True)

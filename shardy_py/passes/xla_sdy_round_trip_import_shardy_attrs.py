@@ -51,13 +51,19 @@ from shardy_py.graph.frontend_attributes import (
     without_frontend,
 )
 from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, write_all
-from shardy_py.graph.rewiring import erase, place_after, place_at_start, place_before, replace_uses
 from shardy_py.graph.shard_map import users
 from shardy_py.graph.symbols import MAIN, Symbols
 from shardy_py.graph.top_level import functions_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    place_after,
+    place_at_start,
+    place_before,
+    replace_uses,
+    walk_pre_order,
+)
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.construct import build_operation
 
 _KEEPING = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.after_all"})
 _KEEPING_TARGETS = PYTHON_CALLBACKS | {SHARDING_TARGET}

@@ -32,11 +32,9 @@ from shardy_py.graph.frontend_attributes import (
     Entries,
     with_frontend,
 )
-from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.shard_map import outline
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops, innermost_first
-from shardy_py.text.construct import build_operation
+from shardy_py.ir import build_operation, erase, find_ops, innermost_first, place_before, replace_uses
 
 _INLINEABLE = "inlineable"
 

@@ -38,7 +38,6 @@ from shardy_py.graph.frontend_attributes import (
     errors_at,
     frontend_entry,
 )
-from shardy_py.graph.rewiring import erase
 from shardy_py.graph.shard_map import (
     ManualCall,
     erase_unused,
@@ -48,7 +47,7 @@ from shardy_py.graph.shard_map import (
 )
 from shardy_py.graph.symbols import Symbols, symbol_name
 from shardy_py.graph.top_level import functions_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,9 @@ from shardy_py.graph.frontend_attributes import (
     rewrite_entries,
 )
 from shardy_py.graph.holders import RULE, SHARDING
-from shardy_py.graph.rewiring import erase
 from shardy_py.graph.symbols import MESH
 from shardy_py.graph.top_level import functions_of, meshes_of, top_level_ops
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import erase, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.hlo_sharding import HloSharding
 from shardy_py.sharding.hlo_sharding_axes import to_hlo_sharding, to_named_hlo_sharding

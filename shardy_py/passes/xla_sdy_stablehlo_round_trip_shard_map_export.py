@@ -39,16 +39,14 @@ from shardy_py.graph.frontend_attributes import (
 )
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.manual_regions import ManualRegion, region_at, regions_of_functions
-from shardy_py.graph.rewiring import erase, place_before, replace_uses
 from shardy_py.graph.shard_map import outline
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.top_level import meshes_of
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.graph.walk import innermost_first, walk_pre_order
+from shardy_py.ir import build_operation, erase, innermost_first, place_before, replace_uses, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.construct import build_operation
 
 _BODY = "shmap_body"
 

@@ -39,7 +39,7 @@ from shardy_py.graph.inlined_shard_maps import outline_shard_maps
 from shardy_py.graph.shard_map import ManualCall, erase_unused, producer, to_manual_computation, users
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 from shardy_py.sharding import TensorSharding
 
 

@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.graph.build import FUNCTION_EDGE, Program
 from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
 from shardy_py.graph.flat import ManualBoundary
-from shardy_py.graph.walk import owning_op
+from shardy_py.ir import owning_op
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.journal import Journal
 

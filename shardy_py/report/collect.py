@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.ops import record
 from shardy_py.report.summary import ReportedValue, Role
 from shardy_py.sharding import Mesh, TensorSharding

@@ -10,7 +10,6 @@ type. The other way round the pairs are the same.
 Not here: what differs between them (`difference.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from array import array
@@ -18,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shardy_py.graph.value_table import ValueEntry, ValueTable
+from shardy_py.ir import operands_of
 
 MOST_EDITS = 2000
 """So many removals and additions in one function are told apart; with more, all that differs is both."""
@@ -86,7 +86,7 @@ class _Kinds:
         return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
 
     def _operands(self, entry: ValueEntry) -> Iterator[ValueEntry]:
-        operands = entry.op._operands if entry.role == "intermediate" else ()
+        operands = operands_of(entry.op) if entry.role == "intermediate" else ()
         return (self._entries[id(value)] for value in operands)
 
 

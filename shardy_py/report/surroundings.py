@@ -8,7 +8,6 @@ Not here: what devices hold of the values (`local_shapes.py`), shardings at the 
     surroundings.outer(value)
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.call_graph import calls_in, functions_top_down
 from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.holders import manual_axes
-from shardy_py.graph.walk import find_ops, terminator_of
+from shardy_py.ir import find_ops, operands_of, terminator_of
 from shardy_py.ops import record
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.manual_axes import without_free_axes
@@ -92,9 +91,9 @@ class Surroundings:
         axes = manual_axes(op)
         around, mesh = self._around_block(op.parent), self._manual_mesh(op) or Mesh()
         last = terminator_of(op.regions[0])
-        returned = last._operands if last is not None else ()
+        returned = operands_of(last) if last is not None else ()
         sides = (
-            ("in_shardings", op._operands, op.regions[0].blocks[0].args),
+            ("in_shardings", operands_of(op), op.regions[0].blocks[0].args),
             ("out_shardings", op.results, returned),
         )
         for name, outside, inside in sides:
@@ -116,7 +115,7 @@ class Surroundings:
     def _manual_slices(
         self, sharding: TensorSharding, mesh: Mesh, value: SSAValue, axes: tuple[str, ...]
     ) -> DeviceSlices | None:
-        type_ = value._type
+        type_ = value.type
         if not isinstance(type_, TensorType):
             return None
         shape = tensor_type(cast("TensorType[Any]", type_)).shape

@@ -20,9 +20,9 @@ _TAB_STOP = 8
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
     """A diagnostic with its notes; `sources` holds the text of each file by its name in positions."""
-    place = diagnostic.position or "<unknown>:0"
+    place = diagnostic.where or "<unknown>:0"
     lines = [f"{place}: {diagnostic.severity}: {diagnostic.message}"]
-    lines += _excerpt(diagnostic.position, sources)
+    lines += _excerpt(diagnostic.where, sources)
     lines += (render(note, sources) for note in diagnostic.notes)
     return "\n".join(lines)
 

@@ -58,7 +58,7 @@ class ValueNames:
                     nested.extend(op.regions)
                 if op.results:
                     self._number_operation(op)
-                op = op._next_op  # pyright: ignore[reportPrivateUsage]
+                op = op.next_op
         return nested
 
     def _argument_hints(self, region: Region) -> Sequence[str | None]:

@@ -16,8 +16,8 @@ from typing import Any
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, StringAttr
 from xdsl.ir import Attribute, Operation, Region
 
+from shardy_py.ir import build_operation
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries
-from shardy_py.text.construct import build_operation
 from shardy_py.text.location_syntax import PendingLocation, read_location
 from shardy_py.text.op_classes import (
     default_properties,
@@ -117,7 +117,7 @@ class OpReader(RegionReader):
         except KeyError:
             return False
         for value, type_ in zip(operands, recipe.operand_types, strict=True):
-            found = value._type  # pyright: ignore[reportPrivateUsage]
+            found = value.type
             if found is not type_ and found != type_:
                 return False
         names = parts[1 : 2 * count : 2]

@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.text.construct import append_arguments
+from shardy_py.ir import append_arguments
 from shardy_py.text.location_syntax import PendingLocation, read_location
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import SyntaxTable

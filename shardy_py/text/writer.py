@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.ir import operands_of
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import (
@@ -145,7 +146,7 @@ class OpWriter:
             op = block.first_op
             while op is not None:
                 self.operation(op)
-                op = op._next_op  # pyright: ignore[reportPrivateUsage]
+                op = op.next_op
         self.indent = outer
         self.pieces.append(outer + "}")
         self._default_dialect.pop()
@@ -173,7 +174,7 @@ class OpWriter:
         names = self.names
         pieces = self.pieces
         summary = self._summary(op) if op.regions else None
-        if (op.regions and summary is None) or op._successors:  # pyright: ignore[reportPrivateUsage]
+        if (op.regions and summary is None) or op.successors:
             pieces.append(self.indent)
             if op.results:
                 pieces.append(names.prefix[id(op)])
@@ -181,7 +182,7 @@ class OpWriter:
             pieces.append(end)
             return
         attributes, properties = op.attributes, op.properties
-        operands = op._operands  # pyright: ignore[reportPrivateUsage]
+        operands = operands_of(op)
         key = (
             op.__class__,
             self._default_dialect[-1],
@@ -190,8 +191,8 @@ class OpWriter:
             *map(id, properties.values()),
             *attributes,
             *map(id, attributes.values()),
-            *[id(v._type) for v in operands],  # pyright: ignore[reportPrivateUsage]
-            *[id(r._type) for r in op.results],  # pyright: ignore[reportPrivateUsage]
+            *[id(v.type) for v in operands],
+            *[id(r.type) for r in op.results],
         )
         template = self._templates.get(key)
         if template is None:

@@ -298,7 +298,7 @@ def test_constraints_groups_and_barriers_propagate() -> None:
 def test_mistakes_are_placed(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(ShardyError, match=message) as caught:
         build(function, X)
-    position = caught.value.diagnostics[0].position
+    position = caught.value.diagnostics[0].where
     assert position is not None
     assert Path(position.file) == Path(__file__)
 

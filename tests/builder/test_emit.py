@@ -110,7 +110,7 @@ MISUSE: tuple[tuple[Callable[..., Any], str], ...] = (
 def test_misuse(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(ShardyError, match=message) as caught:
         build(function, X)
-    assert caught.value.diagnostics[0].position is not None
+    assert caught.value.diagnostics[0].where is not None
 
 
 def test_ops_of_other_dialects() -> None:

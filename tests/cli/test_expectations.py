@@ -25,7 +25,7 @@ def test_fulfilled(text: str) -> None:
     diagnostic = ERROR
     if "note" in text:
         diagnostic = Diagnostic(
-            ERROR.message, ERROR.position, notes=(Diagnostic("a note", Position("f", 1, 1), "note"),)
+            ERROR.message, ERROR.where, notes=(Diagnostic("a note", Position("f", 1, 1), "note"),)
         )
     assert unmet([diagnostic], read_expectations(text, "f")) == ()
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.liveness import dying_ops
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 SEVERAL, UNKNOWN = "several of these", "unknown"

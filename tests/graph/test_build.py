@@ -166,8 +166,8 @@ def test_shapes_must_be_static(type_: str, message: str) -> None:
 }}""")
     (diagnostic,) = error.value.diagnostics
     assert message in diagnostic.message
-    assert diagnostic.position is not None
-    assert diagnostic.position.line == 2
+    assert diagnostic.where is not None
+    assert diagnostic.where.line == 2
 
 
 def test_dead_ops_get_steps_in_program_order() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.rewiring import erase, place_after, place_before
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import erase, find_ops, place_after, place_before
 
 PROGRAM = """
 func.func @main(%a: tensor<8xf32>, %c: tensor<i32>) -> tensor<8xf32> {

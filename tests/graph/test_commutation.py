@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 
 def test_which_ops_commute() -> None:

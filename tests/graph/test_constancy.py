@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.graph.constancy import Kind, is_preserving, kind_of
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import walk_pre_order
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from shardy_py import ir
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph import rewiring
-from shardy_py.graph.walk import find_ops
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.ir import find_ops
 
 PROGRAM = """
 func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
@@ -47,7 +48,7 @@ def test_uses_are_newest_first() -> None:
 def test_replace_operand_makes_a_new_use() -> None:
     _, (add, multiply, *_) = program()
     a, b = multiply.operands
-    rewiring.replace_operand(add, 1, b)
+    ir.replace_operand(add, 1, b)
     assert list(add.operands) == [a, b]
     assert users(a) == [("stablehlo.multiply", 0), ("stablehlo.add", 0)]
     assert users(b) == [("stablehlo.add", 1), ("stablehlo.multiply", 1)]
@@ -55,7 +56,7 @@ def test_replace_operand_makes_a_new_use() -> None:
 
 def test_replace_uses_as_xdsl_does() -> None:
     (_, (add, multiply, *_)), (_, (xdsl_add, xdsl_multiply, *_)) = program(), program()
-    rewiring.replace_uses(add.operands[0], multiply.operands[1])
+    ir.replace_uses(add.operands[0], multiply.operands[1])
     xdsl_add.operands[0].replace_all_uses_with(xdsl_multiply.operands[1])
     assert users(multiply.operands[1]) == users(xdsl_multiply.operands[1])
 
@@ -63,7 +64,7 @@ def test_replace_uses_as_xdsl_does() -> None:
 def test_replace_uses_spares_an_op_and_what_a_test_rejects() -> None:
     _, (add, multiply, *_) = program()
     a, b = multiply.operands
-    rewiring.replace_uses(a, b, but_not_in=multiply, only=lambda use: use.index == 1)
+    ir.replace_uses(a, b, but_not_in=multiply, only=lambda use: use.index == 1)
     assert list(add.operands) == [a, b]
     assert list(multiply.operands) == [a, b]
 
@@ -74,14 +75,14 @@ def test_places() -> None:
     assert block is not None
     order = [add, multiply, subtract, terminator]
     for place, expected in (
-        (lambda: rewiring.place_before(multiply, add), [multiply, add, subtract, terminator]),
-        (lambda: rewiring.place_after(multiply, add), order),
-        (lambda: rewiring.place_at_start(multiply, block), [multiply, add, subtract, terminator]),
-        (lambda: rewiring.place_after_value(multiply, add.results[0]), order),
-        (lambda: rewiring.place_after_value(multiply, block.args[0]), [multiply, add, subtract, terminator]),
-        (lambda: rewiring.place_at_end(multiply, block), [add, subtract, terminator, multiply]),
+        (lambda: ir.place_before(multiply, add), [multiply, add, subtract, terminator]),
+        (lambda: ir.place_after(multiply, add), order),
+        (lambda: ir.place_at_start(multiply, block), [multiply, add, subtract, terminator]),
+        (lambda: ir.place_after_value(multiply, add.results[0]), order),
+        (lambda: ir.place_after_value(multiply, block.args[0]), [multiply, add, subtract, terminator]),
+        (lambda: ir.place_at_end(multiply, block), [add, subtract, terminator, multiply]),
     ):
-        rewiring.take_out(multiply)
+        ir.take_out(multiply)
         assert multiply.parent is None
         place()
         assert list(block.ops) == expected
@@ -91,8 +92,8 @@ def test_places() -> None:
 
 def test_erase_lets_go_of_operands() -> None:
     module, (add, multiply, subtract, _) = program()
-    rewiring.replace_uses(subtract.results[0], add.results[0])
-    rewiring.erase(subtract)
+    ir.replace_uses(subtract.results[0], add.results[0])
+    ir.erase(subtract)
     assert users(multiply.results[0]) == []
     assert "subtract" not in print_module(module)
 
@@ -107,15 +108,15 @@ def test_erase_lets_go_of_what_regions_use() -> None:
     value = case.regions[0].blocks[0].last_op
     assert value is not None
     argument = value.operands[0]
-    rewiring.erase(case)
+    ir.erase(case)
     assert users(argument) == []
 
 
 def test_replace_op() -> None:
     module, (add, multiply, *_) = program()
-    rewiring.take_out(multiply)
-    rewiring.replace_uses(multiply.results[0], add.operands[0])
-    rewiring.replace_op(add, multiply)
+    ir.take_out(multiply)
+    ir.replace_uses(multiply.results[0], add.operands[0])
+    replace_op(add, multiply)
     assert [op.name for op in find_ops(module, "stablehlo.add", "stablehlo.multiply")] == [
         "stablehlo.multiply"
     ]

@@ -7,7 +7,7 @@ from shardy_py.graph.boundary_shardings import transform_function, transform_own
 from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.top_level import functions_of, meshes_of, module_of, top_level_ops
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 from shardy_py.sharding import TensorSharding
 
 PROGRAM = """

@@ -12,7 +12,7 @@ from shardy_py.graph.calls import function_name
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.symbol_uses import unreferenced_symbols
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.walk import find_ops
+from shardy_py.ir import find_ops
 
 
 def module_of(*functions: str) -> ModuleOp:

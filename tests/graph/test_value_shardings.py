@@ -15,7 +15,7 @@ from shardy_py.graph.value_shardings import (
     set_sharding,
     sharding_of,
 )
-from shardy_py.graph.walk import find_ops, walk_pre_order
+from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 PROGRAM = """

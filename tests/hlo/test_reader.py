@@ -176,7 +176,7 @@ def fault_position(text: str) -> object:
     try:
         read_module(text)
     except ShardyError as error:
-        return error.diagnostics[0].position
+        return error.diagnostics[0].where
     return True
 
 

@@ -180,7 +180,7 @@ def test_damaged_text() -> None:
         if ours is None and printed is not None:
             with pytest.raises(ShardyError) as error:
                 parse_shape(text)
-            position = error.value.diagnostics[0].position
+            position = error.value.diagnostics[0].where
             assert position
             before = text[: position.column - 1]
             assert ":" in before[before.rfind("{") :], text

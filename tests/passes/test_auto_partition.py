@@ -24,7 +24,7 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, Place, write_all
-from shardy_py.graph.rewiring import erase
+from shardy_py.ir import erase
 from shardy_py.passes.auto_partitioner import (
     AutoPartitioner,
     auto_partitioner,
@@ -223,7 +223,7 @@ def test_a_failure_of_the_partitioner_is_the_users() -> None:
 def test_the_diagnostic_says_where() -> None:
     with pytest.raises(ShardyError) as caught:
         run(add_attribute)
-    position = caught.value.diagnostics[0].position
+    position = caught.value.diagnostics[0].where
     assert position is not None
     assert (position.file, position.line) == ("program.mlir", 6)
 

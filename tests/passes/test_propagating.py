@@ -67,8 +67,8 @@ def test_the_first_unknown_op_is_warned_of(name: str) -> None:
     (warning,) = warnings
     assert warning.severity == "warning"
     assert warning.message == "custom call @unknown is unknown to SDY sharding rule registry"
-    assert warning.position is not None
-    assert (warning.position.file, warning.position.line) == ("program.mlir", 4)
+    assert warning.where is not None
+    assert (warning.where.file, warning.where.line) == ("program.mlir", 4)
 
 
 def test_the_rule_of_the_user_decides() -> None:

@@ -49,7 +49,7 @@ def cases(name: str) -> list[tuple[str, str]]:
 
 
 def spelled(diagnostic: Diagnostic) -> str:
-    place = diagnostic.position
+    place = diagnostic.where
     assert place is not None
     notes = "".join(f" [note: {spelled(note)}]" for note in diagnostic.notes)
     return f'loc("{place.file}":{place.line}:{place.column}): {diagnostic.message}{notes}'

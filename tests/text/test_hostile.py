@@ -73,7 +73,7 @@ ACCEPTED = {
 def test_refused_with_a_position(name: str) -> None:
     with pytest.raises(ShardyError) as caught:
         parse_module(REFUSED[name], allow_unregistered=True)
-    assert caught.value.diagnostics[0].position is not None
+    assert caught.value.diagnostics[0].where is not None
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

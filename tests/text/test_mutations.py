@@ -112,7 +112,7 @@ def test_mutations_give_a_diagnostic_or_valid_text(name: str) -> None:
         try:
             printed = print_module(parse_module(text, allow_unregistered=True))
         except ShardyError as error:
-            positions = [diagnostic.position for diagnostic in error.diagnostics]
+            positions = [diagnostic.where for diagnostic in error.diagnostics]
             if None in positions:
                 pytest.fail(f"seed {SEED}, case {number}, no position: {error}\n{text}")
             continue

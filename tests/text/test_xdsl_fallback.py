@@ -66,6 +66,6 @@ func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 def test_mistakes_have_a_place(text: str, line: int) -> None:
     with pytest.raises(ShardyError) as caught:
         parse_module(text)
-    position = caught.value.diagnostics[0].position
+    position = caught.value.diagnostics[0].where
     assert position is not None
     assert position.line == line

@@ -20,6 +20,7 @@ from shardy_py.dialects.sdy.syntax import (
     SHARDING,
     SHARDING_LIST,
 )
+from shardy_py.ir import build_operation
 from shardy_py.text.assembly import (
     ATTRIBUTES,
     OPERAND_TYPE,
@@ -36,7 +37,6 @@ from shardy_py.text.assembly import (
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, string_literal, symbol_text
 from shardy_py.text.builtin_forms import RETURN_FORM
-from shardy_py.text.construct import build_operation
 from shardy_py.text.dense_reader import read_dense
 from shardy_py.text.source import source_location
 from shardy_py.text.syntax import AssemblyForm, OpParts, OpSyntax

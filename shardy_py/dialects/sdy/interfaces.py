@@ -16,7 +16,6 @@ follow from indexing maps (`rules/`), worked examples (docs/extending.md).
 'LoopDataFlow'
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -256,8 +255,8 @@ def index_of(value: SSAValue) -> int:
 
 
 def _terminator(region: Region) -> Operation | None:
-    block = region._first_block
-    return None if block is None else block._last_op
+    block = region.first_block
+    return None if block is None else block.last_op
 
 
 def _shardings(attribute: Attribute | None) -> Shardings:

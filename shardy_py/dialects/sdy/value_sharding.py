@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp
+from shardy_py.ir import next_use
 from shardy_py.sharding import TensorSharding
 
 _OWN = ("out_sharding", "sharding")
@@ -42,7 +43,7 @@ def sharding_behind_barriers(value: SSAValue) -> TensorSharding | None:
 def _edge_of(value: SSAValue) -> DataFlowEdgeOp | None:
     """The data-flow edge that is the only user of the value."""
     use = value.first_use
-    if use is None or use._next_use is not None:  # pyright: ignore[reportPrivateUsage]
+    if use is None or next_use(use) is not None:
         return None
     user = use.operation
     return user if isinstance(user, DataFlowEdgeOp) else None

@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from shardy_py.dialects.kinds import integers
 from shardy_py.dialects.stablehlo.regular import REGULAR
 from shardy_py.errors import InternalError
+from shardy_py.ir import append_argument, build_operation
 from shardy_py.text.attribute_writer import attribute_text
-from shardy_py.text.construct import append_argument, build_operation
 from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
 from shardy_py.text.source import source_location

@@ -7,7 +7,6 @@ would be reported behind it is often its consequence. `every=True` goes on inste
 Not here: the walk over the ops of an isolated op (`walk.py`); the verifiers (`rules.py` lists them).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +23,7 @@ from shardy_py.dialects.verification.memory import body_signature, canonical, so
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.dialects.verification.walk import Kind, Walk
 from shardy_py.errors import Diagnostic
+from shardy_py.ir import operands_of
 
 PlacedCheck = Callable[[Any, Scope], Faults]
 """A verifier of an op in its place."""
@@ -140,7 +140,7 @@ class Verifier:
         """Checks what depends on the place of `op` and on its regions."""
         if kind.has_uses:
             self.users.append((op, scope))
-        if kind.is_terminator and op._next_op is not None:
+        if kind.is_terminator and op.next_op is not None:
             return self.report((Fault("must be the last operation in the parent block"),), op)
         return not kind.has_structure or self.report(self.rules.structure[op.name](op, scope), op)
 
@@ -153,8 +153,8 @@ class Verifier:
     def _op_faults(self, op: Operation) -> Faults:
         if isinstance(op, UnregisteredOp):
             return
-        held: list[Any] = [value._type for value in op._operands]
-        held += (None, *(result._type for result in op.results), *op.properties.values())
+        held: list[Any] = [value.type for value in operands_of(op)]
+        held += (None, *(result.type for result in op.results), *op.properties.values())
         key = (
             type(op),
             *map(canonical, held),

@@ -8,13 +8,14 @@ Memory is bounded: when too much has been seen, all of it is forgotten.
 True
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from xdsl.ir import Attribute, Region
+
+from shardy_py.ir import operands_of
 
 _LIMIT = 200_000
 _by_identity: dict[int, tuple[Attribute, int]] = {}
@@ -47,14 +48,14 @@ def body_signature(region: Region, number: Callable[[Attribute], int] = id) -> t
 
     number: stands for each type; by identity unless given.
     """
-    block = region._first_block
+    block = region.first_block
     if block is None:
         return ()
-    last = block._last_op
-    returned = last._operands if last is not None else ()
+    last = block.last_op
+    returned = operands_of(last) if last is not None else ()
     return (
-        block._next_block is None,
-        *[number(argument._type) for argument in block._args],
+        block.next_block is None,
+        *[number(argument.type) for argument in block.args],
         last.__class__,
-        *[number(value._type) for value in returned],
+        *[number(value.type) for value in returned],
     )

@@ -4,7 +4,6 @@ What an op's class, types, properties and attributes say is checked once a signa
 them. Not here: what is checked, and what a fault leads to (`driver.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -57,20 +56,20 @@ class Walk:
 
     def region(self, region: Region, scope: Scope, parent: Kind, *, is_outermost: bool = False) -> bool:
         """Verifies the ops of a region of an op of kind `parent`; False ends the walk."""
-        block = region._first_block
+        block = region.first_block
         if block is None:
             return True
         mine: list[int] = []
-        if block._next_block is not None or not parent.needs_terminator:
+        if block.next_block is not None or not parent.needs_terminator:
             self._define_all(region, mine)
         while block is not None:
-            mine += map(id, block._args)
-            self.defined.update(map(id, block._args))
+            mine += map(id, block.args)
+            self.defined.update(map(id, block.args))
             if not self._ops(block, scope, mine):
                 return False
             if parent.needs_terminator and not self._terminator(block):
                 return False
-            block = block._next_block
+            block = block.next_block
         if not is_outermost:
             self.defined.difference_update(mine)
         return True
@@ -84,7 +83,7 @@ class Walk:
         self.defined.update(mine)
 
     def _terminator(self, block: Block) -> bool:
-        last = block._last_op
+        last = block.last_op
         holder = block.parent_op()
         if last is None:
             if holder is None:
@@ -100,18 +99,18 @@ class Walk:
         known: dict[Any, Any] = scope.known
         defined = self.defined
         define, remember = defined.add, mine.append
-        op: Any = block._first_op
+        op: Any = block.first_op
         while op is not None:
             fields = op.__dict__
             key = [op.__class__]
             append = key.append
             for value in fields["_operands"]:
-                append(id(value._type))
+                append(id(value.type))
                 if id(value) not in defined:
                     self._undefined(op)
             append(None)
             for value in fields["results"]:
-                append(id(value._type))
+                append(id(value.type))
                 number = id(value)
                 define(number)
                 remember(number)
@@ -136,7 +135,7 @@ class Walk:
                         return False
                     fresh = self.verifier.fresh
                     known[signature] = kind
-            following = op._next_op
+            following = op.next_op
             if (regions or not kind.is_plain or (kind.is_terminator and following is not None)) and (
                 not self._special(op, kind, scope, fresh=fresh)
             ):

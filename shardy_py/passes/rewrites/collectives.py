@@ -5,7 +5,6 @@ all_slice of all_reduce                         reduce_scatter (see `partition/s
 all_to_all of all_to_all in other dimensions    one all_to_all
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,16 +22,16 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
 )
 from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import erase, place_before, replace_by_values, replace_op
+from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.top_level import meshes_of, module_of
+from shardy_py.ir import build_operation, erase, operands_of, place_before
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.partition.scatter_fusion import scatter_fusion
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.construct import build_operation
 from shardy_py.text.location_syntax import fuse
 
 LABEL = "sdy-collective"
@@ -46,7 +45,7 @@ def _data(op: Operation, name: str) -> Any:
 
 def _maker(op: Operation, name: str) -> Operation | None:
     """The op of that name that makes the operand of `op`."""
-    value = op._operands[0]
+    value = operands_of(op)[0]
     return value.op if isinstance(value, OpResult) and value.op.name == name else None
 
 
@@ -59,28 +58,28 @@ def _without_axes(name: str) -> Callable[[Operation], bool]:
     """Drops a collective whose axes, in property `name`, are none."""
 
     def apply(op: Operation) -> bool:
-        return not any(_data(op, name)) and _become(op, op._operands[0])
+        return not any(_data(op, name)) and _become(op, operands_of(op)[0])
 
     return apply
 
 
 def _permute_to_same(op: Operation) -> bool:
-    source = ShardingReader().of(op._operands[0])
-    return is_equivalent(source, _data(op, "out_sharding")) and _become(op, op._operands[0])
+    source = ShardingReader().of(operands_of(op)[0])
+    return is_equivalent(source, _data(op, "out_sharding")) and _become(op, operands_of(op)[0])
 
 
 def _slice_of_gather(op: Operation) -> bool:
     gather = _maker(op, "sdy.all_gather")
     if gather is None or _data(gather, "gathering_axes") != _data(op, "slicing_axes"):
         return False
-    return _become(op, gather._operands[0])
+    return _become(op, operands_of(gather)[0])
 
 
 def _reduce_of_made_unreduced(op: Operation) -> bool:
     made = _maker(op, "sdy.replicated_to_unreduced")
     if made is None or _data(made, "axes") != _data(op, "reduction_axes"):
         return False
-    return _become(op, made._operands[0])
+    return _become(op, operands_of(made)[0])
 
 
 def _reduce_of_freed(op: Operation) -> bool:
@@ -93,7 +92,7 @@ def _reduce_of_freed(op: Operation) -> bool:
     if sort_and_merge((axis for axes in by_dimension for axis in axes), mesh) != _data(op, "reduction_axes"):
         return False
     properties = {"gathering_axes": made.properties["axes"], "out_sharding": op.properties["out_sharding"]}
-    gather = _collective(AllGatherOp, made._operands[0], properties, op.location)
+    gather = _collective(AllGatherOp, operands_of(made)[0], properties, op.location)
     note_moved(gather.results, op.results, _PASS)
     replace_op(op, gather)
     return True
@@ -110,7 +109,7 @@ def _exchange_of_exchange(op: Operation) -> bool:
     combined = AllToAllParamListAttr(tuple(sorted(params, key=lambda param: param[1])))
     properties = {"params": combined, "out_sharding": op.properties["out_sharding"]}
     location = fuse([op.location, inner.location])
-    both = _collective(AllToAllOp, inner._operands[0], properties, location)
+    both = _collective(AllToAllOp, operands_of(inner)[0], properties, location)
     note_moved(both.results, op.results, _PASS)
     replace_op(op, both)
     erase(inner)
@@ -118,7 +117,7 @@ def _exchange_of_exchange(op: Operation) -> bool:
 
 
 def _unused_exchange(op: Operation) -> bool:
-    return op.results[0].first_use is None and _become(op, op._operands[0])
+    return op.results[0].first_use is None and _become(op, operands_of(op)[0])
 
 
 def _slice_of_reduce(op: Operation) -> bool:
@@ -126,12 +125,12 @@ def _slice_of_reduce(op: Operation) -> bool:
     reduce = _maker(op, "sdy.all_reduce")
     if reduce is None:
         return False
-    slices = [use._operation for use in reduce.results[0].uses]
+    slices = [use.operation for use in reduce.results[0].uses]
     axes = _data(op, "slicing_axes")
     for user in slices:
         if user.name != op.name or _data(user, "slicing_axes") != axes or _is_before(user, op):
             return False
-    source = reduce._operands[0]
+    source = operands_of(reduce)[0]
     target: TensorSharding = _data(op, "out_sharding")
     mesh = mesh_of(_data(reduce, "out_sharding"), meshes_of(module_of(op)))
     given = ShardingReader().of(source) or TensorSharding.fully_closed(mesh, target.rank)
@@ -161,18 +160,18 @@ def _slice_of_reduce(op: Operation) -> bool:
 
 def _is_before(op: Operation, other: Operation) -> bool:
     """Whether `op` stands before `other` in the same block."""
-    following = op._next_op
+    following = op.next_op
     while following is not None:
         if following is other:
             return True
-        following = following._next_op
+        following = following.next_op
     return False
 
 
 def _collective(
     op_class: type[Operation], value: SSAValue, properties: dict[str, Any], location: Any
 ) -> Operation:
-    return build_operation(op_class, (value,), (value._type,), dict(properties), {}, location)
+    return build_operation(op_class, (value,), (value.type,), dict(properties), {}, location)
 
 
 COLLECTIVE_REWRITES: tuple[Rewrite, ...] = (

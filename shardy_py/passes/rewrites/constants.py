@@ -3,7 +3,6 @@
 Constants of the sdy dialect stay where they are: that is what they are for.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Attribute, Block, Operation
 
-from shardy_py.graph.rewiring import erase, place_at_start, replace_uses, take_out
+from shardy_py.ir import erase, place_at_start, replace_uses, take_out
 
 CONSTANTS = frozenset({"stablehlo.constant", "chlo.constant"})
 """The ops that may be moved and merged."""
@@ -34,7 +33,7 @@ def raise_constants(constants: Iterable[Operation]) -> bool:
         block = op.parent
         assert block is not None
         home = _home(block)
-        key = (id(home), op.name, op.properties["value"], op.results[0]._type)
+        key = (id(home), op.name, op.properties["value"], op.results[0].type)
         same = known.get(key)
         if same is not None:
             replace_uses(op.results[0], same.results[0])
@@ -42,8 +41,8 @@ def raise_constants(constants: Iterable[Operation]) -> bool:
             same.location = UnknownLoc()
             changed = True
             continue
-        first = home._first_op
-        previous = op._prev_op
+        first = home.first_op
+        previous = op.prev_op
         if first is not op and not (block is home and previous is not None and id(previous) in placed):
             if block is not home:
                 op.location = UnknownLoc()

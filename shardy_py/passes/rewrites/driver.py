@@ -3,7 +3,6 @@
 A program to which nothing applies costs one walk. Not here: the rewrites themselves.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
 from shardy_py.graph.liveness import may_be_erased
-from shardy_py.graph.rewiring import erase
-from shardy_py.graph.walk import walk_pre_order
+from shardy_py.ir import erase, operands_of, walk_pre_order
 from shardy_py.passes.rewrites.constants import CONSTANTS, raise_constants
 from shardy_py.passes.rewrites.folds import FOLDS
 from shardy_py.passes.rewrites.record import Rewrite
@@ -85,7 +83,7 @@ def erase_dead(candidates: Iterable[Operation]) -> bool:
         makers = {
             value.op
             for inner in walk_pre_order(op)
-            for value in inner._operands
+            for value in operands_of(inner)
             if isinstance(value, OpResult)
         }
         erase(op)

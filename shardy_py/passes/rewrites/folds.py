@@ -6,7 +6,6 @@ after   %0 = chlo.constant dense<1.0> : tensor<8xf32>
 MLIR's driver folds whatever patterns it is given, so these have no label and always apply.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import Any, cast
@@ -17,8 +16,8 @@ from shardy_py.dialects.chlo import op_class
 from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import replace_op
+from shardy_py.ir import build_operation, operands_of
 from shardy_py.passes.rewrites.record import Rewrite
-from shardy_py.text.construct import build_operation
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_tests import is_complex, is_integral
@@ -28,8 +27,8 @@ CONSTANT_LIKE = "chlo.constant_like"
 
 def _fold_constant_like(op: Operation) -> bool:
     """The constant stands where the op stood; it rises with all others in the next round."""
-    tensor = tensor_type(op._operands[0]._type)
-    type_ = op.results[0]._type
+    tensor = tensor_type(operands_of(op)[0].type)
+    type_ = op.results[0].type
     element = cast(Any, type_).element_type
     if tensor is None or None in tensor.shape or is_complex(element):
         return False

@@ -1,6 +1,5 @@
 """Rewrites of manual computations: unused inputs go, and one over axes of size one is only its body."""
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from math import prod
@@ -10,9 +9,8 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
 from shardy_py.graph.holders import manual_axes
-from shardy_py.graph.rewiring import erase, place_before, replace_uses, take_out
 from shardy_py.graph.top_level import meshes_of, module_of
-from shardy_py.graph.walk import terminator_of
+from shardy_py.ir import erase, operands_of, place_before, replace_uses, take_out, terminator_of
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
@@ -28,7 +26,7 @@ def _unused_inputs(op: Operation) -> bool:
     shardings = _shardings(op, "in_shardings")
     for argument in [a for a in block.args if a.first_use is None]:
         block.erase_arg(argument)
-    op.operands = [value for value, is_used in zip(op._operands, used, strict=True) if is_used]
+    op.operands = [value for value, is_used in zip(operands_of(op), used, strict=True) if is_used]
     kept = tuple(sharding for sharding, is_used in zip(shardings, used, strict=True) if is_used)
     op.properties["in_shardings"] = TensorShardingPerValueAttr(kept)
     return True
@@ -45,13 +43,13 @@ def _inlined(op: Operation) -> bool:
         sizes = resolve(mesh, meshes).sizes if mesh is not None else {}
         if prod(sizes.get(axis, 1) for axis in manual_axes(op)) != 1:
             return False
-    for argument, value in zip(block.args, op._operands, strict=True):
+    for argument, value in zip(block.args, operands_of(op), strict=True):
         replace_uses(argument, value)
-    for result, value in zip(op.results, terminator._operands, strict=True):
+    for result, value in zip(op.results, operands_of(terminator), strict=True):
         replace_uses(result, value)
-    inner = block._first_op
+    inner = block.first_op
     while inner is not None and inner is not terminator:
-        following = inner._next_op
+        following = inner.next_op
         take_out(inner)
         place_before(inner, op)
         inner = following

@@ -5,7 +5,6 @@ before  %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>        after   %0 = sdy.reshard
         %2 = sdy.reshard %1 <@mesh, [{"x"}]>
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import replace
@@ -18,13 +17,13 @@ from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import note_copies, note_moved
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import erase, place_after, place_after_value, replace_by_values, replace_op
+from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.top_level import meshes_of, module_of
+from shardy_py.ir import build_operation, erase, operands_of, place_after, place_after_value
 from shardy_py.partition.strides import is_same_layout
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.construct import build_operation
 from shardy_py.text.location_syntax import fuse
 
 RESHARD = "sdy.reshard"
@@ -36,14 +35,14 @@ LABEL = "sdy-reshard"
 
 
 def _reshard_of_reshard(op: Operation) -> bool:
-    value = op._operands[0]
+    value = operands_of(op)[0]
     if not isinstance(value, OpResult) or value.op.name != RESHARD or value.uses.get_length() != 1:
         return False
     inner = value.op
     properties = {"sharding": op.properties["sharding"]}
-    types = (op.results[0]._type,)
+    types = (op.results[0].type,)
     location = fuse([op.location, inner.location])
-    made = build_operation(ReshardOp, inner._operands, types, properties, {}, location)
+    made = build_operation(ReshardOp, operands_of(inner), types, properties, {}, location)
     note_moved(made.results, op.results, "canonicalize")
     replace_op(op, made)
     if inner.properties == properties:
@@ -54,16 +53,16 @@ def _reshard_of_reshard(op: Operation) -> bool:
 
 def _repeated_reshard(op: Operation) -> bool:
     """Use an earlier reshard of the same tensor, possibly seen in another shape."""
-    source = op._operands[0]
+    source = operands_of(op)[0]
     root = source
     while (view := _view(root)) is not None:
-        root = view._operands[0]
+        root = operands_of(view)[0]
     wanted = _sharding_at_root(cast(TensorSharding, plain(op.properties["sharding"])), source)
     found = _earlier_reshard(root, wanted, op)
     if found is None:
         return False
-    if found._type != root._type:
-        made = build_operation(_reshape_class(), (found,), (root._type,), {}, {}, op.location)
+    if found.type != root.type:
+        made = build_operation(_reshape_class(), (found,), (root.type,), {}, {}, op.location)
         place_after_value(made, found)
         found = made.results[0]
     replace_by_values(op, (_replayed(root, source, found),))
@@ -86,7 +85,7 @@ def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorShardi
     Reshapes that keep the rank are looked through as well, others are not.
     """
     while (view := _view(value)) is not None:
-        value = view._operands[0]
+        value = operands_of(view)[0]
         if view.name == TRANSPOSE:
             dimensions = list(sharding.dimensions)
             for result, operand in enumerate(plain(view.properties["permutation"])):
@@ -107,7 +106,7 @@ def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> S
             continue
         seen.add(id(value))
         for use in value.uses:
-            user = use._operation
+            user = use.operation
             if user.name == RESHARD and user is not op:
                 is_earlier = user.parent is op.parent and _is_before(user, op)
                 if is_earlier and _is_alike(user, op, wanted):
@@ -121,7 +120,7 @@ def _is_alike(other: Operation, op: Operation, wanted: TensorSharding) -> bool:
     """Whether reshard `other` lays its tensor out as `wanted` does the tensor of `op`."""
     found = cast(TensorSharding, plain(other.properties["sharding"]))
     first, second = other.results[0], op.results[0]
-    if found == wanted and first._type == second._type:
+    if found == wanted and first.type == second.type:
         return True
     if found.mesh != wanted.mesh:
         return False
@@ -134,10 +133,10 @@ def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
     views: list[Operation] = []
     while target is not root and (view := _view(target)) is not None:
         views.append(view)
-        target = view._operands[0]
+        target = operands_of(view)[0]
     value = start
     for view in reversed(views):
-        copy = clone(view, {view._operands[0]: value})
+        copy = clone(view, {operands_of(view)[0]: value})
         if isinstance(value, OpResult):
             place_after(copy, value.op)
         else:
@@ -147,14 +146,14 @@ def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    tensor = tensor_type(value._type)
+    tensor = tensor_type(value.type)
     return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()
 
 
 def _is_before(op: Operation, other: Operation) -> bool:
-    following = op._next_op
+    following = op.next_op
     while following is not None and following is not other:
-        following = following._next_op
+        following = following.next_op
     return following is not None
 
 

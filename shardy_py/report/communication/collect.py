@@ -5,7 +5,6 @@ record of the passes tells for the sake of which op each was put in. Not here: w
 (`halos.py`), totals and text.
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
+from shardy_py.ir import operands_of
 from shardy_py.ops.record import TensorType
 from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.collect import module_meshes
@@ -126,13 +126,13 @@ class _Collector:
         kind = KINDS.get(op.name)
         if kind is None:
             yield from (self._exchange(op, halo) for halo in self.halos.of(op))
-        elif tensor_type(op._operands[0]._type) is not None:
+        elif tensor_type(operands_of(op)[0].type) is not None:
             yield self._collective(op, kind)
 
     def _collective(self, op: Operation, kind: str) -> _Move:
-        value = op._operands[0]
+        value = operands_of(op)[0]
         source, target = self.reader.of(value), self.reader.of(op.results[0])
-        held = sum(map(self._held, op._operands)) if op.name in USER_KINDS else self._held(value)
+        held = sum(map(self._held, operands_of(op))) if op.name in USER_KINDS else self._held(value)
         axes = self._axes(op, source, target)
         if kind == "reshard" and any(is_single_device(s, self.meshes) for s in (source, target)):
             cost = self._device_cost(op, source, target)
@@ -141,13 +141,13 @@ class _Collector:
         return _Move(kind, value, axes, held, cost, self.causes.of(op))
 
     def _exchange(self, op: Operation, halo: Halo) -> _Move:
-        value = op._operands[halo.operand]
+        value = operands_of(op)[halo.operand]
         cost = self.model.collective_permute(halo.axes, halo.bytes)
         cause = self.causes.of_halo(op, halo.operand)
         return _Move(HALO, value, halo.axes, self._held(value), cost, cause)
 
     def _use(self, entry: ValueEntry, move: _Move) -> Use:
-        type_ = tensor_type(move.value._type)
+        type_ = tensor_type(move.value.type)
         assert type_ is not None
         times, is_known = self.trips(entry.op)
         return Use(
@@ -167,7 +167,7 @@ class _Collector:
 
     def _held(self, value: SSAValue) -> int:
         """What each device holds of a value; 0 for what is no tensor."""
-        type_ = tensor_type(value._type)
+        type_ = tensor_type(value.type)
         if type_ is None:
             return 0
         return tensor_size(type_, self.reader.of(value), self.meshes, "linear").bytes.local_bytes
@@ -194,7 +194,7 @@ class _Collector:
     ) -> Cost:
         """The cost of a reshard to or from a single device."""
         is_from, is_to = (is_single_device(sharding, self.meshes) for sharding in (source, target))
-        held = self._held(op._operands[0])
+        held = self._held(operands_of(op)[0])
         if is_from and is_to:
             return self._cost("collective_permute", self._axes(op, source, target), held)
         spread = target if is_from else source
@@ -212,7 +212,7 @@ class _Collector:
         around = op.parent_op()
         while around is not None and around.name != "sdy.manual_computation":
             around = around.parent_op()
-        for value in () if around is None else (*around.results, *around._operands):
+        for value in () if around is None else (*around.results, *operands_of(around)):
             sharding = self.reader.of(value)
             if sharding is not None:
                 return {"": mesh_of(sharding, self.meshes), **self.meshes}

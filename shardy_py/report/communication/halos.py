@@ -10,7 +10,6 @@ of the op's rule. They stay cut and no reshard tells of them; the partitioner ex
 Not here: collectives (`collect.py`), strides counted exactly (`analysis/communication.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from xdsl.ir import Operation
 from shardy_py.graph.record import record_of
 from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
+from shardy_py.ir import operands_of
 from shardy_py.layout import layout_bytes
 from shardy_py.ops import OpRecord, TensorType, indexing_maps
 from shardy_py.partition.cost import AxisSize
@@ -64,7 +64,7 @@ class Halos:
 
     def of(self, op: Operation) -> tuple[Halo, ...]:
         """The halos of an op, by operand; none where its tensors are not cut along what it moves."""
-        if not op.results or not op._operands:
+        if not op.results or not operands_of(op):
             return ()
         target = self._reader.of(op.results[0])
         if target is None or target.is_fully_replicated:
@@ -73,7 +73,7 @@ class Halos:
         rule = self._moving_rule(record)
         if rule is None:
             return ()
-        sources = tuple(map(self._reader.of, op._operands))
+        sources = tuple(map(self._reader.of, operands_of(op)))
         key = (id(record), target, *sources)
         if key not in self._found:
             mesh = resolve(target.mesh, self._meshes)

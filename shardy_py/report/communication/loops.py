@@ -4,7 +4,6 @@ A loop counts when a carried value starts at a constant, changes by a constant e
 compares it with a constant, as JAX's `scan` and `fori_loop` are lowered. Not here: what runs (`collect.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.plain import plain
-from shardy_py.graph.walk import terminator_of, walk_pre_order
+from shardy_py.ir import operands_of, terminator_of, walk_pre_order
 
 _CONSTANTS = ("stablehlo.constant", "sdy.constant")
 _DIRECTIONS = {"LT": (1, 0), "LE": (1, 1), "GT": (-1, 0), "GE": (-1, 1)}
@@ -85,19 +84,19 @@ def trip_counts(module: ModuleOp) -> Callable[[Operation], Times]:
 def loop_turns(loop: Operation) -> int | None:
     """The number of turns of a `stablehlo.while`; None where it cannot be told."""
     condition, body = (terminator_of(region) for region in loop.regions)
-    if condition is None or body is None or not condition._operands:
+    if condition is None or body is None or not operands_of(condition):
         return None
-    test = condition._operands[0]
+    test = operands_of(condition)[0]
     if not (isinstance(test, OpResult) and test.op.name == "stablehlo.compare"):
         return None
-    counter, limit = test.op._operands[0], _number(test.op._operands[1])
+    counter, limit = operands_of(test.op)[0], _number(operands_of(test.op)[1])
     direction = _DIRECTIONS.get(str(plain(test.op.properties["comparison_direction"])))
     if not isinstance(counter, BlockArgument) or limit is None or direction is None:
         return None
     if counter.owner.parent_op() is not loop:
         return None
-    start = _number(loop._operands[counter.index])
-    step = _step(body._operands[counter.index], counter.index, loop)
+    start = _number(operands_of(loop)[counter.index])
+    step = _step(operands_of(body)[counter.index], counter.index, loop)
     sign, extra = direction
     if start is None or step is None or step * sign <= 0:
         return None
@@ -108,7 +107,7 @@ def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
     """What is added to carried value `index` each turn, of its value for the next one."""
     if not (isinstance(value, OpResult) and value.op.name in ("stablehlo.add", "stablehlo.subtract")):
         return None
-    first, second = value.op._operands
+    first, second = operands_of(value.op)
     if value.op.name == "stablehlo.subtract":
         step = _number(second) if _is_carried(first, index, loop) else None
         return None if step is None else -step
@@ -127,7 +126,7 @@ def _number(value: SSAValue) -> int | None:
     if not (isinstance(value, OpResult) and value.op.name in _CONSTANTS):
         return None
     attribute: Any = value.op.properties["value"]
-    if value._type.get_shape() or not hasattr(attribute, "get_values"):  # pyright: ignore
+    if value.type.get_shape() or not hasattr(attribute, "get_values"):  # pyright: ignore
         return None
     (number,) = attribute.get_values()
     return number if isinstance(number, int) else None

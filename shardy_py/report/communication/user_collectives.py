@@ -3,7 +3,6 @@
 Not here: those that propagation brings about (`collect.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -3,7 +3,6 @@
 Not here: which steps to ask about (`neighbourhood.py`), what stops an axis as such (`propagation/stops.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -6,7 +6,6 @@
 Not here: following the axis from there (`tracing.py`), which reshards are needed (`partition/`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from shardy_py.graph.holders import RULE, Holder, Place
 from shardy_py.graph.movements import Spot
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
+from shardy_py.ir import operands_of
 from shardy_py.propagation.step import common_mesh
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import AxisRef, Mesh, Projection, ShardingRule, TensorSharding
@@ -84,7 +84,7 @@ def _along_factors(
 
 def _counterpart(op: Operation, position: int) -> Spot | None:
     """What operand `position` of a call, terminator or region op has to be sharded like."""
-    if position >= len(op._operands):
+    if position >= len(operands_of(op)):
         return None
     if op.name == CALL:
         root = op

@@ -6,7 +6,6 @@
 Not here: following axes (`tracing.py`), names (`names.py`), why a value is not sharded (`why_not.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterator

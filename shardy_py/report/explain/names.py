@@ -4,7 +4,6 @@ A value that passes replaced goes by the name of what replaced it; one that is g
 location. Not here: names of the values of a module as such (`graph/value_table.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from dataclasses import replace
@@ -17,7 +16,7 @@ from shardy_py.graph.calls import function_name
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Copies, Merger, Spot
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
-from shardy_py.graph.walk import owning_op
+from shardy_py.ir import operands_of, owning_op
 from shardy_py.propagation.record import EDGES, Record
 from shardy_py.report.explain.explanation import Annotation, Place
 from shardy_py.report.explain.tracing import Key, Root, key_of
@@ -71,7 +70,7 @@ class Names:
                 return found
             op = value.owner
             if isinstance(op, Operation) and op.name in EDGES:
-                value = op._operands[0]
+                value = operands_of(op)[0]
             else:
                 value = self._replaced_by.get(key_of(value))
         return None
@@ -92,7 +91,7 @@ class Names:
     def op(self, op: Operation) -> Place:
         """What an op is called: by its first result."""
         if op.name in EDGES:
-            owner = owning_op(op._operands[0])
+            owner = owning_op(operands_of(op)[0])
             if owner is not None and owner.name == "func.func":
                 return Place("", f"call of @{function_name(owner)}", location_text(op.location))
             op = op if owner is None else owner

@@ -6,7 +6,6 @@
 Where a collective is needed, these are what to change. Not here: the whole way of an axis (`explaining.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
@@ -16,6 +15,7 @@ from xdsl.ir import Operation, Use
 
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.value_table import ValueEntry
+from shardy_py.ir import operands_of
 from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
 
@@ -61,11 +61,11 @@ def sides(explainer: Explainer, op: Operation | None, axes: Collection[str]) -> 
 
 def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject]]:
     """The tensors of an op by name; results too of a function or an op of regions that it returns to."""
-    for index, operand in enumerate(op._operands):
+    for index, operand in enumerate(operands_of(op)):
         yield f"operand {index}", operand
     around = op.parent_op()
     if op.name == RETURN and around is not None:
-        for index in range(len(op._operands)):
+        for index in range(len(operands_of(op))):
             yield from _returned(explainer, around, index)
     elif op.name in TERMINATORS and around is not None:
         for index, result in enumerate(around.results):

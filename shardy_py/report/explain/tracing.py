@@ -7,7 +7,6 @@ what has no cause is a root: something that the user wrote.
 Not here: names and text; reading the journal (`propagation/arrivals.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections import deque
@@ -19,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Copies, Movement, Spot
+from shardy_py.ir import operands_of
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.demands import demanders
@@ -263,7 +263,7 @@ class Tracer:
         op = event.op
         if op is None:
             return
-        values = tuple(self._without_reshards(value, op) for value in (*op._operands, *op.results))
+        values = tuple(self._without_reshards(value, op) for value in (*operands_of(op), *op.results))
         made = self._without_reshards(event.target, op) if isinstance(event.target, SSAValue) else None
         position = event.index
         if position < 0:

@@ -8,7 +8,6 @@ have the axis, and at which step on the way from there it stopped. Not here: the
 (`reasons.py`), the way (`neighbourhood.py`), why a step stops an axis (`propagation/stops.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import re
@@ -22,7 +21,7 @@ from shardy_py.graph.holders import Holder, manual_axes
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import location_text
-from shardy_py.graph.walk import owning_op
+from shardy_py.ir import owning_op
 from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of

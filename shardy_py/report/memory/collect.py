@@ -5,7 +5,6 @@ Not here: what ops run and forward (`op_steps.py`), what is alive when (`livenes
     collected = collect_program(module, "tpu")
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.symbols import MAIN
+from shardy_py.ir import operands_of
 from shardy_py.report.memory.op_steps import HANDLERS, plain_step
 from shardy_py.report.memory.program import Computation, Step
 from shardy_py.report.memory.sizes import Target
@@ -155,7 +155,7 @@ class Collector:
             if op.name in TERMINATORS:
                 body.returned = self.reads(op)
             body.steps.append(HANDLERS.get(op.name, plain_step)(self, op))
-            op = op._next_op
+            op = op.next_op
 
     def settled(
         self, body: Body, results: Sequence[int], copy: Callable[[int], int], *, passes_on: bool = False
@@ -190,7 +190,7 @@ class Collector:
     def reads(self, op: Operation) -> tuple[int, ...]:
         """The operands of an op."""
         numbers = self.tensors.numbers
-        return tuple([numbers[id(operand)] for operand in op._operands])
+        return tuple([numbers[id(operand)] for operand in operands_of(op)])
 
     def makes(self, op: Operation) -> tuple[int, ...]:
         """The results of an op, as values of their own."""

@@ -4,7 +4,6 @@ Regions of ops without a row say how elements are combined and hold no arrays. N
 (`collect.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -7,7 +7,6 @@
 Not here: text and JSON (`text.py`, `to_json.py`), how the figures come about (`collect.py`, `liveness.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.value_table import RESULT_INFO, location_text
-from shardy_py.graph.walk import owning_op
+from shardy_py.ir import owning_op
 from shardy_py.ops import record
 from shardy_py.report.collect import module_meshes
 from shardy_py.report.memory.collect import Collected, Entry, collect_program

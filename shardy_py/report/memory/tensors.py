@@ -3,7 +3,6 @@
 Not here: which op makes which (`collect.py`), what they are called (`report.py`).
 """
 
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
@@ -70,7 +69,7 @@ class Tensors:
 
     def define(self, value: SSAValue) -> int:
         """An SSA value as a new value."""
-        number = self.numbers[id(value)] = self.add(value, value._type, self._reader.of(value))
+        number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
         return number
 
     def copy(self, number: int) -> int:

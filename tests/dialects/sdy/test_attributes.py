@@ -129,5 +129,5 @@ def test_what_is_said_is_what_the_reference_says(text: str) -> None:
     wanted = [f"{found.location}: {found.message}" for found in theirs.value.error_diagnostics]
     with pytest.raises(ShardyError) as ours:
         parse_module(source)
-    got = [(found.position, found.message) for found in ours.value.diagnostics]
+    got = [(found.where, found.message) for found in ours.value.diagnostics]
     assert [f'loc("-":{p and p.line}:{p and p.column}): {message}' for p, message in got] == wanted

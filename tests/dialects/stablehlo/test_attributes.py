@@ -160,5 +160,5 @@ def test_refused_types(type_: str, message: str) -> None:
         parse_module(f"func.func private @f({type_})")
     diagnostic = error.value.diagnostics[0]
     assert diagnostic.message.startswith(message)
-    assert diagnostic.position is not None
-    assert diagnostic.position.line == 1
+    assert diagnostic.where is not None
+    assert diagnostic.where.line == 1

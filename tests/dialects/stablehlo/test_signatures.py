@@ -31,8 +31,8 @@ def test_what_only_looks_alike_is_refused(line: str, message: str) -> None:
         parse_module(HEAD + line + TAIL)
     diagnostic = error.value.diagnostics[0]
     assert message in diagnostic.message
-    assert diagnostic.position is not None
-    assert diagnostic.position.line in (4, 6)
+    assert diagnostic.where is not None
+    assert diagnostic.where.line in (4, 6)
 
 
 def test_what_is_alike_is_an_op_of_its_own() -> None:

@@ -31,7 +31,7 @@ def test_a_value_defined_later_does_not_dominate_its_use() -> None:
     (fault,) = find_faults(module)
     assert fault.message == "operand #0 does not dominate this use"
     assert [note.message for note in fault.notes] == ["operand defined here (op in the same block)"]
-    assert (fault.position, fault.notes[0].position) == (
+    assert (fault.where, fault.notes[0].where) == (
         parse_position(4),
         parse_position(3),
     )

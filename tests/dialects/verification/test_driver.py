@@ -25,7 +25,7 @@ func.func @g(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 
 def _lines(text: str, *, every: bool = False) -> list[int]:
     found = find_faults(parse_module(text), every=every)
-    return [diagnostic.position.line for diagnostic in found if diagnostic.position]
+    return [diagnostic.where.line for diagnostic in found if diagnostic.where]
 
 
 def test_the_first_fault_of_each_function_is_reported() -> None:

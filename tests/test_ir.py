@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import StringAttr, UnknownLoc, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.text.construct import append_arguments, attach_operands, build_operation
+from shardy_py.ir import append_arguments, attach_operands, build_operation
 
 LOCATION = UnknownLoc()
 

@@ -1,0 +1,374 @@
+"""xDSL's IR as this package reads, walks, builds and changes it; only this module uses its private fields.
+
+xDSL's public properties and methods check and copy at each call; a pass over 20,000 ops makes millions of
+calls. What is built here is what xDSL would build: tests compare it field by field, for the pinned version.
+
+- reading: `operands_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`
+- walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
+- building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified
+- changing: `replace_uses`, `place_before`, `take_out`, `erase`
+
+Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it.
+A walk reads the next operation before it yields: the caller may erase or move the operation that it was
+given, and nothing else.
+
+    for op in walk_pre_order(module): ...
+    replace_uses(old, new, but_not_in=new_op)
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import SSAValues
+
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""Returns the operands of an op as the tuple that they are, without xDSL's mutable view."""
+
+next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
+"""Returns the use behind a use in the list of its value."""
+
+# ---------------------------------------------------------------------- walking
+
+
+def walk_pre_order(root: Operation, *, include_root: bool = True) -> Iterator[Operation]:
+    """Operations in program order, each before what its regions hold."""
+    if include_root:
+        yield root
+    stack: list[Operation | None] = _first_ops(root)
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            following = op._next_op
+            yield op
+            if op.regions:
+                inner = _first_ops(op)
+                if inner:
+                    if following is not None:
+                        stack.append(following)
+                    stack.extend(inner)
+                    break
+            op = following
+
+
+def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[Operation]:
+    """Operations in program order, each after what its regions hold: the order of MLIR's default walk."""
+    pending: list[tuple[Operation, Iterator[Operation]]] = [(root, _children(root))]
+    while pending:
+        parent, children = pending[-1]
+        for op in children:
+            if op.regions:
+                pending.append((op, _children(op)))
+                break
+            yield op
+        else:
+            pending.pop()
+            if pending or include_root:
+                yield parent
+
+
+def find_ops(root: Operation, *names: str) -> list[Operation]:
+    """The operations in `root` of these names, in program order, each before what its regions hold.
+
+    A list, so that the caller may change what it likes; cheaper than a walk with a test.
+    """
+    wanted = frozenset(names)
+    found: list[Operation] = []
+    stack = _first_ops(root)
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            if op.name in wanted:
+                found.append(op)
+            following = op._next_op
+            if op.regions and (inner := _first_ops(op)):
+                if following is not None:
+                    stack.append(following)
+                stack.extend(inner)
+                break
+            op = following
+    return found
+
+
+def innermost_first(ops: Iterable[Operation]) -> list[Operation]:
+    """Operations found in program order, each moved behind those of them that its regions hold."""
+    ordered: list[Operation] = []
+    around: list[Operation] = []
+    for op in ops:
+        while around and not _holds(around[-1], op):
+            ordered.append(around.pop())
+        around.append(op)
+    return ordered + around[::-1]
+
+
+def _holds(outer: Operation, op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and parent is not outer:
+        parent = parent.parent_op()
+    return parent is outer
+
+
+def blocks_of(op: Operation) -> Iterator[Block]:
+    """The blocks of all regions of `op`, in order."""
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            following = block._next_block
+            yield block
+            block = following
+
+
+def terminator_of(region: Region) -> Operation | None:
+    """The last operation of the first block; None for an empty region."""
+    block = region._first_block
+    return None if block is None else block._last_op
+
+
+def owning_op(value: SSAValue) -> Operation | None:
+    """The operation that defines `value`, or whose region has it as a block argument."""
+    owner = value.owner
+    return owner.parent_op() if isinstance(owner, Block) else owner
+
+
+def _children(op: Operation) -> Iterator[Operation]:
+    for block in blocks_of(op):
+        child = block._first_op
+        while child is not None:
+            following = child._next_op
+            yield child
+            child = following
+
+
+def _first_ops(op: Operation) -> list[Operation | None]:
+    """The first operations of the blocks of `op`, last block first, as a stack wants them."""
+    firsts: list[Operation | None] = [b._first_op for b in blocks_of(op) if b._first_op is not None]
+    firsts.reverse()
+    return firsts
+
+
+def free_values(op: Operation) -> list[SSAValue]:
+    """What the regions of an op use and do not define, use by use; what is inside of an op before the op."""
+    inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
+    uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
+    return [value for value in uses if id(owning_op(value)) not in inside]
+
+
+# ---------------------------------------------------------------------- building
+
+_new = object.__new__
+_NO_VALUES: SSAValues[Any] = SSAValues()
+
+
+def build_operation(
+    op_class: type[Operation],
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute],
+    location: Any,
+    block: Block | None = None,
+    regions: Sequence[Region] = (),
+) -> Operation:
+    """An operation of that class, at the end of `block` if one is given.
+
+    The dictionaries become the op's own; regions must be unattached. Nothing is verified.
+    """
+    op = _new(op_class)
+    uses: Any = ()
+    if operands:
+        uses = []
+        for index, value in enumerate(operands):
+            use = _new(Use)
+            first = value.first_use
+            use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
+            if first is not None:
+                first._prev_use = use
+            value.first_use = use
+            uses.append(use)
+        uses = tuple(uses)
+    if len(result_types) == 1:
+        result = _new(OpResult)
+        result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
+            "_type": result_types[0],
+            "op": op,
+            "index": 0,
+            "first_use": None,
+            "_name": None,
+        }
+        results: Any = SSAValues((result,))
+    elif result_types:
+        made: list[OpResult] = []
+        for index, type_ in enumerate(result_types):
+            result = _new(OpResult)
+            result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
+                "_type": type_,
+                "op": op,
+                "index": index,
+                "first_use": None,
+                "_name": None,
+            }
+            made.append(result)
+        results = SSAValues(made)
+    else:
+        results = _NO_VALUES
+    last = block._last_op if block is not None else None
+    op.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
+        "_operands": SSAValues(operands) if operands else _NO_VALUES,
+        "_operand_uses": uses,
+        "results": results,
+        "_successors": (),
+        "_successor_uses": (),
+        "properties": properties,
+        "attributes": attributes,
+        "location": location,
+        "regions": tuple(regions),
+        "parent": block,
+        "_next_op": None,
+        "_prev_op": last,
+    }
+    for region in regions:
+        region.parent = op
+    if block is not None:
+        if last is None:
+            block._first_op = op
+        else:
+            last._next_op = op
+        block._last_op = op
+    return op
+
+
+def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Give an op that was built without operands its operands."""
+    uses: list[Use] = []
+    for index, value in enumerate(operands):
+        use = _new(Use)
+        first = value.first_use
+        use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
+        if first is not None:
+            first._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    op._operands = SSAValues(operands)
+    op._operand_uses = tuple(uses)
+
+
+def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
+    """New last arguments of `block`, with their types and locations."""
+    first = len(block.args)
+    made = [BlockArgument(type_, block, first + i, location) for i, (type_, location) in enumerate(arguments)]
+    block._args = (*block.args, *made)
+    return made
+
+
+def append_argument(block: Block, type_: Attribute, location: Any) -> BlockArgument:
+    """A new last argument of `block`."""
+    return append_arguments(block, [(type_, location)])[0]
+
+
+# ---------------------------------------------------------------------- changing
+
+
+def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """Make `value` operand `index` of `op`; the use becomes the newest of `value`."""
+    use = op._operand_uses[index]
+    operands = list(op._operands)
+    operands[index].remove_use(use)
+    operands[index] = value
+    value.add_use(use)
+    op._operands = SSAValues(operands)
+
+
+def replace_uses(
+    old: SSAValue,
+    new: SSAValue,
+    *,
+    but_not_in: Operation | None = None,
+    only: Callable[[Use], bool] | None = None,
+) -> None:
+    """Let the users of `old` use `new`, but for those of one op and those that `only` rejects."""
+    use = old.first_use
+    while use is not None:
+        following = use._next_use
+        user = use._operation
+        if user is not but_not_in and (only is None or only(use)):
+            replace_operand(user, use._index, new)
+        use = following
+
+
+def place_before(op: Operation, anchor: Operation) -> None:
+    """Put an op that stands nowhere right before `anchor`."""
+    block, previous = anchor.parent, anchor._prev_op
+    assert block is not None
+    op.parent, op._prev_op, op._next_op = block, previous, anchor
+    anchor._prev_op = op
+    if previous is None:
+        block._first_op = op
+    else:
+        previous._next_op = op
+
+
+def place_after(op: Operation, anchor: Operation) -> None:
+    """Put an op that stands nowhere right after `anchor`."""
+    assert anchor.parent is not None
+    if anchor._next_op is None:
+        place_at_end(op, anchor.parent)
+    else:
+        place_before(op, anchor._next_op)
+
+
+def place_at_start(op: Operation, block: Block) -> None:
+    """Put an op that stands nowhere first in `block`."""
+    if block._first_op is None:
+        place_at_end(op, block)
+    else:
+        place_before(op, block._first_op)
+
+
+def place_at_end(op: Operation, block: Block) -> None:
+    """Put an op that stands nowhere last in `block`."""
+    last = block._last_op
+    op.parent, op._prev_op, op._next_op = block, last, None
+    block._last_op = op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+
+
+def place_after_value(op: Operation, value: SSAValue) -> None:
+    """Put an op that stands nowhere where `value` has just become available."""
+    if isinstance(value, OpResult):
+        place_after(op, value.op)
+    else:
+        assert isinstance(value.owner, Block)
+        place_at_start(op, value.owner)
+
+
+def take_out(op: Operation) -> None:
+    """Take an op out of its block; its operands and uses stay."""
+    block, previous, following = op.parent, op._prev_op, op._next_op
+    assert block is not None
+    if previous is None:
+        block._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        block._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+
+
+def erase(op: Operation) -> None:
+    """Take an op whose results nobody uses out of its block and let go of its operands, and all in it."""
+    take_out(op)
+    if op.regions:
+        op.drop_all_references()
+        return
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        operand.remove_use(use)
+    op._operand_uses = ()
