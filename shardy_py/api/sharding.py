@@ -16,7 +16,7 @@ from shardy_py.api.arguments import expect, sizes
 from shardy_py.api.partition_spec import P
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.dialects.sdy.verify_sharding import axis_messages
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.sharding import (
     AxisRef,
     DeviceSlices,
@@ -191,9 +191,8 @@ def parse_sharding(text: str) -> TensorSharding:
     except ShardyError as error:
         fault = error.diagnostics[0]
         place = "" if fault.where is None else f" at {fault.where.line}:{fault.where.column}"
-        raise ShardyError(
-            replace(fault, message=f"'{text}' is no sharding: {fault.message}{place}")
-        ) from None
+        message = f"invalid sharding '{text}': {fault.message}{place}"
+        raise ShardyError(Diagnostic(message, fault.where)) from None
     return value
 
 

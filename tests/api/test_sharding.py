@@ -64,7 +64,7 @@ def test_axes_are_those_of_the_mesh(spec: P, message: str) -> None:
 
 def test_text_is_placed() -> None:
     with pytest.raises(
-        ShardyError, match=r"<sharding>:1:10: error: '<@mesh, \[{' is no sharding: expected string"
+        ShardyError, match=r"<sharding>:1:10: error: invalid sharding '<@mesh, \[{': expected string"
     ):
         Sharding.parse("<@mesh, [{", MESH)
     with pytest.raises(ShardyError, match="expected the end of the sharding"):
