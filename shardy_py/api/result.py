@@ -23,9 +23,9 @@ from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.lineage import Lineage
+from shardy_py.graph.run_record import Record
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
-from shardy_py.propagation.record import Record
 from shardy_py.report import collect_values, summarize, summary_text
 from shardy_py.report.communication import Bill, Use
 from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides

@@ -1,6 +1,6 @@
 """From a module to its flat form, in one walk in program order; and back, what propagation decided.
 
-    program = build_program(module, rule_of)           slots and steps (see `flat.py`)
+    program = build_program(module, rule_of)           slots and steps (see `propagation/flat.py`)
     program.write(shardings by slot)                    to the IR, once, at the end
 
 `rule_of` gives the sharding rule of an op record, so that this folder need not know where rules come from.
@@ -19,15 +19,6 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, source_values
-from shardy_py.graph.flat import (
-    UNSHARDABLE,
-    FlatProgram,
-    ManualBoundary,
-    Notified,
-    ReturnedValue,
-    Role,
-    StepKind,
-)
 from shardy_py.graph.holders import RULE, Holder, manual_axes, write_all
 from shardy_py.graph.kinds import identity_rule, op_info
 from shardy_py.graph.liveness import dying_ops, liveness_of
@@ -38,6 +29,15 @@ from shardy_py.graph.slots import Slots
 from shardy_py.graph.wakes import Wakes
 from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_pre_order
 from shardy_py.ops import OpRecord
+from shardy_py.propagation.flat import (
+    UNSHARDABLE,
+    FlatProgram,
+    ManualBoundary,
+    Notified,
+    ReturnedValue,
+    Role,
+    StepKind,
+)
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 
 RuleOf = Callable[[OpRecord], ShardingRule | None]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
-from shardy_py.graph.flat import Role
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ops import OpRecord, is_elementwise
+from shardy_py.propagation.flat import Role
 from shardy_py.sharding import ShardingRule
 
 ROLES: dict[str, Role] = {

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.flat import Liveness
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import blocks_of, operands_of, walk_pre_order
+from shardy_py.propagation.flat import Liveness
 
 _WITH_EFFECTS = frozenset(
     {

@@ -12,7 +12,6 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets, result_owners
-from shardy_py.graph.flat import UNSHARDABLE
 from shardy_py.graph.holders import (
     PROPERTY_OF,
     SHARDING,
@@ -24,6 +23,7 @@ from shardy_py.graph.holders import (
 )
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import operands_of
+from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.sharding import TensorSharding
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from shardy_py.passes.propagating import PropagatePass
-from shardy_py.propagation import PropagationOptions
+from shardy_py.propagation.propagate import PropagationOptions
 
 
 @dataclass(frozen=True)

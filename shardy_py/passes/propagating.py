@@ -22,6 +22,7 @@ from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
+from shardy_py.graph.run_record import Propagation
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
@@ -29,7 +30,6 @@ from shardy_py.passes.save_module import save_module
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
-from shardy_py.propagation.record import Propagation
 from shardy_py.rules import derive_rule
 from shardy_py.rules.derive import unknown_warning
 from shardy_py.sharding import ShardingRule, TensorSharding

@@ -5,7 +5,7 @@
     explain(record, module, value)               from shardy_py.report.explain
 
 Recording changes nothing about the passes, and costs little: the record is read when it is asked. Not here:
-what it holds (`propagation/record.py`).
+what it holds (`graph/run_record.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from shardy_py.graph.movements import recorded
-from shardy_py.propagation.record import Record
+from shardy_py.graph.run_record import Record
 
 __all__ = ["Record", "recording"]
 

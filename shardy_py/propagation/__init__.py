@@ -1,10 +1,5 @@
-"""Propagation: rules and shardings in, shardings out, to the fixed point.
+"""Propagation: rules and shardings in, shardings out, to the fixed point; plain data, no IR.
 
-Start at `propagate.py`, then `fixpoint.py` (order), `step.py` (one op) and the two strategies.
+Start at `propagate.py`, then `flat.py` (the data), `fixpoint.py` (the order), `step.py` (one op) and the two
+strategies. `graph/build.py` makes the flat program of a module and writes the result back.
 """
-
-from shardy_py.propagation.directions import Direction
-from shardy_py.propagation.fixpoint import Event, Propagator, Taken
-from shardy_py.propagation.propagate import PropagationOptions, propagate
-
-__all__ = ["Direction", "Event", "PropagationOptions", "Propagator", "Taken", "propagate"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shardy_py.graph.flat import UNSHARDABLE, FlatProgram
+from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.journal import FUNCTION_RESULT, Entry, Journal
 from shardy_py.propagation.provenance import new_axes
 from shardy_py.propagation.step import Passage, Step

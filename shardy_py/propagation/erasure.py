@@ -8,7 +8,7 @@ Not here: which ops are dead (`graph/liveness.py`), erasing them from the IR (th
 
 from __future__ import annotations
 
-from shardy_py.graph.flat import FlatProgram, Liveness, StepKind
+from shardy_py.propagation.flat import FlatProgram, Liveness, StepKind
 from shardy_py.propagation.worklist import Worklist
 
 

@@ -15,10 +15,10 @@ from operator import itemgetter
 
 import numpy as np
 
-from shardy_py.graph.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.directions import Direction, Directions
 from shardy_py.propagation.erasure import Erasure
+from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
 from shardy_py.propagation.step import Change, Step, StepTable

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shardy_py.graph.flat import FlatProgram
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
+from shardy_py.propagation.flat import FlatProgram
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.priorities import hold_back, release
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardy_py.graph.flat import Role, StepKind
 from shardy_py.propagation.directions import Direction, Directions
+from shardy_py.propagation.flat import Role, StepKind
 from shardy_py.sharding.rule import FactorType, ShardingRule
 
 DirectionOf = Callable[[StepKind, int], Direction]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shardy_py.errors import InternalError
-from shardy_py.graph.flat import ManualBoundary
 from shardy_py.propagation.basic import StepOptions, Strategy
+from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.sharding import Interner, Mesh, Projection, ShardingRule, TensorSharding
 from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
 

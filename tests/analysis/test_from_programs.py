@@ -10,7 +10,7 @@ import pytest
 from shardy_py.analysis import Function, function_maps, hlo_function, mlir_function, mlir_functions, node_maps
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.graph import OpGraph
+from shardy_py.graph.op_graph import OpGraph
 from shardy_py.hlo import read_module
 
 Corpus = Callable[[str], str]

@@ -4,7 +4,7 @@ import pytest
 from xdsl.ir import Operation
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph import (
+from shardy_py.graph.data_flow import (
     edge_of_owner,
     edge_of_source,
     edge_of_target,
@@ -12,8 +12,8 @@ from shardy_py.graph import (
     edge_sources,
     edge_targets,
     source_values,
-    walk_pre_order,
 )
+from shardy_py.ir import walk_pre_order
 from tests.graph.programs import MANUAL, WHILE
 
 CASE = """

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph import walk_pre_order
 from shardy_py.graph.liveness import dying_ops, is_dead
+from shardy_py.ir import walk_pre_order
 
 
 def dying(body: str) -> list[str]:

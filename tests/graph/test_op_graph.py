@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph import OpGraph
+from shardy_py.graph.op_graph import OpGraph
 from shardy_py.rules import derive_rule
 from tests.graph.programs import WHILE
 

@@ -6,8 +6,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineMap
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph import record_of, walk_pre_order
 from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.record import record_of
+from shardy_py.ir import walk_pre_order
 from shardy_py.ops import TensorType
 
 

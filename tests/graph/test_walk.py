@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph import owning_op, terminator_of, walk_post_order, walk_pre_order
+from shardy_py.ir import owning_op, terminator_of, walk_post_order, walk_pre_order
 from tests.graph.programs import MANUAL, WHILE
 
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import collected_warnings
-from shardy_py.graph import walk_pre_order
+from shardy_py.ir import walk_pre_order
 from shardy_py.passes import PassCall, pass_by_name
 
 PROGRAM = """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from shardy_py.graph.flat import Role, StepKind
+from shardy_py.propagation.flat import Role, StepKind
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,

@@ -10,9 +10,10 @@ from shardy_py.graph.groups import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
 from shardy_py.passes.propagating import rule_deriver
 from shardy_py.pipeline import run_passes
-from shardy_py.propagation import Event, propagate
 from shardy_py.propagation.arrivals import Arrivals
+from shardy_py.propagation.fixpoint import Event
 from shardy_py.propagation.journal import Journal
+from shardy_py.propagation.propagate import propagate
 from shardy_py.sharding import TensorSharding
 from tests.propagation.random_programs import random_program
 

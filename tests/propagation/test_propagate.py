@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from shardy_py.graph.flat import FlatProgram, Liveness, Notified, ReturnedValue, Role, StepKind
-from shardy_py.propagation import Event, PropagationOptions, propagate
+from shardy_py.propagation.fixpoint import Event
+from shardy_py.propagation.flat import FlatProgram, Liveness, Notified, ReturnedValue, Role, StepKind
 from shardy_py.propagation.priorities import held_back, released
+from shardy_py.propagation.propagate import PropagationOptions, propagate
 from tests.propagation.notation import ADD, DOT, MESHES, rule, sharding, shardings, short, step
 
 BASIC = PropagationOptions("basic", by_op_priority=False, by_user_priority=False)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.errors import InternalError
-from shardy_py.graph.flat import ManualBoundary
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
 from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.propagation.step import Step, StepTable, common_mesh
 from shardy_py.sharding import Interner, ShardingRule
 from tests.propagation.notation import ADD, DOT, MESH, MESHES, rule, sharding, shardings, short

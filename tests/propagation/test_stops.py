@@ -8,16 +8,16 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.graph.build import build_program
-from shardy_py.graph.flat import UNSHARDABLE
 from shardy_py.graph.groups import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
 from shardy_py.passes.propagating import rule_deriver
 from shardy_py.pipeline import run_passes
-from shardy_py.propagation import PropagationOptions, propagate
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
 from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import Journal
+from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.propagation.step import Step
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.sharding import (

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterator
 
+from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.directions import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.propagation.record import Propagation
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
 from shardy_py.report.explain.tracing import AtSpot, Cause, InSlot, Path, State, Tracer
 from shardy_py.sharding import AxisRef

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.data_flow import DATA_FLOW
-from shardy_py.graph.flat import StepKind
 from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions
 from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.propagation.record import Propagation
 from shardy_py.propagation.step import Step
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer, factor_words

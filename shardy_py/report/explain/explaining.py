@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link, Role
 from shardy_py.report.explain.keeping import NO_DIMENSION, Kept, keeper

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Literal
 
 from shardy_py.graph.movements import Spot
-from shardy_py.propagation.record import Propagation
+from shardy_py.graph.run_record import Propagation
 from shardy_py.report.explain.demands import wanted_alike
 from shardy_py.report.explain.tracing import AtSpot, Cause, Path, Root, State, Tracer, spots_of
 from shardy_py.sharding import AxisRef, TensorSharding

@@ -15,9 +15,9 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Copies, Merger, Spot
+from shardy_py.graph.run_record import EDGES, Record
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import operands_of, owning_op
-from shardy_py.propagation.record import EDGES, Record
 from shardy_py.report.explain.explanation import Annotation, Place
 from shardy_py.report.explain.tracing import Key, Root, key_of
 

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardy_py.graph.flat import UNSHARDABLE
+from shardy_py.graph.run_record import Propagation
+from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.propagation.record import Propagation
 from shardy_py.sharding import AxisRef, ShardingRule
 
 

@@ -18,9 +18,9 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Copies, Movement, Spot
+from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.ir import operands_of
 from shardy_py.propagation.arrivals import Arrival, Source
-from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.demands import demanders
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 

@@ -19,10 +19,10 @@ from xdsl.ir import Operation
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, manual_axes
 from shardy_py.graph.movements import Movement, Spot
+from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import location_text
 from shardy_py.ir import owning_op
-from shardy_py.propagation.record import Propagation, Record
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood

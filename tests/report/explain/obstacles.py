@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from shardy_py.graph.flat import StepKind
-from shardy_py.propagation import propagate
+from shardy_py.graph.run_record import Propagation, Record
+from shardy_py.propagation.flat import StepKind
 from shardy_py.propagation.journal import Journal
-from shardy_py.propagation.record import Propagation, Record
+from shardy_py.propagation.propagate import propagate
 from shardy_py.propagation.stops import Stop, StopKind
 from shardy_py.report.explain import Explainer, Reason, WhyNot
 from shardy_py.report.explain.crossings import Stopping

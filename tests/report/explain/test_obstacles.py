@@ -11,9 +11,9 @@ from collections import Counter, deque
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.graph.flat import UNSHARDABLE
+from shardy_py.graph.run_record import Propagation
+from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.propagation.record import Propagation
 from shardy_py.report.explain.tracing import overlapping
 from tests.differential.programs import Width, wide_program
 from tests.propagation.random_programs import random_program

@@ -8,7 +8,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.propagation.record import Record
+from shardy_py.graph.run_record import Record
 from shardy_py.report.explain import Reason, WhyNot, why_not_named
 from shardy_py.report.explain.reasons import KINDS
 from tests.report.explain.removing import explained

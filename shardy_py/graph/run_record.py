@@ -4,9 +4,9 @@
         run passes
     record.propagations[0].journal.entries
 
-Kept while passes run, read afterwards: `arrivals.py` (which axis came from where in propagation) and
-`report/explain/` (all the way from the user's annotations). Not here: making the notes
-(`graph/movements.py`, `journal.py`).
+Filled while passes run, read afterwards: `propagation/arrivals.py` (which axis came from where) and
+`report/explain/` (all the way from the user's annotations). Not here: events (`movements.py`) and the journal
+(`propagation/journal.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.build import FUNCTION_EDGE, Program
 from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
-from shardy_py.graph.flat import ManualBoundary
 from shardy_py.ir import owning_op
 from shardy_py.propagation.arrivals import Arrivals
+from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.propagation.journal import Journal
 
 EDGES = frozenset({EDGE_NAME, FUNCTION_EDGE})
