@@ -11,6 +11,7 @@ from typing import Literal
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.indexing import IndexMap, dim, extent, range_var
 from shardy_py.ops import OpRecord, TensorType, input_to_output, output_to_input
+from shardy_py.session import SESSION
 
 Direction = Literal["output-to-input", "input-to-output"]
 Maps = tuple[IndexMap, ...]
@@ -18,8 +19,7 @@ Grid = tuple[tuple[Maps, ...], ...]
 """For each tensor on the side that is asked, for each on the other side, the maps between them."""
 
 _OF = {"output-to-input": output_to_input, "input-to-output": input_to_output}
-_KNOWN: dict[tuple[int, Direction], tuple[OpRecord, Grid]] = {}
-_MOST_KNOWN = 1 << 14
+_KNOWN: dict[tuple[int, Direction], tuple[OpRecord, Grid]] = SESSION.table("indexing maps of ops")
 
 
 def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
@@ -27,8 +27,6 @@ def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
     key = (id(record), direction)
     known = _KNOWN.get(key)
     if known is None:
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
         known = _KNOWN[key] = record, _made(record, direction)
     return known[1]
 

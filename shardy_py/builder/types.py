@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -138,7 +138,7 @@ def type_of(attribute: Attribute) -> TensorType | None:
     return TensorType(found.sizes, attribute_text(found.element), found.bounds)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
     sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
     bounds = (
@@ -149,7 +149,7 @@ def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
     return TensorTypeAttr(element_attribute(type_.element_type), sizes, bounds)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def element_attribute(text: str) -> Any:
     """The element type in the IR. Raises `ShardyError` for what is none."""
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -79,13 +79,13 @@ def _read_string(cursor: Cursor) -> Attribute:
     return string_attribute(cursor.string())
 
 
-@cache
+@lru_cache(maxsize=4096)
 def integers(values: tuple[int, ...]) -> DenseArrayBase[Any]:
     """`array<i64: ...>`, one object for equal values."""
     return dense_array(values)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def booleans(values: tuple[bool, ...]) -> DenseArrayBase[Any]:
     """`array<i1: ...>`, one object for equal values."""
     return DenseArrayBase.from_list(i1, values)

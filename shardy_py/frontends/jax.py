@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -283,7 +283,7 @@ def _require_mesh(mesh: Any) -> None:
     _require(mesh, kinds.Mesh | kinds.AbstractMesh, "a jax.sharding.Mesh or AbstractMesh")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def jax_mesh(mesh: Mesh, *, explicit: tuple[str, ...] = ()) -> Any:
     """The `AbstractMesh` of the same axes: `AxisType.Explicit` those named so, all others `Auto`."""
     jax = _jax()

@@ -9,7 +9,7 @@ Integers are computed with, floats only moved about. Not here: what follows from
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from math import prod
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, cast
@@ -115,7 +115,7 @@ def _computed(op: Operation, numbers: tuple[int, ...]) -> int:
     return COMPUTING[op.name](numbers)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _real(format_name: str, data: bytes) -> float:
     return FORMATS[format_name].to_float(int.from_bytes(data, "little"))
 

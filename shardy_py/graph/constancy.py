@@ -6,7 +6,7 @@ Not here: what is done with them (`constant_splitting.py`).
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache
+from functools import lru_cache
 
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
@@ -54,7 +54,7 @@ _NEEDS_STATIC_OPERAND = frozenset({"stablehlo.reshape", "stablehlo.broadcast_in_
 """Ops of one operand that are not sure to be valid if that has a dynamic dimension."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def kind_of(op_class: type[Operation]) -> Kind:
     """The kind of the ops of a class."""
     known = _KINDS.get(op_class.name)

@@ -20,12 +20,13 @@ from xdsl.ir import Attribute
 from shardy_py.indexing import IndexMap
 from shardy_py.indexing.parse import parse_expr
 from shardy_py.ops import TensorType
+from shardy_py.session import SESSION
 
 MAX_DENSE_ELEMENTS = 4096
 """Dense attributes of more elements are data, not parameters of an op: they become None."""
 
-_PLAIN: dict[int, tuple[Attribute, Any]] = {}
-_TENSORS: dict[int, tuple[Attribute, TensorType | None]] = {}
+_PLAIN: dict[int, tuple[Attribute, Any]] = SESSION.table("plain values")
+_TENSORS: dict[int, tuple[Attribute, TensorType | None]] = SESSION.table("tensor types")
 
 
 def plain(attribute: Attribute) -> Any:

@@ -24,12 +24,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ir import operands_of, terminator_of
 from shardy_py.ops import OpRecord
+from shardy_py.session import SESSION
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes that say how an op is sharded, not what it does."""
 
 _type_of = attrgetter("_type")
-_RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = {}
+_RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = SESSION.table("op records")
 
 
 def record_of(op: Operation) -> OpRecord:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -120,7 +120,7 @@ _PARTS: tuple[tuple[type, Parts], ...] = (
 """What to look at inside a value of a class, the first that fits; a string among it is a symbol."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _parts_of(kind: type) -> Parts:
     """What to look at inside a value of class `kind`."""
     known = next((parts for base, parts in _PARTS if issubclass(kind, base)), None)

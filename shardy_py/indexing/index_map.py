@@ -26,6 +26,7 @@ from itertools import chain
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime
 from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.simplify import simplify_parts
+from shardy_py.session import SESSION
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,13 +231,10 @@ def by_kind(bounds: Mapping[Variable, Interval]) -> dict[str, tuple[Interval, ..
     }
 
 
-_SIMPLIFIED: dict[tuple[object, ...], IndexMap] = {}
-_REMEMBERED = 1 << 14
+_SIMPLIFIED: dict[tuple[object, ...], IndexMap] = SESSION.table("simplified maps")
 
 
 def _remember(index_map: IndexMap) -> IndexMap:
-    if len(_SIMPLIFIED) >= _REMEMBERED:
-        _SIMPLIFIED.clear()
     made = _simplify(index_map, keeps_names=False)
     made.__dict__["simplified"] = made
     _SIMPLIFIED[index_map.parts] = _SIMPLIFIED[made.parts] = made

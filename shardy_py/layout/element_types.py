@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ _QUANTIZED = re.compile(r"!quant\.\w+<(\w+)")
 _INTEGER = re.compile(r"([su]?)i([1-9]\d{0,2})")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def element_type(spelling: str) -> ElementType:
     """The element type that XLA or MLIR spells so, in upper or lower case.
 
@@ -113,7 +113,7 @@ def element_type(spelling: str) -> ElementType:
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)
 def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
     """The element type whose values a numpy type has; None for one that XLA lacks (strings, long doubles)."""
     if dtype.isbuiltin == 1 and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":

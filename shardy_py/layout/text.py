@@ -35,6 +35,7 @@ from shardy_py.layout.values import (
     Tile,
     TupleShape,
 )
+from shardy_py.session import SESSION
 
 _INDEX_TYPES = frozenset(t for t in ELEMENT_TYPES if t[0] in "us")
 _MAX_DIGITS = len(str(1 << 64))
@@ -83,8 +84,6 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
     if known is None:
         start = cursor.at
         shape = _array(cursor, depth)
-        if len(_READ) >= _REMEMBERED:
-            _READ.clear()
         known = _READ[plain.group()] = shape, cursor.at - start
     else:
         cursor.at += known[1]
@@ -93,9 +92,9 @@ def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
 
 _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
 """An array whose text ends where the match ends, whatever follows."""
-_READ: dict[str, tuple[Shape, int]] = {}
+_READ: dict[str, tuple[Shape, int]] = SESSION.table("shapes by text")
 """By text: the shape and how many words it has. A program has few shapes, each of them many times."""
-_REMEMBERED, _MAX_REMEMBERED_TEXT = 1 << 12, 1 << 8
+_MAX_REMEMBERED_TEXT = 1 << 8
 
 
 def _element(cursor: Cursor, depth: int) -> Shape:

@@ -32,11 +32,12 @@ from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.rules import derive_rule
 from shardy_py.rules.derive import unknown_warning
+from shardy_py.session import SESSION
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.text.source import position_of
 
-_RULES: dict[tuple[int, bool], ShardingRule | None] = {}
-_RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = {}
+_RULES: dict[tuple[int, bool], ShardingRule | None] = SESSION.table("derived rules")
+_RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.table("rule attributes")
 
 
 def rule_deriver(*, conservative: bool = False) -> Callable[[OpRecord], ShardingRule | None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import FunctionType
@@ -166,7 +166,7 @@ def _looks_like(reader: OpReader, words: list[str]) -> bool:
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _words(text: str) -> list[str]:
     """The tokens of fixed text."""
     return re.findall(r"[\w.]+|->|[^\s\w]", text)

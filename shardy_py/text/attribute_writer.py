@@ -42,6 +42,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.session import SESSION
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.affine_syntax import map_text, set_text, strided_text
 from shardy_py.text.aliases import AliasTable, Entry, wanted_alias
@@ -53,9 +54,8 @@ from shardy_py.text.syntax import SyntaxTable
 from shardy_py.text.type_tests import is_integer
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
-_MEMO_LIMIT = 1 << 18
 
-_memo: dict[int, tuple[str, Attribute]] = {}
+_memo: dict[int, tuple[str, Attribute]] = SESSION.table("attribute texts")
 _syntax: SyntaxTable | None = None
 _aliases: AliasTable | None = None
 _mentioned: list[list[Entry]] = []
@@ -97,8 +97,6 @@ def _new_text(attribute: Attribute) -> str:
         finally:
             children = _mentioned.pop()
         if not children and not wanted_alias(attribute):
-            if len(_memo) >= _MEMO_LIMIT:
-                _memo.clear()
             _memo[id(attribute)] = (text, attribute)
             return text
         entry = _aliases.meet(attribute, text, children) if _aliases is not None else None

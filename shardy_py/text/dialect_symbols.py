@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from xdsl.dialects.builtin import UnregisteredAttr
 from xdsl.ir import Attribute
 
+from shardy_py.session import SESSION
+
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
 
@@ -29,7 +31,7 @@ _CLOSES = {">": "<", ")": "(", "]": "[", "}": "{"}
 _SIMPLE = re.compile(r"[A-Za-z][\w.]*+(?:<.*>)?\Z", re.ASCII | re.DOTALL)
 _MEMO_LENGTH = 80
 
-_unregistered: dict[tuple[str, bool], type[UnregisteredAttr]] = {}
+_unregistered: dict[tuple[str, bool], type[UnregisteredAttr]] = SESSION.table("unregistered attributes")
 
 
 def read_dialect_symbol(cursor: Cursor, kind: Kind) -> Attribute:

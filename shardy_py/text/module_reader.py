@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Region
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.deep_stack import deep_stack
@@ -79,7 +80,7 @@ def parse_module(
 ) -> ModuleOp:
     """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
     reader = ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
-    with deep_stack():
+    with SESSION.program(), deep_stack():
         try:
             return reader.module()
         except RecursionError:

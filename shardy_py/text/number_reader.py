@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.session import SESSION
 from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
 from shardy_py.text.dense import literal_bytes, load_integer
 from shardy_py.text.float_formats import FORMATS, FloatFormat
@@ -35,7 +36,7 @@ HEX_MINUS = "hexadecimal float literal should not have a leading minus"
 HEX_RANGE = "hexadecimal float constant out of range for type"
 
 _MEMO_LENGTH = 40
-_numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = {}
+_numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = SESSION.table("numbers by text")
 
 
 def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:

@@ -6,33 +6,33 @@ Not here: what dialects tell of their ops (`syntax.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Operation
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _property_definitions(op_class: Any) -> dict[str, Any]:
     definition: Any = getattr(op_class, "get_irdl_definition", None)
     return definition().properties if definition else {}
 
 
-@cache
+@lru_cache(maxsize=4096)
 def inherent_names(op_class: Any) -> frozenset[str]:
     """The names of an op's properties: what its attribute dictionary may hold but must not keep."""
     return frozenset(_property_definitions(op_class))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def default_properties(op_class: Any) -> dict[str, Attribute]:
     """The properties that an op has also where its text leaves them out."""
     definitions = _property_definitions(op_class)
     return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _property_storage(op_class: Any) -> dict[str, Callable[[Attribute], bool]]:
     constraints = {name: getattr(p, "constr", None) for name, p in _property_definitions(op_class).items()}
     found = {name: getattr(constraint, "storage", None) for name, constraint in constraints.items()}
@@ -53,7 +53,7 @@ def has_own_syntax(op_class: Any) -> bool:
     return op_class.parse.__func__ is not base.parse.__func__
 
 
-@cache
+@lru_cache(maxsize=4096)
 def unregistered_class(name: str) -> type[Operation]:
     """The class of an op that no dialect knows."""
     return UnregisteredOp.with_name(name)

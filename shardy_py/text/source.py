@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.errors import Position
+from shardy_py.session import SESSION
 
 
 @irdl_attr_definition
@@ -69,7 +70,7 @@ class Source:
 
 
 _new = object.__new__
-_integers: dict[int, IntAttr] = {}
+_integers: dict[int, IntAttr] = SESSION.table("lines and columns")
 
 
 def _integer(value: int) -> IntAttr:

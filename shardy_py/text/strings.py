@@ -12,9 +12,11 @@ import re
 
 from xdsl.dialects.builtin import StringAttr
 
+from shardy_py.session import SESSION
+
 _ESCAPE = re.compile(rb'\\(["\\nt]|[0-9a-fA-F]{2})')
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
-_strings: dict[str, StringAttr] = {}
+_strings: dict[str, StringAttr] = SESSION.table("string attributes")
 
 
 def string_attribute(text: str) -> StringAttr:

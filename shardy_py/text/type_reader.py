@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineMap
 
+from shardy_py.session import SESSION
 from shardy_py.text.cursor import is_integer_token
 from shardy_py.text.type_tests import is_integer, is_integral
 
@@ -73,10 +74,10 @@ _MAX_WIDTH = 2**24 - 1
 _MAX_SIZE = 2**63 - 1
 _MAX_DIGITS = 19
 
-_by_text: dict[str, Attribute] = {}
-_integers: dict[str, IntegerType] = {}
-_function_types: dict[tuple[int, ...], FunctionType] = {}
-_sizes: dict[int, IntAttr] = {}
+_by_text: dict[str, Attribute] = SESSION.table("types by text")
+_integers: dict[str, IntegerType] = SESSION.table("integer types")
+_function_types: dict[tuple[int, ...], FunctionType] = SESSION.table("function types")
+_sizes: dict[int, IntAttr] = SESSION.table("dimension sizes")
 
 
 def integer_type(name: str) -> IntegerType | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -191,7 +191,7 @@ def _spread(side: _Side, op: Operation, count: int) -> tuple[_Part, ...]:
     return _equal_shares(side, count)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _equal_shares(side: _Side, count: int) -> tuple[_Part, ...]:
     """The parts of `count` values where those of any number are equally large."""
     variadic = len(side.parts) - side.minimum
@@ -229,7 +229,7 @@ _DESCRIPTIONS: dict[Any, str] = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _definition_of(op_class: Any) -> _Definition | None:
     read = getattr(op_class, "get_irdl_definition", None)
     if read is None:

@@ -133,7 +133,7 @@ class Verifier:
         before = len(self.found)
         is_sound = self.report(self._result_faults(op), op)
         if signature is not None and len(self.found) == before:
-            self._sound.add(signature)
+            self._sound[signature] = None
         return is_sound
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
@@ -170,7 +170,7 @@ class Verifier:
             is_sound = False
             yield fault
         if is_sound and not op.regions:
-            self._sound.add(key)
+            self._sound[key] = None
 
     def _signature_faults(self, op: Operation) -> Faults:
         is_declared = True

@@ -1,7 +1,7 @@
 """What has been verified before in this process: signatures of ops, as numbers that equal attributes share.
 
 An attribute's identity stands for it where it has been seen; one not seen is looked up by its structure.
-Memory is bounded: when too much has been seen, all of it is forgotten.
+The tables belong to the session (`session.py`), which bounds them.
 
 >>> from xdsl.dialects.builtin import StringAttr
 >>> canonical(StringAttr("a")) == canonical(StringAttr("a"))
@@ -16,19 +16,15 @@ from typing import Any
 from xdsl.ir import Attribute, Region
 
 from shardy_py.ir import operands_of
+from shardy_py.session import SESSION
 
-_LIMIT = 200_000
-_by_identity: dict[int, tuple[Attribute, int]] = {}
-_by_structure: dict[Attribute, int] = {}
-_sound: set[tuple[Any, ...]] = set()
+_by_identity: dict[int, tuple[Attribute, int]] = SESSION.table("verified attributes by identity")
+_by_structure: dict[Attribute, int] = SESSION.table("verified attributes")
+_sound: dict[tuple[Any, ...], None] = SESSION.table("verified signatures")
 
 
-def sound_signatures() -> set[tuple[Any, ...]]:
+def sound_signatures() -> dict[tuple[Any, ...], None]:
     """The signatures known to be sound, made of `canonical` numbers."""
-    if len(_by_identity) > _LIMIT:
-        _by_identity.clear()
-        _by_structure.clear()
-        _sound.clear()
     return _sound
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -238,7 +238,7 @@ KINDS: dict[str, Kind] = {
 """Kinds by the words that `table.py` uses."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def describe(word: str) -> str:
     """What MLIR calls the types of a kind."""
     return f"variadic of {KINDS[word[:-1]].text}" if word.endswith("*") else KINDS[word].text

@@ -28,9 +28,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 
-_LIMIT = 50_000
 """How many types are remembered."""
 
 Size = int | None
@@ -97,15 +97,13 @@ class Tensor:
         return f"'tensor<{'x'.join(parts)}{extra}>'"
 
 
-_read: dict[int, tuple[Attribute, Tensor | None]] = {}
+_read: dict[int, tuple[Attribute, Tensor | None]] = SESSION.table("tensor types of verifiers")
 
 
 def read_tensor(type_: Attribute) -> Tensor | None:
     """The tensor type that an attribute is; None for anything but a ranked tensor type."""
     known = _read.get(id(type_))
     if known is None:
-        if len(_read) > _LIMIT:
-            _read.clear()
         known = _read[id(type_)] = (type_, _convert(type_))
     return known[1]
 
