@@ -5,21 +5,27 @@
     before  func.func @main(%a: tensor<8xf32>)
     after   func.func @main(%a: tensor<8xf32> {sdy.sharding = ...})      what `shard_the_rest` decided
 
-Not here: registering it (`auto_partitioner.py`), what counts as a change (`graph/structure.py`).
+Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
+The verifiers check the new shardings. Not here: registering a partitioner (`auto_partitioner.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.structure import first_change, structure
+from shardy_py.graph.holders import PROPERTY_OF, SHARDING
+from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.passes.auto_partitioner import registered_auto_partitioner
 from shardy_py.text.source import position_of
 
@@ -46,3 +52,75 @@ class AutoPartitionPass(ModulePass):
             message = f"an auto-partitioner may add and change shardings only; '{changed.name}': {what}"
             raise ShardyError(Diagnostic(message, position_of(changed.location)))
         verify_module(op)
+
+
+@dataclass(frozen=True, slots=True)
+class OpStructure:
+    """An op without its shardings.
+
+    parts: by description, everything that must not change.
+    shardings: the places that have a sharding, by attribute name and index.
+    """
+
+    op: Operation
+    parts: Mapping[str, object]
+    shardings: Set[tuple[str, int]]
+
+    def change_to(self, other: OpStructure) -> str | None:
+        """Describes the first difference to `other`, or None."""
+        for part in dict.fromkeys((*self.parts, *other.parts)):
+            if self.parts.get(part) != other.parts.get(part):
+                return f"its {part} changed"
+        return "a sharding was removed" if self.shardings - other.shardings else None
+
+
+def structure(module: ModuleOp) -> tuple[OpStructure, ...]:
+    """The ops of `module` in program order."""
+    return tuple(map(_structure_of, walk_pre_order(module)))
+
+
+def first_change(before: Sequence[OpStructure], after: Sequence[OpStructure]) -> tuple[Operation, str] | None:
+    """The first op at which the two differ, with a description of the difference, or None."""
+    for old, new in zip(before, after, strict=False):
+        if old.op is not new.op:
+            was_there = any(new.op is other.op for other in before)
+            return (old.op, "it was removed or moved") if was_there else (new.op, "it was added")
+        change = old.change_to(new)
+        if change is not None:
+            return old.op, change
+    if len(before) > len(after):
+        return before[len(after)].op, "it was removed or moved"
+    return (after[len(before)].op, "it was added") if len(after) > len(before) else None
+
+
+def _structure_of(op: Operation) -> OpStructure:
+    regions = [[(block, block.args) for block in region.blocks] for region in op.regions]
+    arguments = [argument for blocks in regions for _, arguments in blocks for argument in arguments]
+    parts: dict[str, object] = {
+        "operands": operands_of(op),
+        "results": op.results,
+        "regions": regions,
+        "successors": op.successors,
+        "types": [value.type for value in (*op.results, *arguments)],
+        "location": [op.location, *(cast(Any, argument).location for argument in arguments)],
+    }
+    shardings: set[tuple[str, int]] = set()
+    names = {SHARDING}
+    if op.name in PROPERTY_OF:
+        names.add(PROPERTY_OF[op.name])
+    if op.name in DATA_FLOW:
+        names.update(DATA_FLOW[op.name].sharding_properties)
+    for kind, entries in (("attribute", op.attributes), ("property", op.properties)):
+        for name, value in entries.items():
+            if name in names:
+                shardings.add((name, 0))
+            elif op.name == "func.func" and name in ("arg_attrs", "res_attrs"):
+                for index, entry in enumerate(cast("ArrayAttr[DictionaryAttr]", value).data):
+                    rest = {key: other for key, other in entry.data.items() if key != SHARDING}
+                    if rest:
+                        parts[f"{kind} '{name}[{index}]'"] = rest
+                    if len(rest) < len(entry.data):
+                        shardings.add((name, index))
+            else:
+                parts[f"{kind} '{name}'"] = value
+    return OpStructure(op, parts, shardings)

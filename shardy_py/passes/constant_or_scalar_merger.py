@@ -1,6 +1,7 @@
 """`sdy-constant-or-scalar-merger`: merges equal constants, and equal broadcasts of a scalar, of one region.
 
-The reverse of `sdy-constant-or-scalar-splitter` for copies that ended with one sharding.
+The reverse of `sdy-constant-or-scalar-splitter` for copies that got equal shardings. Other common
+subexpressions are not merged.
 
     before  %0 = sdy.constant dense<1.0>   %1 = sdy.constant dense<1.0>   "use"(%0)   "use"(%1)
     after   %0 = sdy.constant dense<1.0>   "use"(%0)   "use"(%0)
@@ -8,14 +9,18 @@ The reverse of `sdy-constant-or-scalar-splitter` for copies that ended with one 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.constant_merging import merge_constants
+from shardy_py.graph.constant_splitting import is_scalar
+from shardy_py.graph.rewiring import replace_by_values
+from shardy_py.ir import find_ops, operands_of
 
 
 @dataclass(frozen=True)
@@ -27,3 +32,62 @@ class ConstantOrScalarMergerPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         merge_constants(op)
+
+
+CONSTANTS = ("sdy.constant", "stablehlo.constant", "chlo.constant", "arith.constant")
+BROADCAST = "stablehlo.broadcast_in_dim"
+
+
+def merge_constants(root: Operation) -> None:
+    """Erase each constant, and each broadcast scalar, that equals an earlier one of its region."""
+    by_identity: dict[Hashable, Operation] = {}
+    by_value: dict[Hashable, Operation] = {}
+    numbers = _Numbers()
+    for op in find_ops(root, BROADCAST, *CONSTANTS):
+        block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
+        (result,) = op.results
+        key = (
+            op.__class__,
+            id(block and block.parent),
+            *properties,
+            *map(id, properties.values()),
+            *attributes,
+            *map(id, attributes.values()),
+            *map(id, operands),
+            id(result.type),
+        )
+        earlier = by_identity.get(key)
+        if earlier is None:
+            if operands and not is_scalar(operands[0]):
+                continue
+            value = (
+                op.name == BROADCAST,
+                id(block and block.parent),
+                numbers.of_dictionary({**properties, **attributes}),
+                *map(id, operands),
+                numbers.of(result.type),
+            )
+            earlier = by_identity[key] = by_value.setdefault(value, op)
+            if earlier is op:
+                continue
+        replace_by_values(op, earlier.results)
+
+
+class _Numbers:
+    """Numbers attributes so that equal ones have equal numbers; hashes each object once."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, tuple[int, Attribute]] = {}
+        self._by_value: dict[Attribute, int] = {}
+
+    def of_dictionary(self, attributes: dict[str, Attribute]) -> Hashable:
+        """A key for a dictionary of attributes."""
+        return tuple(sorted((name, self.of(value)) for name, value in attributes.items()))
+
+    def of(self, attribute: Attribute) -> int:
+        """The number of an attribute."""
+        known = self._by_identity.get(id(attribute))
+        if known is None:
+            number = self._by_value.setdefault(attribute, len(self._by_value))
+            known = self._by_identity[id(attribute)] = (number, attribute)
+        return known[0]

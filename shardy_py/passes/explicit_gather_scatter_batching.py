@@ -1,7 +1,8 @@
 """`sdy-explicit-gather-scatter-batching`: makes batch dimensions of gathers and scatters explicit.
 
-Where the component of the indices that selects dimension 0 just counts rows, dimension 0 is a batch dimension
-of both; said so, propagation need not replicate it. An op is left alone unless that can be proved.
+The indices of a gather or scatter are vectors along one dimension. If the component that selects dimension 0
+holds, at position i of dimension 0, the number i, then dimension 0 is an implicit batch dimension.
+Propagation replicates indexed dimensions, but not batch dimensions. Ops are rewritten only if it is proved.
 
     before  %i = iota   %v = concatenate %i, %j   gather %a, %v  collapsed_slice_dims = [0, 1]
     after   gather %a, %j  collapsed_slice_dims = [1], operand_batching_dims = [0], ...
@@ -15,14 +16,23 @@ from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.index_components import counts_rows, shape_of, without_component
+from shardy_py.graph.plain import plain
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.ir import replace_operand
+from shardy_py.ir import build_operation, operands_of, place_before, replace_operand
 from shardy_py.passes.rewrites import Rewrite, apply_rewrites
 
 
@@ -65,7 +75,7 @@ class ExplicitGatherScatterBatchingPass(ModulePass):
 
 
 def make_explicit(op: Operation, fields: Fields) -> bool:
-    """Rewrite `op` if dimension 0 of its first operand is a batch dimension in disguise; whether it is."""
+    """Rewrite `op` if dimension 0 of its first operand is an implicit batch dimension; returns whether."""
     numbers = cast(Any, op.properties[fields.property])
     indices = op.operands[_indices_position(op)]
     component = _row_component(numbers.data, op.operands[0], indices, fields)
@@ -89,7 +99,7 @@ def make_explicit(op: Operation, fields: Fields) -> bool:
 
 
 def _row_component(numbers: Any, operand: SSAValue, indices: SSAValue, fields: Fields) -> int | None:
-    """The component of the indices that selects dimension 0 of `operand`, if it counts the rows of both."""
+    """The component of the indices that selects dimension 0 of `operand`, if it is the row number."""
     index_map: tuple[int, ...] = getattr(numbers, fields.index_map)
     vector_dimension: int = numbers.index_vector_dim
     shape, rows = shape_of(indices), shape_of(operand)[:1]
@@ -119,3 +129,160 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite("stablehlo.gather", partial(make_explicit, fields=GATHER)),
     Rewrite("stablehlo.scatter", partial(make_explicit, fields=SCATTER)),
 )
+
+
+CONSTANTS = {"stablehlo.constant", "sdy.constant"}
+
+
+def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> bool:
+    """Whether a component of the index vectors provably equals the position along dimension 0."""
+    maker = _maker(indices)
+    if maker is not None and maker.name == "stablehlo.concatenate":
+        part = _part(maker, vector_dimension, component)
+        return part is not None and _counts_rows(part)
+    return _counts_rows(indices)
+
+
+def without_component(op: Operation, indices: SSAValue, vector_dimension: int, component: int) -> SSAValue:
+    """The index vectors without a component, computed by ops placed before `op`."""
+    total = shape_of(indices)[vector_dimension]
+    maker = _maker(indices)
+    if maker is not None and _joins_components(maker, vector_dimension, total):
+        kept = [value for number, value in enumerate(operands_of(maker)) if number != component]
+    else:
+        kept = [
+            _slice(op, indices, vector_dimension, start, stop)
+            for start, stop in ((0, component), (component + 1, total))
+            if start < stop
+        ]
+    if len(kept) == 1:
+        return kept[0]
+    shape = [size - (d == vector_dimension) for d, size in enumerate(shape_of(indices))]
+    properties: dict[str, Attribute] = {"dimension": IntegerAttr(vector_dimension, i64)}
+    return _insert(op, "concatenate", kept, _like(indices, shape), properties)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The sizes of a tensor; negative: dynamic."""
+    return tuple(cast("TensorType[Attribute]", value.type).get_shape())
+
+
+def _counts_rows(value: SSAValue) -> bool:
+    """Whether each row of `value` holds its row number: traced back to an iota through ops that keep rows."""
+    while (maker := _maker(value)) is not None:
+        if maker.name == "stablehlo.iota":
+            return plain(maker.properties["iota_dimension"]) == 0 and _can_count(value)
+        source = _source(maker)
+        if source is None or not shape_of(source) or shape_of(source)[:1] != shape_of(value)[:1]:
+            return False
+        value = source
+    return False
+
+
+def _can_count(value: SSAValue) -> bool:
+    """Whether the element type can represent every row number."""
+    element = cast("TensorType[Attribute]", value.type).element_type
+    if not isinstance(element, IntegerType):
+        return False
+    integer = cast(Any, element)
+    bits: int = integer.width.data - (integer.signedness.data is not Signedness.UNSIGNED)
+    return shape_of(value)[0] <= 2**bits
+
+
+def _source(op: Operation) -> SSAValue | None:
+    """The operand whose rows are those of the result, if one is."""
+    if op.name == "stablehlo.reshape":
+        return operands_of(op)[0]
+    if op.name == "stablehlo.broadcast_in_dim":
+        dimensions = plain(op.properties["broadcast_dimensions"])
+        return operands_of(op)[0] if dimensions[:1] == (0,) else None
+    if op.name == "stablehlo.clamp":
+        low, value, high = operands_of(op)
+        lowest, highest = _splat(low), _splat(high)
+        rows = shape_of(value)[:1]
+        stays = lowest is not None and highest is not None and rows and lowest <= 0 and highest >= rows[0] - 1
+        return value if stays else None
+    if op.name == "stablehlo.select":
+        predicate, _, otherwise = operands_of(op)
+        return otherwise if _is_negative_row(predicate) else None
+    return None
+
+
+def _is_negative_row(predicate: SSAValue) -> bool:
+    """Whether `predicate` is `row number < 0`, as indexing from the end computes it; it is always false."""
+    maker = _maker(predicate)
+    if maker is None or maker.name != "stablehlo.compare":
+        return False
+    left, right = operands_of(maker)
+    return (
+        plain(maker.properties["comparison_direction"]) == "LT" and _splat(right) == 0 and _counts_rows(left)
+    )
+
+
+def _splat(value: SSAValue) -> int | None:
+    """The integer that all elements equal, or None."""
+    while (maker := _maker(value)) is not None:
+        if maker.name in CONSTANTS:
+            attribute = cast(Any, maker.properties["value"])
+            if not attribute.is_splat():
+                return None
+            number = next(iter(attribute.get_values()))
+            return number if isinstance(number, int) else None
+        if maker.name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+            return None
+        value = operands_of(maker)[0]
+    return None
+
+
+def _part(op: Operation, vector_dimension: int, component: int) -> SSAValue | None:
+    """The operand of a concatenation that is exactly one component, or None."""
+    if plain(op.properties["dimension"]) != vector_dimension:
+        return None
+    start = 0
+    for operand in operands_of(op):
+        size = shape_of(operand)[vector_dimension]
+        if start == component:
+            return operand if size == 1 else None
+        start += size
+    return None
+
+
+def _joins_components(op: Operation, vector_dimension: int, total: int) -> bool:
+    return (
+        op.name == "stablehlo.concatenate"
+        and plain(op.properties["dimension"]) == vector_dimension
+        and len(operands_of(op)) == total
+    )
+
+
+def _slice(op: Operation, indices: SSAValue, dimension: int, start: int, stop: int) -> SSAValue:
+    shape = shape_of(indices)
+    starts = [start if d == dimension else 0 for d in range(len(shape))]
+    limits = [stop if d == dimension else size for d, size in enumerate(shape)]
+    properties: dict[str, Attribute] = {
+        "start_indices": DenseArrayBase.from_list(i64, starts),
+        "limit_indices": DenseArrayBase.from_list(i64, limits),
+        "strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+    }
+    sizes = [limit - first for first, limit in zip(starts, limits, strict=True)]
+    return _insert(op, "slice", [indices], _like(indices, sizes), properties)
+
+
+def _like(value: SSAValue, shape: list[int]) -> Attribute:
+    return TensorType(cast("TensorType[Attribute]", value.type).element_type, shape)
+
+
+def _insert(
+    before: Operation,
+    name: str,
+    operands: list[SSAValue],
+    result_type: Attribute,
+    properties: dict[str, Attribute],
+) -> SSAValue:
+    made = build_operation(op_class(name), operands, [result_type], properties, {}, before.location)
+    place_before(made, before)
+    return made.results[0]
+
+
+def _maker(value: SSAValue) -> Operation | None:
+    return value.op if isinstance(value, OpResult) else None

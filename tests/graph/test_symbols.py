@@ -1,4 +1,4 @@
-"""Names of symbols, what refers to them, and the order of calls."""
+"""Names of symbols and the order of calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.call_graph import copy_function, functions_bottom_up, functions_top_down
 from shardy_py.graph.calls import function_name
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.symbol_uses import unreferenced_symbols
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import find_ops
 
@@ -89,26 +88,3 @@ def test_copy_of_a_function_calls_copies() -> None:
         "@h_0"
     ]
     assert str(symbols.function("h_0").attributes["sdy.original_func_name"]) == '"h"'
-
-
-@pytest.mark.parametrize(
-    ("functions", "unreferenced"),
-    [
-        (("main: f", "-f: g", "-g:"), []),
-        (("main:", "-f: g", "-g:", "h:"), ["f", "g"]),
-        (("main:", "-f: f"), ["f"]),
-    ],
-)
-def test_unreferenced_symbols(functions: tuple[str, ...], unreferenced: list[str]) -> None:
-    found = unreferenced_symbols(module_of(*functions))
-    assert [function_name(op) for op in found] == unreferenced
-
-
-def test_references_in_attributes_count() -> None:
-    module = parse_module("""
-      func.func @main() attributes {a = [{b = @f}]} { call @g() : () -> () return }
-      func.func private @f() { call @h() : () -> () return }
-      func.func private @g() { return }
-      func.func private @h() { return }
-      func.func private @i() { return }""")
-    assert [function_name(op) for op in unreferenced_symbols(module)] == ["i"]

@@ -35,10 +35,10 @@ from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Shardings,
 from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
-from shardy_py.graph.structure import first_change, structure
 from shardy_py.ir import find_ops
 from shardy_py.ops import TABLE, OpRecord
 from shardy_py.passes import PassCall, pass_by_name, pipelines
+from shardy_py.passes.auto_partition import first_change, structure
 from shardy_py.rules import einsum_rule
 from shardy_py.sharding import ShardingRule
 
