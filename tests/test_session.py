@@ -1,4 +1,4 @@
-"""The session's tables are bounded, emptying them changes no result, and no other table of a process grows."""
+"""The session's tables are bounded, emptying them changes no result, and no other table grows."""
 
 from __future__ import annotations
 
