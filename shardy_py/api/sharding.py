@@ -17,6 +17,10 @@ from shardy_py.api.partition_spec import P
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.dialects.sdy.verify_sharding import axis_messages
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.gspmd.sharding.axes import from_hlo_sharding, to_hlo_sharding
+from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
+from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
+from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.sharding import (
     AxisRef,
     DeviceSlices,
@@ -26,10 +30,6 @@ from shardy_py.sharding import (
     device_slices,
     local_shape,
 )
-from shardy_py.sharding.hlo_sharding import HloSharding
-from shardy_py.sharding.hlo_sharding_axes import from_hlo_sharding, to_hlo_sharding
-from shardy_py.sharding.hlo_sharding_proto import hlo_sharding_from_proto
-from shardy_py.sharding.hlo_sharding_text import hlo_sharding_from_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source
 

@@ -15,7 +15,7 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy sees another pro
 | ops of chlo are expanded; here they get a rule | stablehlo-legalize chlo, before HLO |
 | what a loop uses of its surroundings becomes open | round_trip_common/open_while_free_vars_sharding.cc |
 
-Not here: reading dumps of HLO (`passes/xla_sdy_*.py`).
+Not here: reading dumps of HLO (`gspmd/`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from shardy_py.frontends.xla_meshes import merge_meshes
 from shardy_py.frontends.xla_order import mark_late, order_as_hlo
 from shardy_py.graph.call_graph import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.frontend_attributes import CUSTOM_CALL, call_target
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dying_ops, may_be_erased
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols
+from shardy_py.gspmd.frontend_attributes import CUSTOM_CALL, call_target
 from shardy_py.ir import (
     blocks_of,
     build_operation,

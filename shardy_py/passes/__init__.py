@@ -1,8 +1,8 @@
 """The list of passes: one row a pass, in the order of the pipeline; the only such list.
 
-Each row names a file here (`sdy-close-shardings`: `close_shardings.py`) and its class (`CloseShardingsPass`);
-a test holds names and options equal to the class. Which passes run in which order: `pipelines.py`. Importing
-this package loads no pass and no xDSL: `PassRow.load` does.
+Each row names a file here or in `gspmd/passes/` (`sdy-close-shardings`: `close_shardings.py`) and its class
+(`CloseShardingsPass`); a test holds names and options equal to the class. Which passes run in which order:
+`pipelines.py`. Importing this package loads no pass and no xDSL: `PassRow.load` does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from shardy_py.passes.registration import Option, OptionValue, PassCall, PassRow
 __all__ = ["PASSES", "Option", "OptionValue", "PassCall", "PassRow", "pass_by_name"]
 
 FUNCTION = "func.func"
+GSPMD = "shardy_py.gspmd.passes"
 
 _KEEP_RULES = Option("keep-sharding-rules", False, "leave the sharding rules used on the ops")
 _CONSERVATIVE = Option("conservative-propagation", False, "no split axes, no shardings that need padding")
@@ -32,6 +33,7 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "stablehlo-ext-canonicalize-from-hlo-import",
         "Gives custom calls several operands and results where HLO has tuples.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-import-shardings",
@@ -41,22 +43,27 @@ PASSES: tuple[PassRow, ...] = (
             Option("allow-propagation-to-args", (), "true or false for each argument of main, or for all"),
             Option("allow-propagation-to-results", (), "true or false for each result of main, or for all"),
         ),
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-stablehlo-round-trip-shard-map-import",
         "Turns GSPMD's shard maps, calls between custom calls, into manual computations.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-round-trip-import-shardy-attrs",
         "Restores meshes, shardings and rules from the frontend attributes of HLO.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-round-trip-shard-map-import",
         "Turns calls of manual computation bodies back into manual computations.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-import-sdy-custom-calls",
         "Turns custom calls that stand for constraints, groups and barriers into those ops.",
+        package=GSPMD,
     ),
     PassRow(
         "convert-shard-to-sdy",
@@ -219,14 +226,17 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "xla-sdy-round-trip-export-ops",
         "Replaces ops of sdy by custom calls that HLO carries along.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-round-trip-shard-map-export",
         "Turns manual computations into calls of functions, as Shardy keeps them in HLO.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-round-trip-export-shardy-attrs",
         "Keeps meshes, shardings and rules in frontend attributes.",
+        package=GSPMD,
     ),
     PassRow(
         "convert-sdy-to-shard",
@@ -235,10 +245,12 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "xla-sdy-export-ops",
         "Replaces the ops of sdy that only move data by @Sharding custom calls.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-stablehlo-round-trip-shard-map-export",
         "Turns manual computations into calls between custom calls, as GSPMD has them.",
+        package=GSPMD,
     ),
     PassRow(
         "xla-sdy-stablehlo-export-shardings",
@@ -251,6 +263,7 @@ PASSES: tuple[PassRow, ...] = (
             ),
             Option("enable-hlo-sharding-v3", False, "spell shardings by mesh and axes"),
         ),
+        package=GSPMD,
     ),
 )
 

@@ -49,12 +49,14 @@ class PassRow:
 
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
+    package: the package that holds its file.
     """
 
     name: str
     summary: str
     options: tuple[Option, ...] = ()
     anchor: str = "builtin.module"
+    package: str = "shardy_py.passes"
 
     @property
     def stem(self) -> str:
@@ -64,7 +66,7 @@ class PassRow:
     @property
     def module_name(self) -> str:
         """The module that holds the pass."""
-        return f"shardy_py.passes.{self.stem}"
+        return f"{self.package}.{self.stem}"
 
     @property
     def class_name(self) -> str:

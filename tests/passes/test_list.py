@@ -26,8 +26,9 @@ def test_row_describes_its_class(row: PassRow) -> None:
 
 def test_every_pass_file_is_listed(root: Path) -> None:
     listed = {row.name for row in PASSES}
-    for path in (root / "shardy_py" / "passes").glob("*.py"):
-        module = import_module(f"shardy_py.passes.{path.stem}")
+    package = root / "shardy_py"
+    for path in (*(package / "passes").glob("*.py"), *(package / "gspmd" / "passes").glob("*.py")):
+        module = import_module(".".join(path.relative_to(root).with_suffix("").parts))
         for value in vars(module).values():
             if (
                 isinstance(value, type)

@@ -1,0 +1,113 @@
+"""`stablehlo-ext-canonicalize-from-hlo-import`: replaces tuples around custom calls by several values.
+
+An HLO instruction has one result, which is a tuple where StableHLO has several results. Only this part of
+XLA's pass of the same name is implemented. Each leaf of a nested tuple becomes an operand or result; unused
+tuple ops are erased. Tuples that functions take or return are flattened by XLA's HLO importer, not here.
+
+    before  %0 = custom_call @f(%a) {mhlo.sharding = "{{replicated}, {manual}}"} : (A) -> tuple<B, C>
+            %1 = get_tuple_element %0[1]
+    after   %0:2 = custom_call @f(%a) {mhlo.sharding = "{{replicated}, {manual}}"} : (A) -> (B, C)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.gspmd.frontend_attributes import CUSTOM_CALL
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    operands_of,
+    place_after,
+    place_before,
+    replace_uses,
+)
+
+
+@dataclass(frozen=True)
+class StablehloExtCanonicalizeFromHloImportPass(ModulePass):
+    """Replaces tuples around custom calls by several operands and results."""
+
+    name = "stablehlo-ext-canonicalize-from-hlo-import"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        flatten_tuples(op)
+
+
+_TUPLE, _ELEMENT = "stablehlo.tuple", "stablehlo.get_tuple_element"
+
+
+def flatten_tuples(module: ModuleOp) -> None:
+    """Give custom calls an operand or result per leaf of their tuples; fold elements of known tuples."""
+    for op in find_ops(module, CUSTOM_CALL, _ELEMENT):
+        if op.name == CUSTOM_CALL:
+            if any(isinstance(value.type, TupleType) for value in (*operands_of(op), *op.results)):
+                _flatten_call(op)
+            continue
+        source, index = operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
+        if isinstance(source, OpResult) and source.op.name == _TUPLE:
+            replace_uses(op.results[0], operands_of(source.op)[index])
+    for op in reversed(find_ops(module, _TUPLE, _ELEMENT)):
+        if op.results[0].first_use is None:
+            erase(op)
+
+
+def _flatten_call(op: Operation) -> None:
+    operands = [leaf for operand in operands_of(op) for leaf in _leaves(operand, op)]
+    types = [leaf for result in op.results for leaf in _leaf_types(result.type)]
+    properties, attributes = dict(op.properties), dict(op.attributes)
+    flat = build_operation(type(op), operands, types, properties, attributes, op.location)
+    place_before(flat, op)
+    leaves: Iterator[SSAValue] = iter(flat.results)
+    anchor = flat
+    for result in op.results:
+        value, anchor = _packed(result.type, leaves, anchor)
+        replace_uses(result, value)
+    erase(op)
+
+
+def _leaf_types(type_: Attribute) -> list[Attribute]:
+    if not isinstance(type_, TupleType):
+        return [type_]
+    return [leaf for element in type_.types.data for leaf in _leaf_types(element)]
+
+
+def _leaves(value: SSAValue, user: Operation) -> list[SSAValue]:
+    """The leaves of a value; ops that extract them are placed before `user`."""
+    if not isinstance(value.type, TupleType):
+        return [value]
+    if isinstance(value, OpResult) and value.op.name == _TUPLE:
+        return [leaf for element in operands_of(value.op) for leaf in _leaves(element, user)]
+    found: list[SSAValue] = []
+    for index, type_ in enumerate(value.type.types.data):
+        properties: dict[str, Attribute] = {"index": IntegerAttr(index, i32)}
+        element = build_operation(
+            op_class("get_tuple_element"), [value], [type_], properties, {}, user.location
+        )
+        place_before(element, user)
+        found += _leaves(element.results[0], user)
+    return found
+
+
+def _packed(type_: Attribute, leaves: Iterator[SSAValue], anchor: Operation) -> tuple[SSAValue, Operation]:
+    """Returns a value of `type_` built from the next leaves, and the last op placed after `anchor` for it."""
+    if not isinstance(type_, TupleType):
+        return next(leaves), anchor
+    elements: list[SSAValue] = []
+    for element in type_.types.data:
+        value, anchor = _packed(element, leaves, anchor)
+        elements.append(value)
+    tuple_op = build_operation(op_class("tuple"), elements, [type_], {}, {}, anchor.location)
+    place_after(tuple_op, anchor)
+    return tuple_op.results[0], tuple_op

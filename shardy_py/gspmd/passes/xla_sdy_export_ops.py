@@ -1,0 +1,84 @@
+"""`xla-sdy-export-ops`: replaces the ops of sdy that only move data by custom calls that GSPMD knows.
+
+Reshards, constraints and collectives become @Sharding with the sharding of their result, dimensions that are
+open listed as unspecified; members of groups @Sharding with an unknown sharding and the group's number; sdy's
+constants those of StableHLO. All-reduces and barriers, which change no sharding, go.
+
+    before  %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]>
+    after   %1 = custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
+
+What the shardings then become: `xla-sdy-stablehlo-export-shardings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.ir import Attribute, Operation, Use
+from xdsl.passes import ModulePass
+
+from shardy_py.dialects.sdy import ConstantOp, ShardingGroupOp, TensorShardingAttr
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import PROPERTY_OF
+from shardy_py.graph.op_errors import error_at
+from shardy_py.graph.rewiring import replace_by_values, replace_op
+from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
+from shardy_py.gspmd.custom_calls import sharding_call
+from shardy_py.gspmd.frontend_attributes import SHARDING_TARGET, XLA_SHARDING
+from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, ShardGroup
+from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
+
+
+@dataclass(frozen=True)
+class XlaSdyExportOpsPass(ModulePass):
+    """Replaces ops of sdy that move data by @Sharding custom calls."""
+
+    name = "xla-sdy-export-ops"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *MOVING, *WITHOUT_MOVE):
+            if isinstance(inner, ShardingGroupOp):
+                _export_member(inner)
+            elif isinstance(inner, ConstantOp):
+                replace_constant(inner)
+            elif inner.name in WITHOUT_MOVE:
+                replace_by_values(inner, inner.operands)
+            else:
+                replace_op(inner, _custom_call(inner))
+
+
+def _custom_call(op: Operation) -> Operation:
+    sharding = op.properties[PROPERTY_OF[op.name]]
+    if not isinstance(sharding, TensorShardingAttr):
+        raise error_at(op, ShardyError("expected a sharding"))
+    call = sharding_call(SHARDING_TARGET, op.operands[0], op.results[0].type, sharding.data, op.location)
+    call.attributes = {**op.attributes, **call.attributes}
+    return call
+
+
+def _export_member(group: ShardingGroupOp) -> None:
+    """Let what stands behind a group use a custom call that says that its result is a member."""
+    value, block = group.input, group.parent
+    assert block is not None
+    sharding = HloSharding.unknown().with_shard_group(ShardGroup(group.group_id.value.data, is_shard_as=True))
+    properties: dict[str, Attribute] = {
+        "call_target_name": StringAttr(SHARDING_TARGET),
+        "has_side_effect": IntegerAttr(1, i1),
+    }
+    attributes: dict[str, Attribute] = {XLA_SHARDING: StringAttr(str(sharding))}
+    call = build_operation(
+        op_class("custom_call"), (value,), (value.type,), properties, attributes, group.location
+    )
+    place_before(call, group)
+
+    def is_behind(use: Use) -> bool:
+        ancestor = block.find_ancestor_op_in_block(use.operation)
+        return ancestor is not None and group.is_before_in_block(ancestor)
+
+    replace_uses(value, call.results[0], only=is_behind)
+    erase(group)

@@ -1,0 +1,222 @@
+"""XLA's shardings to and from sdy's: tiles and devices on one side, the axes of a mesh on the other.
+
+A device's number is a number of mixed radix whose digits are the axes of the mesh: axis k counts the divisors
+from its stride to its stride times its size. A grid of tiles takes such digits in another order, so each
+dimension of the grid is a list of axes, or of parts of axes where it ends within one. Source: openxla/xla,
+xla/service/spmd/shardy/stablehlo_round_trip. Not here: a mesh when none is given (`mesh.py`).
+
+>>> from shardy_py.sharding.mesh import MeshAxis
+>>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
+>>> sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("y"),)), DimensionSharding()))
+>>> str(to_hlo_sharding(sharding, mesh))
+'{devices=[2,1,4]<=[4,2]T(1,0) last_tile_dim_replicate}'
+>>> str(from_hlo_sharding(to_hlo_sharding(sharding, mesh), mesh, 2, reference="mesh"))
+'<@mesh, [{"y"}, {}]>'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from shardy_py.errors import ShardyError
+from shardy_py.gspmd.sharding.hlo_sharding import (
+    MANUAL,
+    REPLICATED,
+    SUBGROUP_TYPES,
+    UNREDUCED,
+    HloSharding,
+    HloShardingType,
+)
+from shardy_py.gspmd.sharding.named import NamedHloSharding, check_named
+from shardy_py.gspmd.sharding.tile_assignment import Digit, TileAssignment, cut_digits, digits_of, iota_digits
+from shardy_py.sharding.axes import AxisRef, SubAxis
+from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, total_size
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
+
+
+def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()) -> HloSharding:
+    """The sharding by tiles (V2; V1 on a mesh with device ids) that XLA makes of one by axes.
+
+    Whether dimensions are open and their priorities have no counterpart. Raises a `ShardyError` where an axis
+    is not in `mesh`, or used twice.
+    """
+    if not mesh.axes:
+        return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
+    if len(manual_axes) == len(mesh.axes):
+        return HloSharding.manual()
+    check_named(NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))))
+    if mesh.device_count == 1:
+        return HloSharding.replicated()
+    lists = [dimension.axes for dimension in sharding.dimensions]
+    behind = {MANUAL: tuple(map(AxisRef, manual_axes)), UNREDUCED: sharding.unreduced_axes}
+    types = [type for type, axes in behind.items() if axes]
+    lists += [behind[type] for type in types]
+    tiles, replicas = _tiles(lists, sharding.replicated_axes, mesh)
+    made = HloSharding.subgroup(tiles, [*types, REPLICATED] if replicas > 1 else types)
+    return replace(made, reduction=sharding.reduction) if sharding.unreduced_axes else made
+
+
+def to_named_hlo_sharding(
+    sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()
+) -> HloSharding:
+    """The sharding by mesh and axes (V3), which keeps everything but priorities."""
+    dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
+    inlined = replace(sharding, mesh=mesh, dimensions=dimensions)
+    named = NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes)))
+    check_named(named)
+    return HloSharding(named=named)
+
+
+def from_hlo_sharding(
+    sharding: HloSharding, mesh: Mesh, rank: int, *, reference: str | None = None, is_open: bool = False
+) -> TensorSharding:
+    """The sharding by axes of `mesh` of a tensor of `rank` dimensions.
+
+    reference: the name of the mesh, None to inline it. A sharding on one device has rank 0 and inlines that
+        device as its mesh.
+    is_open: whether propagation may shard the dimensions further; those of `{unknown}` are open anyway.
+
+    What tiles replicate is not kept from sharding the tensor: the axes are just not named.
+    Manual axes shard nothing here: see `manual_axes_of`. Raises a `ShardyError` where the tiles are no order
+    of axes of the mesh, or of another rank or number of devices.
+    """
+    if sharding.named is not None:
+        return _from_named(sharding.named, mesh, rank, reference, is_open=is_open)
+    dimensions: list[Axes] = [()] * rank
+    behind: dict[HloShardingType, Axes] = {}
+    match sharding.type:
+        case HloShardingType.TUPLE:
+            raise ShardyError(f"{sharding} is a tuple of shardings; convert its elements")
+        case HloShardingType.MAXIMAL:
+            return TensorSharding(Mesh((), sharding.tile_assignment_devices), ())
+        case HloShardingType.OTHER if sharding.tile_assignment and sharding.tile_assignment.size > 1:
+            dimensions, behind = _subgroup_axes(sharding, mesh)
+        case HloShardingType.UNREDUCED:
+            behind = {UNREDUCED: tuple(AxisRef(axis.name) for axis in mesh.axes)}
+        case kind:
+            is_open |= kind is HloShardingType.UNKNOWN
+    if len(dimensions) != rank:
+        raise ShardyError(f"{sharding} tiles {len(dimensions)} dimensions; the tensor has {rank}")
+    unreduced = sort_and_merge(behind.get(UNREDUCED, ()), mesh)
+    return TensorSharding(
+        mesh if reference is None else reference,
+        tuple(DimensionSharding(axes, not is_open) for axes in dimensions),
+        unreduced_axes=unreduced,
+        reduction=sharding.reduction if unreduced else "sum",
+    )
+
+
+def manual_axes_of(sharding: HloSharding, mesh: Mesh) -> Axes:
+    """The axes of `mesh` along which the tensor is the user's own part, in mesh order."""
+    if sharding.named is not None:
+        named = sharding.named
+        if named.mesh == mesh or not named.manual_axes:
+            return named.manual_axes
+        sharding = _tiled(named)
+    if sharding.type is HloShardingType.MANUAL:
+        return tuple(AxisRef(axis.name) for axis in mesh.axes)
+    if not sharding.is_tiled or MANUAL not in sharding.subgroup_types:
+        return ()
+    return sort_and_merge(_subgroup_axes(sharding, mesh)[1][MANUAL], mesh)
+
+
+def position_digits(sharding: HloSharding, device_ids: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
+    """For each dimension of the grid, the digits that it counts of the position in `device_ids`.
+
+    Without device ids, those of the device's number. The order of replicas says nothing and is taken as
+    ascending. None: the tiles are no order of digits.
+    """
+    tiles = sharding.tile_assignment
+    assert tiles is not None
+    if device_ids:
+        positions = {device: position for position, device in enumerate(device_ids)}
+        if any(device not in positions for device in tiles.devices):
+            return None
+        tiles = TileAssignment(tiles.dimensions, tuple(positions[device] for device in tiles.devices))
+        if sharding.all_subgroup_types[-1:] == (REPLICATED,):
+            tiles = tiles.with_sorted_groups(tiles.dimensions[-1])
+    if tiles.is_iota:
+        return cut_digits(iota_digits(tiles.reshape_dims, tiles.transpose_perm), tiles.dimensions)
+    digits = digits_of(tiles.device_list)
+    return None if digits is None else cut_digits(digits, tiles.dimensions)
+
+
+def _tiles(lists: Sequence[Axes], replicated: Axes, mesh: Mesh) -> tuple[TileAssignment, int]:
+    """The grid with a dimension a list, and one more for the axes in none if there are; how many replicas."""
+    parts = split_like((axis for axes in (*lists, replicated) for axis in axes), mesh)
+    place = {axis: index for index, axis in enumerate(parts)}
+    order = [place[part] for axes in lists for axis in axes for part in _parts_of(axis, parts)]
+    rest = [index for index in range(len(parts)) if index not in set(order)]
+    replicas = prod(parts[index].size(mesh) for index in rest)
+    dimensions = [total_size(axes, mesh) for axes in lists] + ([replicas] if replicas > 1 else [])
+    tiles = TileAssignment.iota(dimensions, [axis.size(mesh) for axis in parts], [*order, *rest])
+    if mesh.device_ids:
+        tiles = TileAssignment(tiles.dimensions, tuple(mesh.device_ids[i] for i in tiles.devices))
+    return tiles, replicas
+
+
+def _parts_of(axis: AxisRef, parts: Iterable[AxisRef]) -> list[AxisRef]:
+    return [part for part in parts if axis.contains(part)]
+
+
+def _subgroup_axes(sharding: HloSharding, mesh: Mesh) -> tuple[list[Axes], dict[HloShardingType, Axes]]:
+    """The axes of each dimension of the tensor, and those of each type of subgroup."""
+    tiles = sharding.tile_assignment
+    assert tiles is not None
+    if tiles.size != mesh.device_count:
+        raise ShardyError(f"{sharding} is for {tiles.size} devices; the mesh {mesh} has {mesh.device_count}")
+    digits = position_digits(sharding, mesh.device_ids)
+    axes = [] if digits is None else [axes_of_digits(parts, mesh) for parts in digits]
+    found = [found for found in axes if found is not None]
+    if len(found) != len(tiles.dimensions):
+        raise ShardyError(
+            f"{sharding} does not shard along axes of the mesh {mesh}; expected an order of axes, or "
+            "of parts of axes"
+        )
+    rank = sharding.tiled_data_rank
+    behind = zip(sharding.all_subgroup_types, found[rank:], strict=True)
+    return found[:rank], dict.fromkeys(SUBGROUP_TYPES, ()) | dict(behind)
+
+
+def axes_of_digits(digits: Iterable[Digit], mesh: Mesh) -> Axes | None:
+    """The axes and parts of axes that the digits count, major to minor; None if one cuts an axis unevenly."""
+    result: list[AxisRef] = []
+    for size, stride in digits:
+        low, high = stride, stride * size
+        axis_high = mesh.device_count
+        for axis in mesh.axes:
+            axis_low = axis_high // axis.size
+            start, end = min(high, axis_high), max(low, axis_low)
+            if start > end:
+                if axis_high % start or start % end or end % axis_low:
+                    return None
+                is_whole = (start, end) == (axis_high, axis_low)
+                part = None if is_whole else SubAxis(axis_high // start, start // end)
+                result.append(AxisRef(axis.name, part))
+            axis_high = axis_low
+    return tuple(result)
+
+
+def _from_named(
+    named: NamedHloSharding, mesh: Mesh, rank: int, reference: str | None, *, is_open: bool
+) -> TensorSharding:
+    if named.mesh.is_maximal:
+        return TensorSharding(named.mesh, ())
+    if named.sharding.dimensions and named.sharding.rank != rank:
+        raise ShardyError(f"{{{named}}} shards {named.sharding.rank} dimensions; the tensor has {rank}")
+    target = mesh if reference is None else reference
+    given = named.sharding.dimensions or (DimensionSharding(is_closed=not is_open),) * rank
+    if named.mesh == mesh:
+        return replace(named.sharding, mesh=target, dimensions=given)
+    tiled = _tiled(replace(named, sharding=replace(named.sharding, dimensions=given)))
+    found = from_hlo_sharding(tiled, mesh, rank, reference=reference)
+    pairs = zip(found.dimensions, given, strict=True)
+    return replace(found, dimensions=tuple(replace(new, is_closed=old.is_closed) for new, old in pairs))
+
+
+def _tiled(named: NamedHloSharding) -> HloSharding:
+    """The same by tiles."""
+    return to_hlo_sharding(named.sharding, named.mesh, [axis.name for axis in named.manual_axes])

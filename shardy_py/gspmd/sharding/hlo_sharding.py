@@ -1,0 +1,263 @@
+"""XLA's own shardings: which device holds which part of a tensor, by position and without names of axes.
+
+GSPMD's dumps hold them as `mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"`. The functions
+that build one normalise it as XLA does, so that equal shardings print alike. Not here: text
+(`text.py`), protos (`proto.py`), to and from sdy (`axes.py`).
+
+>>> tiles = TileAssignment.iota((4, 1, 2), (8,))
+>>> str(HloSharding.partial_tile(tiles))
+'{devices=[4,1,2]<=[8] last_tile_dim_replicate}'
+>>> str(HloSharding.partial_tile(TileAssignment.iota((1, 8))))
+'{replicated}'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from math import prod
+
+from shardy_py.gspmd.sharding.named import NamedHloSharding
+from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
+
+
+class HloShardingType(IntEnum):
+    """What kind of sharding one is; the numbers are those of the proto."""
+
+    REPLICATED = 0
+    MAXIMAL = 1
+    TUPLE = 2
+    OTHER = 3
+    MANUAL = 4
+    UNKNOWN = 5
+    UNREDUCED = 6
+
+
+REPLICATED, MANUAL, UNREDUCED = (
+    HloShardingType.REPLICATED,
+    HloShardingType.MANUAL,
+    HloShardingType.UNREDUCED,
+)
+SUBGROUP_TYPES = (MANUAL, UNREDUCED, REPLICATED)
+"""What dimensions of tiles behind those of the tensor can mean, in the order in which XLA sorts them."""
+
+MetadataValue = str | int
+Metadata = tuple[tuple[str, MetadataValue], ...]
+"""Where an annotation came from: `(("op_name", "x"), ("source_line", 3))`."""
+
+_REDUCTION = ("op_type", "sdy::reduction_op")
+"""The entry that makes of metadata a reduction: XLA has no other place for one beside tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardGroup:
+    """A group whose members get one sharding (`shard_as`) or are drawn to one (`shard_like`)."""
+
+    id: int
+    is_shard_as: bool
+
+    def __str__(self) -> str:
+        """As XLA spells it."""
+        return f"{'shard_as' if self.is_shard_as else 'shard_like'} {self.id}"
+
+
+@dataclass(frozen=True)
+class HloSharding:
+    """One sharding, or a tuple of them.
+
+    type: `OTHER` is tiled.
+    tile_assignment: of a tiled sharding the grid; of a maximal one its device; else None.
+    subgroup_types: what the last dimensions of the grid mean, one each; not for partial replication.
+    replicate_on_last_tile_dim: whether the last dimension of the grid counts replicas.
+    tuple_elements: of a tuple, one a leaf.
+    shard_group: the group it belongs to.
+    named: a sharding by mesh and axes (XLA's V3), which then says everything but group and metadata.
+    reduction: how what is unreduced is to be reduced: "sum", "max" or "min".
+    metadata: no part of what makes two shardings equal.
+    """
+
+    type: HloShardingType = HloShardingType.OTHER
+    tile_assignment: TileAssignment | None = None
+    subgroup_types: tuple[HloShardingType, ...] = ()
+    replicate_on_last_tile_dim: bool = False
+    tuple_elements: tuple[HloSharding, ...] = ()
+    shard_group: ShardGroup | None = None
+    named: NamedHloSharding | None = None
+    reduction: str = "sum"
+    metadata: tuple[Metadata, ...] = field(default=(), compare=False)
+
+    @staticmethod
+    def replicated() -> HloSharding:
+        """All of the tensor on every device."""
+        return HloSharding(REPLICATED)
+
+    @staticmethod
+    def manual() -> HloSharding:
+        """Partitioned by the user."""
+        return HloSharding(MANUAL)
+
+    @staticmethod
+    def unknown() -> HloSharding:
+        """Left to propagation."""
+        return HloSharding(HloShardingType.UNKNOWN)
+
+    @staticmethod
+    def unreduced() -> HloSharding:
+        """A partial result of full shape on every device."""
+        return HloSharding(UNREDUCED)
+
+    @staticmethod
+    def maximal(device: int) -> HloSharding:
+        """All of the tensor on one device."""
+        return HloSharding(HloShardingType.MAXIMAL, TileAssignment((1,), (device,)))
+
+    @staticmethod
+    def tiled(tiles: TileAssignment) -> HloSharding:
+        """One tile a device."""
+        return HloSharding(HloShardingType.OTHER, tiles)
+
+    @staticmethod
+    def partial_tile(tiles: TileAssignment) -> HloSharding:
+        """Tiled by all dimensions but the last, which counts replicas."""
+        dimensions = tiles.dimensions
+        if len(dimensions) == 1 or dimensions[-1] == tiles.size:
+            return HloSharding.replicated()
+        if dimensions[-1] == 1:
+            return HloSharding.tiled(tiles.reshape(dimensions[:-1]))
+        return HloSharding(
+            HloShardingType.OTHER, tiles.with_sorted_groups(dimensions[-1]), replicate_on_last_tile_dim=True
+        )
+
+    @staticmethod
+    def subgroup(tiles: TileAssignment, types: Sequence[HloShardingType]) -> HloSharding:
+        """Tiled by the first dimensions; the last ones mean `types`, merged and sorted here."""
+        if not types:
+            return HloSharding.tiled(tiles)
+        data_rank = len(tiles.dimensions) - len(types)
+        if len(set(types)) == 1 and prod(tiles.dimensions[:data_rank]) == 1:
+            return HloSharding(types[0])
+        tiles, kept = _merge_subgroups(tiles, types, data_rank)
+        if kept == (REPLICATED,):
+            return HloSharding.partial_tile(tiles)
+        if kept == (MANUAL,) and tiles.dimensions[-1] == tiles.size:
+            return HloSharding.manual()
+        if kept and kept[-1] is REPLICATED:
+            tiles = tiles.with_sorted_groups(tiles.dimensions[-1])
+        return HloSharding(HloShardingType.OTHER, tiles, kept)
+
+    @staticmethod
+    def tuple_of(elements: Iterable[HloSharding]) -> HloSharding:
+        """The shardings of several values."""
+        return HloSharding(HloShardingType.TUPLE, tuple_elements=tuple(elements))
+
+    def with_shard_group(self, group: ShardGroup | None) -> HloSharding:
+        """The same sharding in a group."""
+        return replace(self, shard_group=group)
+
+    def with_metadata(self, metadata: tuple[Metadata, ...]) -> HloSharding:
+        """The same sharding with other metadata, of which one may be its reduction."""
+        reductions = [dict(entry) for entry in metadata if _REDUCTION in entry]
+        kept = tuple(entry for entry in metadata if _REDUCTION not in entry)
+        words = [str(entry.get("op_name", "")).lower() for entry in reductions]
+        reduction = next((word for word in words if word in ("max", "min")), "sum")
+        return replace(self, metadata=kept, reduction=reduction if reductions else self.reduction)
+
+    @property
+    def all_metadata(self) -> tuple[Metadata, ...]:
+        """The metadata, and behind it a reduction other than a sum, as XLA writes them."""
+        if self.reduction == "sum":
+            return self.metadata
+        return (*self.metadata, (_REDUCTION, ("op_name", self.reduction.upper())))
+
+    @property
+    def is_tiled(self) -> bool:
+        """Whether there is a grid of tiles."""
+        return self.type is HloShardingType.OTHER and self.named is None
+
+    @property
+    def leaves(self) -> tuple[HloSharding, ...]:
+        """The elements of a tuple, else the sharding itself."""
+        return self.tuple_elements if self.type is HloShardingType.TUPLE else (self,)
+
+    @property
+    def tile_assignment_dimensions(self) -> tuple[int, ...]:
+        """The sizes of the grid; () without one."""
+        return self.tile_assignment.dimensions if self.tile_assignment else ()
+
+    @property
+    def tile_assignment_devices(self) -> tuple[int, ...]:
+        """The devices, row-major over the grid; () without one."""
+        return self.tile_assignment.devices if self.tile_assignment else ()
+
+    @property
+    def all_subgroup_types(self) -> tuple[HloShardingType, ...]:
+        """What the dimensions of the grid behind those of the tensor mean, partial replication included."""
+        return (REPLICATED,) if self.replicate_on_last_tile_dim else self.subgroup_types
+
+    @property
+    def tiled_data_rank(self) -> int:
+        """The number of dimensions of the grid that are the tensor's."""
+        return len(self.tile_assignment_dimensions) - len(self.all_subgroup_types)
+
+    def __str__(self) -> str:
+        """As XLA spells it, without metadata."""
+        return self.text()
+
+    def text(self, *, include_metadata: bool = False) -> str:
+        """As XLA spells it."""
+        if self.type is HloShardingType.TUPLE:
+            return f"{{{_elements_text(self.tuple_elements, include_metadata=include_metadata)}}}"
+        metadata = _metadata_text(self.all_metadata) if include_metadata else ""
+        if self.named is not None:
+            return f"{{{self.named}{',' + metadata if metadata else ''}}}"
+        group = f" {self.shard_group}" if self.shard_group else ""
+        return f"{{{self._kind_text()}{group}{metadata}}}"
+
+    def _kind_text(self) -> str:
+        if self.type is HloShardingType.MAXIMAL:
+            return f"maximal device={self.tile_assignment_devices[0]}"
+        if self.type is not HloShardingType.OTHER:
+            return self.type.name.lower()
+        text = str(self.tile_assignment)
+        if self.replicate_on_last_tile_dim:
+            text += " last_tile_dim_replicate"
+        if self.subgroup_types:
+            text += f" last_tile_dims={{{', '.join(type.name.lower() for type in self.subgroup_types)}}}"
+        return text
+
+
+def _merge_subgroups(
+    tiles: TileAssignment, types: Sequence[HloShardingType], data_rank: int
+) -> tuple[TileAssignment, tuple[HloShardingType, ...]]:
+    """The grid with one dimension a type, in the order of `SUBGROUP_TYPES`, and those types."""
+    dimensions = tiles.dimensions
+    behind = list(enumerate(types, data_rank))
+    by_type = {type: [i for i, t in behind if t is type and dimensions[i] > 1] for type in SUBGROUP_TYPES}
+    kept = tuple(type for type in SUBGROUP_TYPES if by_type[type])
+    ones = [i for i, _ in behind if dimensions[i] == 1]
+    perm = [*range(data_rank), *(i for type in kept for i in by_type[type]), *ones]
+    merged = tuple(prod(dimensions[i] for i in by_type[type]) for type in kept)
+    return tiles.transpose(perm).reshape(dimensions[:data_rank] + merged), kept
+
+
+def _elements_text(elements: Sequence[HloSharding], *, include_metadata: bool) -> str:
+    """Every fifth element is preceded by its index, as XLA writes long tuples."""
+    texts = [element.text(include_metadata=include_metadata) for element in elements]
+    marked = (f"/*index={i}*/{text}" if i and i % 5 == 0 else text for i, text in enumerate(texts))
+    return ", ".join(marked)
+
+
+def _metadata_text(metadata: Sequence[Metadata]) -> str:
+    if not metadata:
+        return ""
+    texts = [" ".join(f"{name}={_value_text(value)}" for name, value in entry) for entry in metadata]
+    inner = texts[0] if len(texts) == 1 else ", ".join(f"{{{text}}}" for text in texts)
+    return f" metadata={{{inner}}}"
+
+
+def _value_text(value: MetadataValue) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return str(value)

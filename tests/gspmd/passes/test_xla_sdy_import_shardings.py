@@ -1,0 +1,56 @@
+"""Options of `xla-sdy-import-shardings` that say nothing, and dumps that agree on no mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdsl.context import Context
+
+from shardy_py.dialects import parse_module
+from shardy_py.errors import ShardyError
+from shardy_py.gspmd.passes.xla_sdy_import_shardings import XlaSdyImportShardingsPass
+
+DUMP = """
+func.func @main(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,2]<=[8]}"},
+                %arg1: tensor<8xf32> {mhlo.sharding = "{replicated}"}) {
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mesh_axes": ("x",)}, "mesh-axes has 'x'; expected the name of an axis and its size"),
+        ({"mesh_axes": ("x=0",)}, "mesh-axes has 'x=0'; expected"),
+        ({"mesh_axes": ("x=4", "x=2")}, "mesh-axes has two axes 'x'; expected different names"),
+        ({"mesh_axes": ("x=4",)}, "arg 0 - .* is for 8 devices; the mesh .* has 4"),
+        (
+            {"allow_propagation_to_args": ("maybe",)},
+            "arg 0 - allow-propagation has 'maybe'; expected true or",
+        ),
+        ({"allow_propagation_to_results": ("true",)}, None),
+    ],
+)
+def test_options(options: dict[str, Any], message: str | None) -> None:
+    module = parse_module(DUMP)
+    if message is None:
+        XlaSdyImportShardingsPass(**options).apply(Context(), module)
+        return
+    with pytest.raises(ShardyError, match=message):
+        XlaSdyImportShardingsPass(**options).apply(Context(), module)
+
+
+def test_more_arguments_than_words() -> None:
+    module = parse_module(DUMP.replace("%arg1", "%arg2: tensor<f32>, %arg1"))
+    with pytest.raises(
+        ShardyError, match="arg 2 - allow-propagation lists 2 words; expected one, or one for"
+    ):
+        XlaSdyImportShardingsPass(allow_propagation_to_args=("true", "false")).apply(Context(), module)
+
+
+def test_dumps_for_several_numbers_of_devices() -> None:
+    module = parse_module(DUMP.replace("{replicated}", "{devices=[4]<=[4]}"))
+    with pytest.raises(ShardyError, match=r"is for 8 devices, .* for 4; expected one number of devices"):
+        XlaSdyImportShardingsPass().apply(Context(), module)

@@ -1,0 +1,155 @@
+"""The text of XLA's shardings: what is read, how it is normalised, what is refused and where."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.errors import ShardyError
+from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType, ShardGroup
+from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
+
+SAME = (
+    "{replicated}",
+    "{manual}",
+    "{unknown}",
+    "{unreduced}",
+    "{maximal device=3}",
+    "{devices=[2,4]<=[8]}",
+    "{devices=[2,4]<=[4,2]T(1,0)}",
+    "{devices=[2,4]0,1,2,3,4,5,6,7}",
+    "{devices=[2,2]1,0,2,3}",
+    "{devices=[4,1,2]<=[8] last_tile_dim_replicate}",
+    "{devices=[2,2,2]<=[8] last_tile_dims={manual, replicated}}",
+    "{devices=[2,2,2]<=[8] last_tile_dims={manual, unreduced}}",
+    "{devices=[2]<=[2] shard_like 12}",
+    "{replicated shard_as 1}",
+    "{}",
+    "{{replicated}, {maximal device=1}}",
+    "{{manual}, {manual}, {manual}, {manual}, {manual}, /*index=5*/{manual}, {manual}}",
+    "{mesh['a'=2,'b'=4], [{'a'}, {}]}",
+    "{mesh['x'=4,'y'=2], [{'x':(1)2}, {'y', ?}], replicated={'x':(2)2}}",
+    "{mesh['x'=4,'y'=2,'z'=2], [{'y'}], unreduced={'z'}, manual={'x'}}",
+    "{mesh['x'=2,'y'=2], device_ids=(3,1,2,0), [{'x'}]}",
+    "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x'}]}",
+    "{mesh['x'=2], replicated}",
+    "{mesh['x'=2], manual}",
+    "{mesh['x'=2], unreduced}",
+    "{maximal_mesh[device_id=3]}",
+    "{mesh['x'=4,'y'=2], [{'x'}], unreduced=max{'y'}}",
+    "{mesh['x'=4,'y'=2], unreduced=min}",
+)
+
+# From and to what jaxlib 0.10.2 makes of them.
+NORMALISED = (
+    ("{devices=[8,1]<=[8] last_tile_dim_replicate}", "{devices=[8]<=[8]}"),
+    ("{devices=[1,8]<=[8] last_tile_dim_replicate}", "{replicated}"),
+    ("{devices=[1,1,8]<=[8] last_tile_dims={unreduced}}", "{unreduced}"),
+    ("{devices=[2,1]<=[2] last_tile_dims={manual, replicated}}", "{manual}"),
+    ("{devices=[2,2]3,2,1,0 last_tile_dim_replicate}", "{devices=[2,2]2,3,0,1 last_tile_dim_replicate}"),
+    (
+        "{devices=[1,2,2,2]<=[8] last_tile_dims={replicated,manual}}",
+        "{devices=[1,2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}",
+    ),
+    (
+        "{devices=[1,2,2,2]<=[8] last_tile_dims={manual,manual}}",
+        "{devices=[1,2,4]<=[8] last_tile_dims={manual}}",
+    ),
+    (
+        "{devices=[2,6]<=[4,3]T(1,0) last_tile_dim_replicate}",
+        "{devices=[2,6]0,1,3,4,6,9,2,5,7,8,10,11 last_tile_dim_replicate}",
+    ),
+    (
+        "{devices=[16,4]<=[16,1,2,2]T(0,3,2,1) last_tile_dims={replicated, unreduced}}",
+        "{devices=[4,16]<=[16,2,2]T(2,1,0) last_tile_dims={unreduced, replicated}}",
+    ),
+    ("{  replicated  }", "{replicated}"),
+    ("{devices=[2, 2] 0, 1, 2, 3}", "{devices=[2,2]0,1,2,3}"),
+    ("{single_device[device_id=5]}", "{maximal_mesh[device_id=5]}"),
+    ('{mesh["a"=2], [{"a"}]}', "{mesh['a'=2], [{'a'}]}"),
+    ("{mesh['a'=2], [{'0'}]}", "{mesh['a'=2], [{'a'}]}"),
+    ("{mesh['a'=2], [{}], unreduced=sum{'a'}}", "{mesh['a'=2], [{}], unreduced={'a'}}"),
+)
+
+REFUSED = (
+    ("replicated", "expected `{`, got `replicated` (character 1 "),
+    ("{replicated} x", "expected nothing more, got `x`"),
+    ("{REPLICATED}", "expected one of: replicated, maximal, manual"),
+    ("{replicated manual}", "a sharding is of one kind"),
+    ("{{{replicated}}}", "expected one of: "),
+    ("{maximal}", "a maximal sharding has one device"),
+    ("{manual devices=[2]0,1}", "a sharding that is manual names no devices"),
+    ("{shard_as 1}", "a tiled sharding needs tiles"),
+    ("{devices=[1]3}", "tiles on one device; say `replicated` or `maximal device=0`"),
+    ("{devices=[2]0,1,2}", "expected 2 devices, got 3"),
+    ("{devices=[2]<=[4]}", "expected 2 devices, got 4"),
+    ("{devices=[0]<=[0]}", "the sizes of tiles are positive"),
+    ("{devices=[]0}", "expected at least one integer"),
+    ("{devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}", "one dimension has no order"),
+    ("{devices=[2,2]<=[2,2]T(0,0)}", "expected each of 0 to 1 once behind T"),
+    ("{devices=[2,2]<=[2,2]T(0,2)}", "expected each of 0 to 1 once behind T"),
+    (
+        "{devices=[2,2]<=[4] last_tile_dims={foo}}",
+        "expected one of: manual, unreduced, replicated, got `foo`",
+    ),
+    ("{devices=[2]<=[2] last_tile_dims={manual, manual}}", "more last_tile_dims than dimensions"),
+    ("{devices=[2,2]<=[4] last_tile_dim_replicate last_tile_dims={manual}}", "exclude each other"),
+    ("{mesh['x'=4], [{'z'}]}", "names axis 'z'; its mesh has: 'x'"),
+    ("{mesh['x'=4], [{'1'}]}", "names axis '1'; its mesh has: 'x'"),
+    ("{mesh['x'=4], [{}], unreduced=mean{'x'}}", "expected one of: sum, max, min, got `mean`"),
+    ("{mesh['x'=4], [{'x'}, {'x'}]}", "axes 'x' and 'x' of the sharding overlap"),
+    ("{mesh['x'=4], [{'x':(3)2}]}", "'x':(3)2 does not divide axis 'x' of size 4"),
+    ("{mesh['x'=4], [{?, 'x'}]}", "`?` stands behind the axes"),
+    ("{mesh['x'=2], device_ids=(0,0), [{'x'}]}", "expected each of the devices 0 to 1 once"),
+    ("{mesh['x'=2,'x'=2], [{'x'}]}", "the axes of a mesh have different names"),
+    ("{devices=[2", "got the end (character 12 "),
+)
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_text_that_stays(text: str) -> None:
+    assert str(hlo_sharding_from_text(text)) == text
+
+
+@pytest.mark.parametrize(("text", "expected"), NORMALISED)
+def test_text_that_is_normalised(text: str, expected: str) -> None:
+    found = hlo_sharding_from_text(text)
+    assert str(found) == expected
+    assert hlo_sharding_from_text(expected) == found
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_text_that_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ShardyError) as error:
+        hlo_sharding_from_text(text)
+    assert message in str(error.value)
+
+
+def test_metadata_is_kept_but_does_not_count() -> None:
+    text = '{devices=[2]<=[2] metadata={op_name="a\\"b" source_line=3}}'
+    found = hlo_sharding_from_text(text)
+    assert found.metadata == ((("op_name", 'a"b'), ("source_line", 3)),)
+    assert found.text(include_metadata=True) == text
+    assert str(found) == "{devices=[2]<=[2]}"
+    assert found == hlo_sharding_from_text("{devices=[2]<=[2]}")
+    several = hlo_sharding_from_text('{replicated metadata={{op_name="a"}, {op_name="b"}}}')
+    assert several.text(include_metadata=True) == '{replicated metadata={{op_name="a"}, {op_name="b"}}}'
+
+
+def test_a_reduction_is_an_entry_of_metadata() -> None:
+    text = '{unreduced metadata={{op_name="a"}, {op_type="sdy::reduction_op" op_name="MAX"}}}'
+    found = hlo_sharding_from_text(text)
+    assert (found.reduction, found.metadata) == ("max", ((("op_name", "a"),),))
+    assert found.text(include_metadata=True) == text
+    assert found != hlo_sharding_from_text("{unreduced}")
+    summed = hlo_sharding_from_text(text.replace("MAX", "SUM"))
+    assert summed == hlo_sharding_from_text("{unreduced}")
+
+
+def test_parts() -> None:
+    found = hlo_sharding_from_text("{devices=[2,2,2]<=[8] last_tile_dims={manual, replicated} shard_as 3}")
+    assert found.tiled_data_rank == 1
+    assert found.subgroup_types == (HloShardingType.MANUAL, HloShardingType.REPLICATED)
+    assert found.shard_group == ShardGroup(3, is_shard_as=True)
+    assert found.tile_assignment_devices == tuple(range(8))
+    assert found.leaves == (found,)
+    assert HloSharding.replicated().tile_assignment_dimensions == ()
