@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypeVar, override
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrConstraint,
@@ -45,9 +46,14 @@ from xdsl.irdl import (
 from xdsl.traits import (
     Commutative,
     ConstantLike,
+    EffectInstance,
     HasFolder,
     IsolatedFromAbove,
     IsTerminator,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    MemoryWriteEffect,
     NoMemoryEffect,
     OpTrait,
     Pure,
@@ -152,10 +158,10 @@ class OpRow:
 
     @property
     def is_commutative_binary(self) -> bool:
-        """Whether a reduction may apply it in its short form."""
+        """Whether a reduction may apply it in its short form: StableHLO's commutative ops of two operands."""
         one_result = len(self.result_slots) == 1 and not self.result_slots[0].many
         return (
-            "commutative" in self.traits.split()
+            "hlo_commutative" in self.traits.split()
             and len(self.operand_slots) == 2
             and one_result
             and not self.regions
@@ -200,11 +206,30 @@ class _FoldsToValue(HasFolder):
         return (op.properties["value"],)
 
 
+class HloCommutative(OpTrait):
+    """Ops of two operands that commute, but which MLIR's folder leaves as they are, as all of StableHLO."""
+
+
+class FlaggedEffects(MemoryEffect):
+    """Ops with every effect if their attribute `has_side_effect` is true, with none otherwise."""
+
+    @override
+    @classmethod
+    def get_effects(cls, op: Operation) -> frozenset[EffectInstance]:
+        flag = op.properties.get("has_side_effect")
+        return _ALL_EFFECTS if isinstance(flag, IntegerAttr) and flag.value.data else frozenset()
+
+
+_ALL_EFFECTS = frozenset(map(EffectInstance, MemoryEffectKind))
+
 TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
     "pure": (Pure,),
     "no_effect": (NoMemoryEffect,),
     "recursive": (RecursiveMemoryEffect,),
+    "flagged": (FlaggedEffects,),
+    "reads_and_writes": (MemoryReadEffect, MemoryWriteEffect),
     "commutative": (Commutative,),
+    "hlo_commutative": (HloCommutative,),
     "terminator": (IsTerminator,),
     "isolated": (IsolatedFromAbove,),
     "constant": (ConstantLike, _FoldsToValue),

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.xla_constants import CONSTANT
 from shardy_py.frontends.xla_folds import fold
 from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
@@ -37,7 +38,7 @@ from shardy_py.frontends.xla_order import mark_late, order_as_hlo
 from shardy_py.graph.call_graph import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.holders import RULE
-from shardy_py.graph.liveness import dying_ops, may_be_erased
+from shardy_py.graph.liveness import dying_ops
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.rewiring import replace_op
@@ -156,7 +157,7 @@ def _move_before(anchor: Operation, block: Block, end: Operation) -> None:
 def fold_empty_values(module: ModuleOp) -> None:
     """Let users of results without elements use constants."""
     for op in list(walk_pre_order(module, include_root=False)):
-        if op.name in (ShardingConstraintOp.name, CONSTANT) or not may_be_erased(op):
+        if op.name in (ShardingConstraintOp.name, CONSTANT) or not is_dead_when_unused(op):
             continue
         for result in op.results:
             tensor = tensor_type(result.type)

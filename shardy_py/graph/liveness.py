@@ -11,46 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import blocks_of, operands_of, walk_pre_order
+from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.propagation.flat import Liveness
-
-_WITH_EFFECTS = frozenset(
-    {
-        *("all_gather", "all_reduce", "all_to_all", "async_done", "async_start", "collective_broadcast"),
-        *("collective_permute", "collective_reduce", "composite", "infeed", "outfeed", "recv"),
-        *("reduce_scatter", "rng", "send"),
-    }
-)
-"""StableHLO ops that have effects, or do not say that they have none."""
-
-_SDY_WITHOUT_EFFECTS = frozenset(
-    ["constant", "manual_computation", "named_computation", "propagation_barrier", "reshard", "return"]
-)
-
-
-def may_be_erased(op: Operation) -> bool:
-    """Whether nothing but the uses of its results keeps `op`."""
-    dialect, _, name = op.name.partition(".")
-    if dialect == "stablehlo":
-        if name == "custom_call":
-            effect = op.properties.get("has_side_effect")
-            return effect is None or not getattr(getattr(effect, "value", None), "data", True)
-        is_free = name not in _WITH_EFFECTS
-    else:
-        is_free = dialect == "chlo" or (dialect == "sdy" and name in _SDY_WITHOUT_EFFECTS)
-    if not is_free or op.name.endswith(".return"):
-        return False
-    return all(
-        may_be_erased(inner) or inner.name.endswith(".return")
-        for block in (blocks_of(op) if op.regions else ())
-        for inner in block.ops
-    )
 
 
 def is_dead(op: Operation) -> bool:
     """Whether `op` can be erased now."""
-    return all(result.first_use is None for result in op.results) and may_be_erased(op)
+    return all(result.first_use is None for result in op.results) and is_dead_when_unused(op)
 
 
 def dying_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
@@ -68,7 +37,7 @@ def dying_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
                     isinstance(maker, Operation)
                     and id(maker) not in dying
                     and all(_goes(use.operation, dying) for result in maker.results for use in result.uses)
-                    and may_be_erased(maker)
+                    and is_dead_when_unused(maker)
                 ):
                     dying[id(maker)] = maker
                     pending.append(maker)

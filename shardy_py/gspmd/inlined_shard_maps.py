@@ -19,9 +19,10 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import Mapping, clone
-from shardy_py.graph.liveness import may_be_erased
+from shardy_py.graph.liveness import is_dead_when_unused
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.frontend_attributes import (
@@ -136,7 +137,7 @@ def _is_constant(value: SSAValue) -> bool:
 def _constant_op(value: SSAValue) -> Operation | None:
     """What makes a value, if it may be copied."""
     op = value.op if isinstance(value, OpResult) else None
-    return op if op is not None and may_be_erased(op) and call_target(op) != FULL_TO_SHARD else None
+    return op if op is not None and is_dead_when_unused(op) and call_target(op) != FULL_TO_SHARD else None
 
 
 def _captured(op: Operation) -> list[SSAValue]:

@@ -31,7 +31,8 @@ from xdsl.irdl import (
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
-    NoMemoryEffect,
+    Pure,
+    RecursivelySpeculatable,
     RecursiveMemoryEffect,
     SymbolOpInterface,
 )
@@ -47,6 +48,7 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingPerValueAttr,
 )
 from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
+from shardy_py.dialects.traits import ShardingProperty, UnfoldableConstant
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 Value = SSAValue | Operation
@@ -88,6 +90,7 @@ class ShardingConstraintOp(IRDLOperation):
     input = operand_def()
     sharding = prop_def(TensorShardingAttr)
     result = result_def()
+    traits = traits_def(ShardingProperty("sharding"))
 
     def __init__(self, input: Value, sharding: TensorSharding) -> None:
         super().__init__(
@@ -105,7 +108,7 @@ class ReshardOp(IRDLOperation):
     input = operand_def()
     sharding = prop_def(TensorShardingAttr)
     result = result_def()
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(Pure(), ShardingProperty("sharding"))
 
     def __init__(self, input: Value, sharding: TensorSharding) -> None:
         super().__init__(
@@ -121,7 +124,7 @@ class ReturnOp(IRDLOperation):
 
     name = "sdy.return"
     values = var_operand_def()
-    traits = traits_def(IsTerminator(), NoMemoryEffect())
+    traits = traits_def(IsTerminator(), Pure())
 
     def __init__(self, *values: Value) -> None:
         super().__init__(operands=[values])
@@ -179,7 +182,7 @@ class ConstantOp(IRDLOperation):
     name = "sdy.constant"
     value = prop_def(Attribute)
     output = result_def()
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(Pure(), UnfoldableConstant())
 
     def __init__(self, value: DenseIntOrFPElementsAttr) -> None:
         super().__init__(result_types=[value.type], properties={"value": value})
@@ -193,6 +196,7 @@ class DataFlowEdgeOp(IRDLOperation):
     input = operand_def()
     sharding = opt_prop_def(TensorShardingAttr)
     result = result_def()
+    traits = traits_def(ShardingProperty("sharding"))
 
     def __init__(self, input: Value, sharding: TensorSharding | None = None) -> None:
         super().__init__(
@@ -222,7 +226,7 @@ class PropagationBarrierOp(IRDLOperation):
     input = operand_def()
     allowed_direction = prop_def(IntegerAttr)
     result = result_def()
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(Pure())
 
     @property
     def direction(self) -> str:
@@ -248,7 +252,7 @@ class NamedComputationOp(IRDLOperation):
     out_shardings = opt_prop_def(TensorShardingPerValueAttr)
     res = var_result_def()
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
 
     def __init__(
         self,
@@ -280,7 +284,7 @@ class CollectiveOp(IRDLOperation):
     tensor = operand_def()
     out_sharding = prop_def(TensorShardingAttr)
     result = result_def()
-    traits = traits_def(NoMemoryEffect())
+    traits = traits_def(ShardingProperty("out_sharding"))
 
     def __init__(
         self, tensor: Value, properties: Mapping[str, Attribute | None], out_sharding: TensorSharding

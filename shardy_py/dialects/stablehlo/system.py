@@ -37,10 +37,12 @@ _DISTRIBUTION = (
     OpRow("partition_id", form=_RESULT, traits="pure"),
     OpRow("reduce_scatter", "operand", f"scatter_dimension:index {_GROUPS} {_IDS}", regions="computation"),
     OpRow("replica_id", form=_RESULT, traits="pure"),
-    OpRow("infeed", "token", "infeed_config:string=text layout?:array", "results*"),
-    OpRow("outfeed", "inputs* token", "outfeed_config:string=text"),
-    OpRow("send", "inputs* token", _TRANSFER),
-    OpRow("recv", "token", _TRANSFER, "results*"),
+    OpRow(
+        "infeed", "token", "infeed_config:string=text layout?:array", "results*", traits="reads_and_writes"
+    ),
+    OpRow("outfeed", "inputs* token", "outfeed_config:string=text", traits="reads_and_writes"),
+    OpRow("send", "inputs* token", _TRANSFER, traits="reads_and_writes"),
+    OpRow("recv", "token", _TRANSFER, "results*", traits="reads_and_writes"),
     OpRow("async_start", "operands*", regions="body", traits="isolated"),
     OpRow("async_done", "operand"),
 )

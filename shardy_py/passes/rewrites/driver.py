@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
-from shardy_py.graph.liveness import may_be_erased
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.ir import erase, operands_of, walk_pre_order
 from shardy_py.passes.rewrites.constants import CONSTANTS, raise_constants
 from shardy_py.passes.rewrites.folds import FOLDS
@@ -74,7 +74,7 @@ def _find_work(module: ModuleOp, table: Mapping[str, tuple[Rewrite, ...]]) -> _W
 
 def erase_dead(candidates: Iterable[Operation]) -> bool:
     """Erase those of `candidates` that are dead, and what is dead then; whether there was any."""
-    pending = [op for op in candidates if may_be_erased(op)]
+    pending = [op for op in candidates if is_dead_when_unused(op)]
     found = bool(pending)
     while pending:
         op = pending.pop()
@@ -87,7 +87,7 @@ def erase_dead(candidates: Iterable[Operation]) -> bool:
             if isinstance(value, OpResult)
         }
         erase(op)
-        pending.extend(maker for maker in makers if maker.parent is not None and may_be_erased(maker))
+        pending.extend(maker for maker in makers if maker.parent is not None and is_dead_when_unused(maker))
     return found
 
 
