@@ -22,7 +22,6 @@ from shardy_py.dialects.sdy import ManualAxesAttr
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import Mapping, clone
-from shardy_py.graph.liveness import is_dead_when_unused
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.frontend_attributes import (
