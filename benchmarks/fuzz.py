@@ -1,10 +1,10 @@
-"""Mutated programs into the reader and the pipeline: each gives a diagnostic with a place, or valid output.
+"""Feeds mutated programs to the reader and the pipeline: each must give a located diagnostic or valid output.
 
     python benchmarks/fuzz.py [--count 2000] [--seed 0] [--seconds 10]
 
-A mutation drops, doubles or swaps characters or tokens of a program of the corpus (or of examples/). What
-counts as a fault: any exception but `ShardyError`, a diagnostic without a place, output that does not read
-back, or an input that takes longer than the bound. Faulty inputs are written to build/fuzz.
+A mutation drops, doubles or swaps characters or tokens of a program of the corpus (or of examples/). Faults
+are exceptions other than `ShardyError`, diagnostics without a location, output that cannot be parsed, and
+inputs that exceed the time limit. Inputs with faults are written to build/fuzz.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _TOKEN = re.compile(r'"[^"\n]*"|[\w.$#@%!^-]+|\s+|.', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What went wrong with one input."""
+    """A fault found with one input."""
 
     kind: str
     detail: str
 
 
 class OutOfTime(Exception):
-    """The bound of one input was reached."""
+    """The time limit of one input was exceeded."""
 
 
 def mutate(text: str, random_: random.Random) -> str:
-    """One to three mutations, of characters or of tokens."""
+    """Applies one to three mutations of characters or tokens."""
     for _ in range(random_.choice((1, 1, 1, 2, 3))):
         pieces: list[str] = list(text) if random_.random() < 0.5 else _TOKEN.findall(text)
         random_.choice(MUTATIONS)(pieces, random_)
@@ -79,7 +79,7 @@ MUTATIONS: tuple[Callable[[list[str], random.Random], None], ...] = (_drop, _dou
 
 
 def examine(text: str, *, seconds: float) -> Fault | Literal["output", "diagnostic"]:
-    """What one input gives: valid output, a diagnostic with a place, or a fault."""
+    """Returns the outcome of one input: valid output, a located diagnostic, or a fault."""
     try:
         with time_bound(seconds):
             module = pipeline.read(text, SOURCE)
@@ -99,7 +99,7 @@ def _sharded(module: ModuleOp) -> ModuleOp:
 
 
 def _unstable(module: ModuleOp) -> Fault | None:
-    """A fault if what is printed does not read back as the same."""
+    """Returns a fault if the printed program does not parse to the same program."""
     printed = pipeline.write(module)
     again = pipeline.write(pipeline.read(printed, OUTPUT))
     return None if again == printed else Fault("unstable", "what is printed reads back as something else")
@@ -107,7 +107,7 @@ def _unstable(module: ModuleOp) -> Fault | None:
 
 @contextmanager
 def time_bound(seconds: float) -> Iterator[None]:
-    """Raises `OutOfTime` when what is inside takes longer."""
+    """Raises `OutOfTime` if the body takes longer."""
 
     def ring(*_: object) -> None:
         raise OutOfTime
@@ -122,14 +122,14 @@ def time_bound(seconds: float) -> Iterator[None]:
 
 
 def source_texts() -> list[tuple[str, str]]:
-    """Names and texts of the programs to mutate, the large ones left out."""
+    """Returns names and texts of the programs to mutate, without the large ones."""
     paths = sorted(CORPUS.glob("*.mlir")) or [EXAMPLE]
     texts = [(path.name, path.read_text()) for path in paths]
     return [(name, text) for name, text in texts if len(text) <= LARGEST_BYTES] or texts
 
 
 def mutated_inputs(count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """`count` inputs with names that tell how to make them again."""
+    """Yields `count` inputs; their names contain the seed to reproduce them."""
     texts = source_texts()
     for index in range(count):
         random_ = random.Random(f"{seed}/{index}")

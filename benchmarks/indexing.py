@@ -1,4 +1,4 @@
-"""How long indexing maps take: composition, simplification, both directions of ops.
+"""Times indexing maps: composition, simplification, both directions of ops.
 
     python benchmarks/indexing.py
 
@@ -20,7 +20,7 @@ PRIMES = (2, 2, 2, 2, 3, 3, 5, 7, 2, 3, 2)
 
 
 def random_shape(random: Random, rank: int = 6) -> tuple[int, ...]:
-    """The primes, dealt out to the dimensions."""
+    """Returns a shape with the prime factors distributed to the dimensions."""
     sizes = [1] * rank
     for prime in PRIMES:
         sizes[random.randrange(rank)] *= prime
@@ -38,7 +38,7 @@ def only_map(record: OpRecord) -> IndexMap:
 
 
 def reshapes(count: int, seed: int) -> list[IndexMap]:
-    """The maps of a chain of random reshapes, from the last result back."""
+    """Returns the maps of a chain of random reshapes, from the last result to the first operand."""
     random = Random(seed)
     shapes = [random_shape(random) for _ in range(count + 1)]
     return [only_map(op("reshape", (after,), before)) for before, after in pairwise(shapes)]
@@ -52,7 +52,7 @@ def composed(maps: list[IndexMap], *, at_each_step: bool) -> IndexMap:
 
 
 def softmax_chain(rows: int, columns: int) -> list[IndexMap]:
-    """Twelve maps along one path through a softmax, from its result to its input."""
+    """Returns twelve maps along one path through a softmax, from result to input."""
     full, row = (2, rows, columns), (2, rows)
     same = only_map(op("exponential", (full,), full))
     down = only_map(op("broadcast_in_dim", (row,), full, broadcast_dimensions=(0, 1)))

@@ -1,4 +1,4 @@
-"""How fast arrays go into tiled layouts and back, against a plain numpy copy of the same bytes.
+"""Times packing and unpacking of tiled layouts, relative to a numpy copy of the same bytes.
 
     python benchmarks/layout.py
 
@@ -29,7 +29,7 @@ SHAPES = (
     "s8[8192,8192]{1,0:T(8,128)(4,1)}",
     "s4[8192,8192]{1,0:T(8,128)(8,1)E(4)}",
 )
-"""All of about 64 MiB."""
+"""Shapes of about 64 MiB each."""
 RUNS = 15
 
 

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: `measure.py ours|reference FILE` prints its figures as JSON."""
+"""One measurement in a separate process: `measure.py ours|reference FILE` prints its figures as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIPELINE = "sdy-propagation-pipeline"
 
 
 def ours(text: str) -> dict[str, float]:
-    """Seconds by phase and the number of ops; as `sdy-opt` does it, without cyclic collection."""
+    """Returns seconds per phase and the number of ops; without garbage collection, as in `sdy-opt`."""
     gc.disable()
     from xdsl.context import Context
 
@@ -48,7 +48,7 @@ def ours(text: str) -> dict[str, float]:
 
 
 def reference(text: str) -> dict[str, float]:
-    """The same of the C++ Shardy in jaxlib."""
+    """Returns the same for the C++ Shardy in jaxlib."""
     from jaxlib.mlir import ir, passmanager
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
     from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
@@ -82,7 +82,7 @@ def reference(text: str) -> dict[str, float]:
 
 
 def peak_bytes() -> float:
-    """The most memory this process has held."""
+    """Returns the peak memory of this process, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

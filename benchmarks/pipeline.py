@@ -1,4 +1,4 @@
-"""Time and memory of the propagation pipeline, beside the C++ Shardy of jaxlib.
+"""Time and memory of the propagation pipeline, compared with the C++ Shardy in jaxlib.
 
     python benchmarks/pipeline.py [--runs 5]
 
@@ -48,13 +48,13 @@ def main() -> None:
 
 
 def measure(side: str, program: Program) -> dict[str, float]:
-    """Seconds by phase, operations and peak memory of one process."""
+    """Returns seconds per phase, the number of ops and the peak memory of one process."""
     command = [sys.executable, str(Path(__file__).with_name("measure.py")), side, str(program.path)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
 
 
 def beside_reference(program: Program, figures: dict[tuple[str, str], dict[str, float]]) -> str:
-    """Ours and the reference's seconds by phase, with ratios; jaxlib must be there."""
+    """Prints seconds per phase for both, with ratios; requires jaxlib."""
     ours, reference = figures["ours", program.name], figures["reference", program.name]
     rows = [(f"{program.name}, {ours['ops']:.0f} ops", "ours", "C++", "ratio", "bound")]
     bounds = {"passes": "1.00", "total": "2.00"}
@@ -74,7 +74,7 @@ def beside_reference(program: Program, figures: dict[tuple[str, str], dict[str, 
 
 
 def alone(program: Program, figures: dict[tuple[str, str], dict[str, float]]) -> str:
-    """Ours alone, where jaxlib is missing."""
+    """Prints our figures only, if jaxlib is missing."""
     ours = figures["ours", program.name]
     rows = [(f"{program.name}, {ours['ops']:.0f} ops", "ours")]
     rows += [(phase, f"{ours[phase]:.3f} s") for phase in (*PHASES, "total")]
@@ -82,7 +82,7 @@ def alone(program: Program, figures: dict[tuple[str, str], dict[str, float]]) ->
 
 
 def linearity(large: Program, small: Program, figures: dict[tuple[str, str], dict[str, float]]) -> str:
-    """What the large program costs over the small one."""
+    """Prints the ratios of the large program to the small one."""
     ours = figures["ours", large.name], figures["ours", small.name]
     rows = [(f"{large.name} / {small.name}", large.name, small.name, "ratio", "bound")]
     rows.append(
@@ -102,7 +102,7 @@ def linearity(large: Program, small: Program, figures: dict[tuple[str, str], dic
 
 
 def help_cpu_seconds() -> float:
-    """User and system seconds of one `sdy-opt --help`."""
+    """Returns the CPU seconds of one `sdy-opt --help`."""
     script = Path(sys.executable).with_name("sdy-opt")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([str(script), "--help"], check=True, stdout=subprocess.DEVNULL, timeout=60)

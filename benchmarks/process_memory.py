@@ -1,4 +1,4 @@
-"""Memory of one process that serves many programs: `python benchmarks/process_memory.py [COUNT]`.
+"""Memory of a process that handles many programs: `python benchmarks/process_memory.py [COUNT]`.
 
 Reads, propagates and prints COUNT different random programs (500 by default), then one program as often, and
 shows the resident memory and the entries of the session's tables on the way. Both must level off.
@@ -25,25 +25,25 @@ ROWS = 10
 
 
 def resident_bytes() -> int:
-    """The memory that the process holds now (Linux), in bytes."""
+    """Returns the resident memory of the process (Linux), in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 
 
 def different(count: int) -> Iterator[str]:
-    """Random programs: names, shapes, meshes and ops differ."""
+    """Yields random programs with different names, shapes, meshes and ops."""
     for seed in range(count):
         yield wide_program(random.Random(seed), Width())
 
 
 def same(count: int) -> Iterator[str]:
-    """One program, `count` times."""
+    """Yields one program `count` times."""
     text = wide_program(random.Random(0), Width())
     yield from (text for _ in range(count))
 
 
 def serve(title: str, programs: Callable[[int], Iterator[str]], count: int) -> None:
-    """Propagates all programs and prints a row every tenth of them."""
+    """Propagates all programs and prints a row after every tenth of them."""
     print(f"{title:>20}  resident memory  entries in the session's tables")
     for number, text in enumerate(programs(count), 1):
         with suppress(ShardyError):  # some random programs are refused, as C++ refuses them

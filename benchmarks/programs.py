@@ -1,4 +1,4 @@
-"""The inputs of the benchmarks: real programs from ../shared/corpus, or copies of the example made large."""
+"""The inputs of the benchmarks: real programs from ../shared/corpus, or enlarged copies of the example."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLE = ROOT / "examples" / "transformer_train.mlir"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One input: its name and where its text (perhaps gzipped) lies."""
+    """One input: its name and the path of its text, possibly gzipped."""
 
     name: str
     path: Path
@@ -26,7 +26,7 @@ class Program:
 
 
 def corpus_program(name: str) -> Program | None:
-    """A program of the corpus, None if it is not there."""
+    """Returns a program of the corpus, None if it is missing."""
     for suffix in (".mlir", ".mlir.gz"):
         path = CORPUS / f"{name}{suffix}"
         if path.exists():
@@ -35,7 +35,7 @@ def corpus_program(name: str) -> Program | None:
 
 
 def large_and_small(folder: Path) -> tuple[Program, Program]:
-    """A program of 48 layers and the same with 12; stand-ins written to `folder` when there is no corpus."""
+    """Returns programs of 48 and 12 layers; without the corpus, substitutes written to `folder`."""
     found = corpus_program("transformer_train_48"), corpus_program("transformer_train_12")
     if found[0] and found[1]:
         return found[0], found[1]
@@ -44,7 +44,7 @@ def large_and_small(folder: Path) -> tuple[Program, Program]:
 
 
 def _copies(count: int, folder: Path) -> Program:
-    """The example with each function `count` times, all but the first under names of their own."""
+    """Writes the example with each function repeated `count` times under different names."""
     head, *functions = re.split(r"(?m)^(?=  func\.func )", EXAMPLE.read_text())
     body = "".join(functions)
     tail = body[body.rindex("}\n") :]

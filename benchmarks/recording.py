@@ -1,4 +1,4 @@
-"""What recording costs: CPU seconds of propagation with and without a record, medians of interleaved runs.
+"""The cost of recording: CPU seconds of propagation with and without a record, medians of interleaved runs.
 
 python benchmarks/recording.py [PROGRAM.mlir[.gz]] [--runs N]
 """
@@ -46,7 +46,7 @@ def read(path: Path) -> str:
 
 
 def measure(text: str, *, is_recorded: bool) -> tuple[float, float]:
-    """Seconds of the propagation pass, and of all passes."""
+    """Returns seconds of the propagation pass and of all passes."""
     module = parse_module(text)
     gc.collect()
     gc.disable()

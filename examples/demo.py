@@ -1,4 +1,4 @@
-"""`make demo`: propagates a program and shows what was decided.
+"""`make demo`: propagates a program and prints reports.
 
 python examples/demo.py program.mlir propagated.mlir
 """
@@ -19,37 +19,37 @@ ROWS = 5
 
 
 def main(source: str, target: str) -> None:
-    """Runs all stages on the file `source` and writes the file `target`."""
+    """Propagates the program of file `source` and writes file `target`."""
     start = perf_counter()
     result = propagate(Program.load(source))
     text = result.text()
     seconds = perf_counter() - start
     Path(target).write_text(text)
 
-    print(f"{source}: every sharding decided in {seconds:.2f} s. The head of the sharded main:\n")
+    print(f"{source}: propagated in {seconds:.2f} s. First lines of the sharded main:\n")
     print("\n".join(main_head(text)))
     print(f"\n{result.summary()}\n")
     print(f"{memory_text(result.memory('tpu'), rows=ROWS)}\n")
-    print(f"What is sent between devices:\n\n{bill_text(result.communication(), ROWS)}\n")
+    print(f"Communication:\n\n{bill_text(result.communication(), ROWS)}\n")
     for value in most_sharded(result):
-        print(f"Why one of its tensors is sharded as it is:\n\n{result.explain(value)}\n")
-    print(f"The full output: {target}")
+        print(f"Why one of its tensors is sharded:\n\n{result.explain(value)}\n")
+    print(f"Full output: {target}")
 
 
 def most_sharded(result: Result) -> list[Value]:
-    """The first matrix product, else value, that is sharded over most axes; empty without values."""
+    """Returns the matrix product sharded along most axes; without products any value, or nothing."""
     values = result.values.of_op("dot_general") or list(result.values)
     return sorted(values, key=lambda value: -len(axes_of(value)))[:1]
 
 
 def axes_of(value: Value) -> list[AxisRef]:
-    """All axes that shard a value."""
+    """Returns all axes that a value is sharded along."""
     dimensions = () if value.sharding is None else value.sharding.dimensions
     return [axis for dimension in dimensions for axis in dimension.axes]
 
 
 def main_head(text: str) -> list[str]:
-    """The first lines of @main, or of the only function: its signature an argument a line, and some ops."""
+    """Returns the signature of @main, or of the first function, one argument per line, and its first ops."""
     lines = text.split("\n")
     starts = [i for i, line in enumerate(lines) if line.lstrip().startswith("func.func")]
     start = next((i for i in starts if "@main(" in lines[i]), starts[0])

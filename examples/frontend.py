@@ -1,4 +1,4 @@
-"""A frontend in fifty lines: layers with named dimensions, of which rules say over which mesh axis they lie.
+"""A frontend in fifty lines: layers with named dimensions, and rules that map them to mesh axes.
 
 python examples/frontend.py
 """
@@ -33,7 +33,7 @@ class Parameter:
 
     @property
     def argument(self) -> Argument:
-        """The argument that it becomes, sharded by the rules."""
+        """Returns the argument for the weight, sharded by the rules."""
         spec = P(*(RULES.get(name) for name in self.dimensions))
         return Argument(tensor(tuple(self.dimensions.values()), "bf16"), spec, self.name)
 
@@ -50,7 +50,7 @@ def attention(x: Any, wq: Any, wk: Any, wv: Any, wo: Any) -> Any:
 
 
 def compile_attention(mesh: Mesh, batch: int = 32, seq: int = 128, d: int = 256, heads: int = 8) -> Result:
-    """The layer, propagated over a mesh with axes "data" and "model"."""
+    """Propagates the layer on a mesh with axes "data" and "model"."""
     qkv = {"model_size": d, "heads": heads, "head_size": d // heads}
     parameters = [Parameter(name, qkv) for name in ("wq", "wk", "wv")]
     parameters.append(Parameter("wo", {"hidden": d, "model_size": d}))

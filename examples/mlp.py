@@ -1,4 +1,4 @@
-"""Two layers, one of them with a sharding that costs an all-gather.
+"""Two layers; the sharding of the second weight causes an all-gather.
 
 python examples/mlp.py > examples/mlp.mlir          (needs JAX)
 """
@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def layer(x, w_up, w_down):
-    """Both weights are cut by columns, so the second product needs all columns of `hidden`."""
+    """Both weights are sharded by columns, so the second product needs all columns of `hidden`."""
     hidden = jnp.tanh(x @ w_up)
     return hidden @ w_down
 
@@ -19,7 +19,7 @@ mesh = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 
 
 def array(shape, *spec):
-    """An argument of that shape, cut over the axes of `mesh`."""
+    """Returns an argument of that shape, sharded along axes of `mesh`."""
     return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(mesh, P(*spec)))
 
 
