@@ -18,7 +18,7 @@ from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.observers import DumpIR, Observer, Stopwatch
 from shardy_py.cli.reports import Evidence, reports_json, reports_text
-from shardy_py.dialects import parse_module, print_module, xdsl_context
+from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
@@ -26,6 +26,7 @@ from shardy_py.passes import PassCall
 from shardy_py.passes.recording import recording
 from shardy_py.progress import progress
 from shardy_py.text.diagnostics import render
+from shardy_py.text.xdsl_fallback import make_context
 
 NEW_LINE = "\n"
 
@@ -91,7 +92,7 @@ class _Driver:
     def __init__(self, command: Command, file: str, log: Callable[[str], object]) -> None:
         self.command = command
         self.file = file
-        self.context = xdsl_context()
+        self.context = make_context()
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()

@@ -184,7 +184,7 @@ def give_rules(module: ModuleOp) -> None:
             continue
         record = record_of(op)
         row = row_of(record)
-        if row is not None and row.maps is not None and None not in record.results:
+        if row.maps is not None and None not in record.results:
             rule = derive_from_maps(row.maps(record), record, policy=policy)
             if rule is not None:
                 op.attributes[RULE] = rule_attribute(rule)

@@ -28,14 +28,13 @@ from shardy_py.graph.shape_check import first_shape_error, shape_message
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.wakes import Wakes
 from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_pre_order
-from shardy_py.ops import OpRecord
+from shardy_py.ops import OpRecord, Role
 from shardy_py.propagation.flat import (
     UNSHARDABLE,
     FlatProgram,
     ManualBoundary,
     Notified,
     ReturnedValue,
-    Role,
     StepKind,
 )
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding

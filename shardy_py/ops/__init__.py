@@ -8,7 +8,6 @@ from shardy_py.ops.directions import input_to_output, is_exact, output_to_input,
 from shardy_py.ops.movement import linear_index
 from shardy_py.ops.reads import (
     Domain,
-    OpSpec,
     Reads,
     coordinates,
     domain_of,
@@ -21,15 +20,32 @@ from shardy_py.ops.reads import (
     structure,
 )
 from shardy_py.ops.record import OpRecord, TensorType
-from shardy_py.ops.table import TABLE, indexing_maps, is_elementwise, reads_of, register, row_name, row_of
+from shardy_py.ops.spec import Collective, Control, OpSpec, Reduction, Role, RuleSource, Storage
+from shardy_py.ops.table import (
+    TABLE,
+    call_target,
+    indexing_maps,
+    is_elementwise,
+    reads_of,
+    register,
+    row_name,
+    row_of,
+)
 
 __all__ = [
     "TABLE",
+    "Collective",
+    "Control",
     "Domain",
     "OpRecord",
     "OpSpec",
     "Reads",
+    "Reduction",
+    "Role",
+    "RuleSource",
+    "Storage",
     "TensorType",
+    "call_target",
     "coordinates",
     "custom_calls",
     "domain_of",

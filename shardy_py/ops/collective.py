@@ -6,10 +6,25 @@ devices are read whole. Several operands are exchanged alike.
 
 from __future__ import annotations
 
-from shardy_py.indexing import range_var
+from collections.abc import Callable
+from typing import Any
+
+from shardy_py.indexing import IndexMap, range_var, runtime
 from shardy_py.ops.elementwise import pointwise
-from shardy_py.ops.reads import Maps, OpSpec, Reads, all_results, coordinates, domain_of, integer, shape_of
+from shardy_py.ops.passing import each_its_own
+from shardy_py.ops.reads import (
+    Domain,
+    Maps,
+    Reads,
+    all_results,
+    coordinates,
+    domain_of,
+    extents,
+    integer,
+    shape_of,
+)
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import Collective, OpSpec, RuleSource, Storage
 
 
 def _exchanged(*attributes: str) -> Maps:
@@ -30,13 +45,86 @@ def _exchanged(*attributes: str) -> Maps:
     return maps
 
 
+def _for_each(maps: Callable[[OpRecord, int], IndexMap]) -> Maps:
+    """Result k reads operand k, by `maps(record, k)`."""
+
+    def found(record: OpRecord) -> tuple[Reads, ...]:
+        count = len(record.operands)
+        return tuple(
+            Reads((k,), tuple(maps(record, k) if operand == k else None for operand in range(count)))
+            for k in all_results(record)
+        )
+
+    return found
+
+
+def _gathered(record: OpRecord, number: int) -> IndexMap:
+    """Device k holds part k along the dimension."""
+    shape = shape_of(record.operands[number])
+    along = integer(record.attributes, "all_gather_dim")
+    point = list(coordinates(shape))
+    point[along] = point[along] % shape[along]
+    return domain_of(record, number).reading(tuple(point))
+
+
+def _scattered(record: OpRecord, number: int) -> IndexMap:
+    """Device rt0 of its group keeps part rt0 along the dimension."""
+    shape, result = shape_of(record.operands[number]), shape_of(record.results[number])
+    along = integer(record.attributes, "scatter_dimension")
+    point = list(coordinates(result))
+    point[along] = point[along] + runtime(0) * result[along]
+    return Domain(extents(result), (), extents((shape[along] // result[along],))).reading(tuple(point))
+
+
+def _received(record: OpRecord, number: int) -> IndexMap:
+    """Device rt0 receives part rt0 of each device's tensor, and joins the parts."""
+    shape, attributes = shape_of(record.operands[number]), record.attributes
+    split, joined = integer(attributes, "split_dimension"), integer(attributes, "concat_dimension")
+    parts = integer(attributes, "split_count", 1)
+    size = shape[split] // parts
+    point = list(coordinates(shape))
+    received = size if split == joined else shape[joined]
+    point[joined] = point[joined] % received
+    point[split] = point[split] + runtime(0) * size
+    domain = Domain(extents(shape_of(record.results[number])), (), extents((parts,)))
+    return domain.reading(tuple(point))
+
+
+def _sdy(
+    name: str, kind: str = "", axes: str = "", *, sharding_attribute: str = "out_sharding", **columns: Any
+) -> OpSpec:
+    collective = Collective(kind or name, axes)
+    return OpSpec(f"sdy.{name}", sharding_attribute=sharding_attribute, collective=collective, **columns)
+
+
+def _user(name: str, maps: Maps, closer: Maps = each_its_own) -> OpSpec:
+    collective = Collective(name, names_devices=True)
+    return OpSpec(f"stablehlo.{name}", maps, closer=closer, collective=collective)
+
+
 ROWS = (
-    OpSpec("stablehlo.all_reduce", pointwise),
-    OpSpec("stablehlo.collective_broadcast", pointwise),
-    OpSpec("stablehlo.collective_permute", pointwise),
-    OpSpec("stablehlo.collective_reduce", pointwise),
-    OpSpec("stablehlo.cross-replica-sum", pointwise),
-    OpSpec("stablehlo.all_gather", _exchanged("all_gather_dim")),
-    OpSpec("stablehlo.all_to_all", _exchanged("split_dimension", "concat_dimension")),
-    OpSpec("stablehlo.reduce_scatter", _exchanged("scatter_dimension")),
+    _user("all_gather", _exchanged("all_gather_dim"), _for_each(_gathered)),
+    _user("all_reduce", pointwise),
+    _user("all_to_all", _exchanged("split_dimension", "concat_dimension"), _for_each(_received)),
+    _user("collective_broadcast", pointwise),
+    _user("collective_permute", pointwise),
+    _user("reduce_scatter", _exchanged("scatter_dimension"), _for_each(_scattered)),
+    OpSpec("stablehlo.collective_reduce", pointwise, closer=each_its_own, rule_source=RuleSource.UNKNOWN),
+    OpSpec("stablehlo.cross-replica-sum", pointwise, closer=each_its_own),
+    _sdy("all_gather", axes="gathering_axes", closer=each_its_own),
+    _sdy("all_reduce", axes="reduction_axes", closer=each_its_own),
+    _sdy("all_slice", axes="slicing_axes", closer=each_its_own),
+    _sdy("all_to_all", closer=each_its_own),
+    _sdy("collective_permute", closer=each_its_own),
+    _sdy("reduce_scatter", axes="reduce_scatter_axes", closer=each_its_own),
+    _sdy("replicated_to_unreduced", "all_slice", "axes", closer=each_its_own),
+    _sdy("sharded_to_unreduced", "all_slice", "axes", closer=each_its_own),
+    _sdy(
+        "reshard",
+        sharding_attribute="sharding",
+        maps=pointwise,
+        is_elementwise=True,
+        rule_source=RuleSource.NONE,
+        storage=Storage.ALIAS,
+    ),
 )

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
-from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, domain_of, extents, shape_of
+from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec
 
 
 def _product(
@@ -98,4 +99,5 @@ ROWS = (
     OpSpec("stablehlo.dot_general", dot_general),
     OpSpec("stablehlo.dot", dot),
     OpSpec("linalg.generic", generic),
+    OpSpec("chlo.ragged_dot"),
 )

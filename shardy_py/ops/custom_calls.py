@@ -5,17 +5,25 @@ Not here: custom calls with a sharding rule of their own (the caller takes it as
 
 from __future__ import annotations
 
+from typing import Any
+
 from shardy_py.indexing import IndexMap, dim, range_var
 from shardy_py.ops.elementwise import pointwise
-from shardy_py.ops.reads import Maps, OpSpec, Reads, domain_of, names, shape_of
+from shardy_py.ops.reads import Maps, Reads, domain_of, everything, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
+from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
+CALL = "stablehlo.custom_call"
 POINTWISE = names("""annotate_device_placement InspectSharding LayoutConstraint
-    mhlo.erf MoveToDevice MoveToHost X64SplitHigh X64SplitLow X64Combine xla.megascale.provide_metadata""")
+    mhlo.erf X64SplitHigh X64SplitLow X64Combine xla.megascale.provide_metadata""")
+OFFLOADS = ["MoveToDevice", "MoveToHost"]
 MATRIX = ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
 MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
     _SPMDInternalOp_MultiSlice _SPMDInternalOp_Wrap""")
+
+WITHOUT_RULE = names("""sdy_testonly tpu_custom_call xla_python_cpu_callback xla_python_gpu_callback
+    xla_ffi_python_cpu_callback xla_ffi_python_gpu_callback xla.debug.Log""")
 
 
 def _matrix_and_vector(record: OpRecord, vector_beside: bool) -> tuple[Reads, ...]:
@@ -64,17 +72,26 @@ def reduced_top_k(record: OpRecord) -> tuple[Reads, ...]:
     return (whole_dimensions(record, along, 2),)
 
 
-TARGETS: dict[str, Maps] = {
-    **dict.fromkeys(POINTWISE, pointwise),
-    **dict.fromkeys(MATRIX, last_two_dimensions),
-    **dict.fromkeys(MOVED, pointwise),
-    "Eigh": eigh,
-    "Qr": qr,
-    "QrDecompositionBlock": qr,
-    "ProductOfElementaryHouseholderReflectors": householder_product,
-    "mhlo.topk": last_dimension,
-    "ApproxTopK": reduced_top_k,
-    "PartialReduce": reduced_top_k,
-}
+def _row(target: str, maps: Maps | None = None, **columns: Any) -> OpSpec:
+    return OpSpec(f"{CALL}@{target}", maps, **columns)
 
-ROWS = tuple(OpSpec(f"stablehlo.custom_call@{target}", maps) for target, maps in TARGETS.items())
+
+def _all_operands(record: OpRecord) -> frozenset[int]:
+    """What the target computes is not stated: the maps are those of its sharding."""
+    return frozenset(range(len(record.operands)))
+
+
+ROWS = (
+    *(_row(target, pointwise) for target in POINTWISE),
+    *(_row(target, pointwise, role=Role.PASS_THROUGH) for target in OFFLOADS),
+    *(_row(target, last_two_dimensions, superset=_all_operands) for target in MATRIX),
+    *(_row(target, pointwise, closer=everything, superset=_all_operands) for target in MOVED),
+    *(_row(target, rule_source=RuleSource.NONE) for target in WITHOUT_RULE),
+    _row("Eigh", eigh),
+    _row("Qr", qr, superset=_all_operands),
+    _row("QrDecompositionBlock", qr, superset=_all_operands),
+    _row("ProductOfElementaryHouseholderReflectors", householder_product, superset=_all_operands),
+    _row("mhlo.topk", last_dimension),
+    _row("ApproxTopK", reduced_top_k, superset=_all_operands),
+    _row("PartialReduce", reduced_top_k, superset=_all_operands),
+)

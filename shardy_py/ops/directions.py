@@ -51,7 +51,7 @@ def input_to_output(record: OpRecord) -> Directed:
 def reads_everything(record: OpRecord) -> bool:
     """Whether nothing is stated of what the op reads, so that its maps are a declaration of last resort."""
     row = row_of(record)
-    return rule_of(record) is None and (row is None or (row.maps is None and row.closer is None))
+    return rule_of(record) is None and row.maps is None and row.closer is None
 
 
 def is_exact(record: OpRecord, operand: int | None = None) -> bool:
@@ -60,7 +60,7 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
     With `operand`, whether those to that operand do.
     """
     row = row_of(record)
-    if row is None or rule_of(record) is not None or reads_everything(record):
+    if rule_of(record) is not None or reads_everything(record):
         return False
     loose = row.superset(record) if row.superset else frozenset[int]()
     return operand not in loose if operand is not None else not loose
@@ -68,7 +68,7 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
 
 def _groups(record: OpRecord) -> tuple[Reads, ...]:
     rule, row = rule_of(record), row_of(record)
-    maps = row and (row.closer or row.maps)
+    maps = row.closer or row.maps
     try:
         if rule is not None:
             return from_rule(record, rule)

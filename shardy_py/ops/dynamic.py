@@ -17,9 +17,10 @@ from shardy_py.indexing import Expr, IndexMap, Interval, dim, range_var, runtime
 from shardy_py.ops.movement import broadcast_in_dim, reshape
 from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, integer, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec
 
 
-def _told(static: Maps) -> Maps:
+def _with_sizes(static: Maps) -> Maps:
     """The maps of the static op, with the last operand, a vector of sizes, read whole."""
 
     def maps(record: OpRecord) -> tuple[Reads, ...]:
@@ -68,11 +69,12 @@ def torch_index_select(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (domain.reading(point), domain.reading(where))),)
 
 
-CLOSER: dict[str, Maps] = {
-    "stablehlo.dynamic_broadcast_in_dim": _told(broadcast_in_dim),
-    "stablehlo.dynamic_iota": dynamic_iota,
-    "stablehlo.dynamic_reshape": _told(reshape),
-    "stablehlo.einsum": einsum,
-    "stablehlo.unary_einsum": einsum,
-    "stablehlo.torch_index_select": torch_index_select,
-}
+ROWS = (
+    OpSpec("stablehlo.dynamic_broadcast_in_dim", closer=_with_sizes(broadcast_in_dim)),
+    OpSpec("stablehlo.dynamic_iota", closer=dynamic_iota),
+    OpSpec("stablehlo.dynamic_reshape", closer=_with_sizes(reshape)),
+    OpSpec("stablehlo.einsum", closer=einsum),
+    OpSpec("stablehlo.unary_einsum", closer=einsum),
+    OpSpec("stablehlo.torch_index_select", closer=torch_index_select),
+    *(OpSpec(f"stablehlo.{name}") for name in ("dynamic_gather", "dynamic_pad", "real_dynamic_slice")),
+)

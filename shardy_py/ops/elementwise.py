@@ -11,21 +11,30 @@ d1 in [0, 19]
 
 from __future__ import annotations
 
-from shardy_py.indexing import Expr, IndexMap, dim
-from shardy_py.ops.reads import Domain, OpSpec, Reads, all_results, coordinates, domain_of, names, shape_of
-from shardy_py.ops.record import OpRecord, TensorType
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-UNARY = names("""abs cbrt ceil convert count_leading_zeros cosine exponential exponential_minus_one floor imag
-    is_finite log log_plus_one logistic not negate popcnt real round_nearest_afz round_nearest_even
-    rsqrt sign sine sqrt tan tanh uniform_quantize uniform_dequantize reduce_precision""")
-BINARY = names("""add atan2 complex divide maximum minimum multiply power remainder
-    shift_left shift_right_arithmetic shift_right_logical subtract and or xor compare""")
-SCALARS_ALLOWED = names("clamp select")
+from shardy_py.indexing import Expr, IndexMap, dim
+from shardy_py.ops.reads import Domain, Reads, all_results, coordinates, domain_of, names, shape_of
+from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.ops.spec import Compute, OpSpec, RuleSource
+
+UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponential_minus_one floor imag
+    is_finite log log_plus_one logistic popcnt real reduce_precision round_nearest_afz round_nearest_even
+    rsqrt sign sine sqrt tan tanh""")
+BINARY = names("""atan2 complex divide power remainder
+    shift_left shift_right_arithmetic shift_right_logical""")
 CHLO_UNARY = names("""_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh tan digamma
     erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma square constant_like""")
 CHLO_WITHOUT_TRAIT = ["next_after", "polygamma", "zeta", "mulhi"]
 CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
     shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    direction: getattr(operator, direction.lower()) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")
+}
+"""The comparison of each direction of StableHLO."""
 
 
 def pointwise(record: OpRecord) -> tuple[Reads, ...]:
@@ -77,16 +86,57 @@ def _broadcast_point(
     return tuple(point)
 
 
+def _row(name: str, **columns: Any) -> OpSpec:
+    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, **columns)
+
+
+def _applied(function: Callable[..., int]) -> Compute:
+    return lambda attributes, operands: function(*operands)
+
+
+def _operator(name: str) -> Compute:
+    return _applied(getattr(operator, name))
+
+
+def _clamped(low: int, value: int, high: int) -> int:
+    return min(max(low, value), high)
+
+
+def _selected(chosen: int, left: int, right: int) -> int:
+    return left if chosen else right
+
+
+def _compared(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    return COMPARISONS[attributes["comparison_direction"]](*operands)
+
+
 ROWS = (
+    *map(_row, UNARY),
+    *map(_row, BINARY),
+    _row("add", reduction="sum", compute=_operator("add")),
+    _row("and", reduction="and", compute=_operator("and_")),
+    _row("clamp", compute=_applied(_clamped)),
+    _row("compare", compute=_compared),
+    _row("convert", compute=_operator("pos")),
+    _row("maximum", reduction="max", compute=_applied(max)),
+    _row("minimum", reduction="min", compute=_applied(min)),
+    _row("multiply", reduction="product", compute=_operator("mul")),
+    _row("negate", compute=_operator("neg")),
+    _row("not", compute=_operator("invert")),
+    _row("or", reduction="or", compute=_operator("or_")),
+    _row("select", compute=_applied(_selected)),
+    _row("subtract", compute=_operator("sub")),
+    _row("uniform_dequantize", rule_source=RuleSource.UNKNOWN),
+    _row("uniform_quantize", rule_source=RuleSource.UNKNOWN),
+    _row("xor", compute=_operator("xor")),
+    OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN),
     *(
-        OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True)
-        for name in UNARY + BINARY + SCALARS_ALLOWED
+        OpSpec(f"chlo.{name}", pointwise, is_elementwise=True, rule_source=RuleSource.UNKNOWN)
+        for name in CHLO_UNARY
     ),
-    *(OpSpec(f"chlo.{name}", pointwise, is_elementwise=True) for name in CHLO_UNARY),
-    *(OpSpec(f"chlo.{name}", pointwise) for name in CHLO_WITHOUT_TRAIT),
-    *(OpSpec(f"chlo.broadcast_{name}", broadcasting, is_elementwise=True) for name in CHLO_BROADCASTING),
-    OpSpec("stablehlo.map", pointwise),
-    OpSpec("sdy.sharding_constraint", pointwise, is_elementwise=True),
-    OpSpec("sdy.reshard", pointwise, is_elementwise=True),
-    OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True),
+    *(OpSpec(f"chlo.{name}", pointwise, rule_source=RuleSource.UNKNOWN) for name in CHLO_WITHOUT_TRAIT),
+    *(
+        OpSpec(f"chlo.broadcast_{name}", broadcasting, is_elementwise=True, rule_source=RuleSource.UNKNOWN)
+        for name in CHLO_BROADCASTING
+    ),
 )

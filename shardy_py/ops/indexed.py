@@ -20,7 +20,6 @@ from __future__ import annotations
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.ops.reads import (
     Domain,
-    OpSpec,
     Reads,
     all_results,
     coordinates,
@@ -31,6 +30,7 @@ from shardy_py.ops.reads import (
     structure,
 )
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec, Role, Storage
 
 
 def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
@@ -184,8 +184,16 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
 
 
 ROWS = (
-    OpSpec("stablehlo.dynamic_slice", dynamic_slice),
-    OpSpec("stablehlo.dynamic_update_slice", dynamic_update_slice),
+    OpSpec("stablehlo.dynamic_slice", dynamic_slice, role=Role.SLICE, moves_elements=True),
+    OpSpec(
+        "stablehlo.dynamic_update_slice",
+        dynamic_update_slice,
+        # Where the update lies, the updated tensor is not read.
+        superset=lambda record: frozenset((0,)),
+        role=Role.SLICE,
+        context="context.constant_indices",
+        storage=Storage.IN_PLACE,
+    ),
     OpSpec("stablehlo.gather", gather),
-    OpSpec("stablehlo.scatter", scatter),
+    OpSpec("stablehlo.scatter", scatter, context="context.combiner", storage=Storage.IN_PLACE),
 )

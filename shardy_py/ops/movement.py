@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var
-from shardy_py.ops.reads import Domain, OpSpec, Reads, coordinates, domain_of, extents, shape_of
+from shardy_py.ops.reads import Domain, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -180,15 +182,60 @@ def set_dimension_size(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (domain.reading(coordinates(shape_of(record.operands[0]))), domain.reading(()))),)
 
 
+def _is_same_shape(record: OpRecord) -> bool:
+    operand, result = record.operands[0], record.results[0]
+    return operand is not None and result is not None and operand.shape == result.shape
+
+
+def _concatenated(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    import numpy as np
+
+    return np.concatenate(operands, attributes["dimension"])
+
+
+def _reversed(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    import numpy as np
+
+    return np.flip(operands[0], attributes["dimensions"])
+
+
+def _sliced(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    bounds = (attributes[name] for name in ("start_indices", "limit_indices", "strides"))
+    return operands[0][tuple(map(slice, *bounds))]
+
+
+def _transposed(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    return operands[0].transpose(attributes["permutation"])
+
+
 ROWS = (
-    OpSpec("stablehlo.transpose", transpose),
-    OpSpec("stablehlo.broadcast_in_dim", broadcast_in_dim),
-    OpSpec("stablehlo.broadcast", broadcast),
-    OpSpec("stablehlo.reshape", reshape),
-    OpSpec("stablehlo.slice", slice_),
-    OpSpec("stablehlo.reverse", reverse),
-    OpSpec("stablehlo.pad", pad),
-    OpSpec("stablehlo.concatenate", concatenate),
-    OpSpec("stablehlo.bitcast_convert", bitcast_convert),
-    OpSpec("stablehlo.set_dimension_size", set_dimension_size),
+    OpSpec(
+        "stablehlo.transpose", transpose, role=Role.PASS_THROUGH, moves_elements=True, compute=_transposed
+    ),
+    OpSpec(
+        "stablehlo.broadcast_in_dim",
+        broadcast_in_dim,
+        role=Role.BROADCAST,
+        preserves_constants=True,
+        needs_static_operand=True,
+        moves_elements=True,
+    ),
+    OpSpec("stablehlo.broadcast", broadcast, rule_source=RuleSource.UNKNOWN),
+    OpSpec(
+        "stablehlo.reshape",
+        reshape,
+        role=Role.PASS_THROUGH,
+        preserves_constants=True,
+        needs_static_operand=True,
+        moves_elements=True,
+    ),
+    OpSpec("stablehlo.slice", slice_, preserves_constants=True, moves_elements=True, compute=_sliced),
+    OpSpec("stablehlo.reverse", reverse, moves_elements=True, compute=_reversed),
+    # Where the operand lies, the padding value is not read.
+    OpSpec("stablehlo.pad", pad, superset=lambda record: frozenset((1,))),
+    OpSpec(
+        "stablehlo.concatenate", concatenate, context="context.concatenates_slices", compute=_concatenated
+    ),
+    OpSpec("stablehlo.bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),
+    OpSpec("stablehlo.set_dimension_size", set_dimension_size, rule_source=RuleSource.UNKNOWN),
 )

@@ -19,13 +19,13 @@ from shardy_py.indexing import Expr, constant, dim
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.generator import no_operands
 from shardy_py.ops.movement import reshaped_point
-from shardy_py.ops.reads import Maps, OpSpec, Reads, all_results, coordinates, domain_of, names, shape_of
+from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import Control, OpSpec
 
-HLO_UNARY = names("copy erf stochastic-convert copy-start copy-done")
-HLO_UNSTATED = names("""async-done async-start async-update call conditional custom-call fusion infeed outfeed
-    ragged-all-to-all ragged-dot recv recv-done send send-done scan while""")
-HLO_SOURCES = names("parameter partition-id replica-id rng-get-and-update-state")
+HLO_UNARY = names("copy stochastic-convert")
+HLO_UNSTATED = names("ragged-all-to-all recv-done scaled-dot send-done")
+HLO_SOURCES = names("parameter rng-get-and-update-state")
 
 
 def each_its_own(record: OpRecord) -> tuple[Reads, ...]:
@@ -69,28 +69,14 @@ def _major_to_minor(record: OpRecord, name: str, rank: int) -> tuple[int, ...]:
     return tuple(range(rank)) if layout is None else tuple(reversed(layout))
 
 
-CLOSER: dict[str, Maps] = {
-    "stablehlo.optimization_barrier": each_its_own,
-    "stablehlo.get_dimension_size": nothing_read,
-    "sdy.data_flow_edge": each_its_own,
-    "sdy.func_data_flow_edge": each_its_own,
-    **dict.fromkeys(
-        (
-            f"sdy.{name}"
-            for name in names("""all_gather all_reduce all_slice all_to_all collective_permute reduce_scatter
-            replicated_to_unreduced sharded_to_unreduced""")
-        ),
-        each_its_own,
-    ),
-}
-"""Maps for the rows of `generator.py` that sharding rules have no use for."""
-
 ROWS = (
     *(OpSpec(f"hlo.{name}", pointwise) for name in HLO_UNARY),
     *(OpSpec(f"hlo.{name}", no_operands) for name in HLO_SOURCES),
     *(OpSpec(f"hlo.{name}") for name in HLO_UNSTATED),
     OpSpec("hlo.bitcast", bitcast),
-    OpSpec("hlo.add-dependency", first_only),
+    OpSpec("hlo.add-dependency", first_only, is_wire=True),
     OpSpec("hlo.domain", first_only),
-    OpSpec("hlo.opt-barrier", each_its_own),
+    OpSpec("hlo.opt-barrier", each_its_own, is_wire=True),
+    OpSpec("hlo.fusion", control=Control.CALL),
+    OpSpec("hlo.async", control=Control.CALL),
 )

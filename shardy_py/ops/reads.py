@@ -13,7 +13,6 @@ from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
 from shardy_py.ops.record import OpRecord, TensorType
-from shardy_py.sharding import ShardingRule
 
 
 @dataclass(frozen=True)
@@ -38,29 +37,6 @@ class Reads:
 
 
 Maps = Callable[[OpRecord], tuple[Reads, ...]]
-
-
-@dataclass(frozen=True)
-class OpSpec:
-    """One row of the op table.
-
-    name: as in MLIR; a custom call's is "stablehlo.custom_call@TARGET".
-    maps: makes the maps of a record; None: nothing is stated of what the op reads.
-    is_elementwise: whether MLIR gives the op a trait Elementwise or BroadcastingElementwise.
-    closer: maps for analyses, where they say more than those that sharding rules derive from. Several groups
-        may hold the same result: it reads what any of them reads.
-    superset: the operands whose maps hold elements that are not read after all; None: there are none.
-    rule: the sharding rule, where the op has one of its own rather than the one that follows from its maps.
-    keeps_divisible: whether the shardings of its results must divide their dimensions.
-    """
-
-    name: str
-    maps: Maps | None = None
-    is_elementwise: bool = False
-    closer: Maps | None = None
-    superset: Callable[[OpRecord], frozenset[int]] | None = None
-    rule: Callable[[OpRecord], ShardingRule | None] | None = None
-    keeps_divisible: bool = False
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Ops that fold or read whole dimensions: reduce, sort, top_k, batch norms, cholesky, triangular_solve, fft.
+"""Ops that fold or read whole dimensions: reduce, sort, top_k, cholesky, triangular_solve, fft.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> f = TensorType
@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shardy_py.indexing import Expr, dim, range_var
-from shardy_py.ops.reads import OpSpec, Reads, all_results, coordinates, domain_of, shape_of
+from shardy_py.ops import triangular
+from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec, RuleSource
 
 
 def reduce(record: OpRecord) -> tuple[Reads, ...]:
@@ -90,44 +92,11 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), maps, frozenset((0, 1)), {(0, unknown): solved}),)
 
 
-def batch_norm_inference(record: OpRecord) -> tuple[Reads, ...]:
-    """Pointwise, with the statistics of the element's feature."""
-    domain = domain_of(record)
-    element = domain.reading(coordinates(shape_of(record.operands[0])))
-    feature = domain.reading((dim(record.attributes["feature_index"]),))
-    return (Reads((0,), (element, *[feature] * (len(record.operands) - 1))),)
-
-
-def batch_norm_with_statistics(record: OpRecord) -> tuple[Reads, ...]:
-    """A tensor of the operand's shape, then a value a feature: both read the whole batch of the feature."""
-    shape = shape_of(record.operands[0])
-    feature: int = record.attributes["feature_index"]
-    batch = [d for d in range(len(shape)) if d != feature]
-    groups: list[Reads] = []
-    for results, own in (((0,), feature), (all_results(record)[1:], 0)):
-        domain = domain_of(record, results[0], tuple(shape[d] for d in batch))
-        point: list[Expr] = [dim(own)] * len(shape)
-        for number, position in enumerate(batch):
-            point[position] = range_var(number)
-        element, value = domain.reading(tuple(point)), domain.reading((dim(own),))
-        is_full = [shape_of(operand) == shape for operand in record.operands]
-        maps = tuple(element if full else value for full in is_full)
-        if results != (0,):
-            groups.append(Reads(results, maps))
-            continue
-        beside = {(operand, d): d for operand, full in enumerate(is_full) if full for d in batch}
-        groups.append(Reads(results, maps, frozenset(range(len(batch))), beside))
-    return tuple(groups)
-
-
 ROWS = (
     OpSpec("stablehlo.reduce", reduce),
     OpSpec("stablehlo.sort", sort),
-    OpSpec("chlo.top_k", last_dimension),
-    OpSpec("stablehlo.cholesky", last_two_dimensions),
-    OpSpec("stablehlo.triangular_solve", triangular_solve),
+    OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
+    OpSpec("stablehlo.cholesky", last_two_dimensions, closer=triangular.cholesky),
+    OpSpec("stablehlo.triangular_solve", triangular_solve, closer=triangular.triangular_solve),
     OpSpec("stablehlo.fft", fft),
-    OpSpec("stablehlo.batch_norm_inference", batch_norm_inference),
-    OpSpec("stablehlo.batch_norm_training", batch_norm_with_statistics),
-    OpSpec("stablehlo.batch_norm_grad", batch_norm_with_statistics),
 )

@@ -11,13 +11,14 @@ True
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import (
+    batch_norm,
     collective,
     contraction,
+    control_flow,
     custom_calls,
+    dynamic,
     elementwise,
     generator,
     indexed,
@@ -26,14 +27,18 @@ from shardy_py.ops import (
     reduction,
     windowed,
 )
-from shardy_py.ops.closer import CLOSER, SUPERSET
-from shardy_py.ops.reads import OpSpec, Reads
+from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.reads import Reads
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec
 
 _FAMILIES = (
+    batch_norm,
     collective,
     contraction,
+    control_flow,
     custom_calls,
+    dynamic,
     elementwise,
     generator,
     indexed,
@@ -42,11 +47,17 @@ _FAMILIES = (
     reduction,
     windowed,
 )
-TABLE: dict[str, OpSpec] = {
-    row.name: replace(row, closer=CLOSER.get(row.name), superset=SUPERSET.get(row.name))
-    for family in _FAMILIES
-    for row in family.ROWS
-}
+
+
+class _Table(dict[str, OpSpec]):
+    """Rows by name; an op without a row has the default of every column."""
+
+    def __missing__(self, name: str) -> OpSpec:
+        return OpSpec(name)
+
+
+TABLE: dict[str, OpSpec] = _Table({row.name: row for family in _FAMILIES for row in family.ROWS})
+"""The row of every op; of an op without one, `TABLE[name]` has the defaults and `name in TABLE` is False."""
 
 
 def register(spec: OpSpec) -> None:
@@ -54,22 +65,26 @@ def register(spec: OpSpec) -> None:
     TABLE[spec.name] = spec
 
 
-def row_of(record: OpRecord) -> OpSpec | None:
-    """The row of an op; a custom call's target counts as part of its name."""
-    return TABLE.get(row_name(record))
+def row_of(record: OpRecord) -> OpSpec:
+    """Returns the row of an op; a custom call's target counts as part of its name."""
+    return TABLE[row_name(record)]
 
 
 def row_name(record: OpRecord) -> str:
-    """The name under which the table knows an op."""
-    if record.name == "stablehlo.custom_call":
-        return f"{record.name}@{record.attributes.get('call_target_name', '')}"
-    return record.name
+    """Returns the name of an op's row."""
+    target = call_target(record)
+    return record.name if target is None else f"{record.name}@{target}"
+
+
+def call_target(record: OpRecord) -> str | None:
+    """Returns the target of a custom call; None for other ops."""
+    return record.attributes.get("call_target_name", "") if record.name == CALL else None
 
 
 def reads_of(record: OpRecord) -> tuple[Reads, ...] | None:
-    """What an op reads; None if the table does not state it."""
-    row = row_of(record)
-    return row.maps(record) if row and row.maps else None
+    """Returns what an op reads; None if its row does not state it."""
+    maps = row_of(record).maps
+    return maps(record) if maps else None
 
 
 def indexing_maps(record: OpRecord) -> tuple[tuple[IndexMap | None, ...], ...] | None:
@@ -85,9 +100,5 @@ def indexing_maps(record: OpRecord) -> tuple[tuple[IndexMap | None, ...], ...] |
 
 
 def is_elementwise(record: OpRecord) -> bool:
-    """Whether every element of a result depends on the same element of the operands alone."""
-    if record.name == "stablehlo.bitcast_convert":
-        operand, result = record.operands[0], record.results[0]
-        return operand is not None and result is not None and operand.shape == result.shape
-    row = TABLE.get(record.name)
-    return row is not None and row.is_elementwise
+    """Whether each element of a result depends on the same element of the operands only."""
+    return row_of(record).elementwise(record)

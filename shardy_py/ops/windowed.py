@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
 from shardy_py.ops.reads import (
     Domain,
-    OpSpec,
     Reads,
     all_results,
     domain_of,
@@ -28,6 +27,7 @@ from shardy_py.ops.reads import (
     structure,
 )
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.spec import OpSpec
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,37 @@ def _group(feature: Expr, features: int, groups: int) -> Expr:
     return feature // (features // groups) if groups > 1 else feature * 0
 
 
+def selected(record: OpRecord) -> tuple[Reads, ...]:
+    """An element reads the windows that cover it, no neighbour that shares no window with it."""
+    (reads,) = select_and_scatter(record)
+    compared, gathered = reads.operands[:2]
+    assert compared is not None
+    assert gathered is not None
+    source = shape_of(record.operands[1])
+    sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(source))
+    inside: list[Constraint] = []
+    for i, window in enumerate(windows_of(record.attributes, sizes, "", "")):
+        place = dim(i) + window.low - range_var(i)
+        inside.append((place, Interval(0, (source[i] - 1) * window.stride)))
+        inside.append((place % window.stride, Interval(0, 0)))
+        inside.append((range_var(i) + range_var(len(sizes) + i), extent(window.size)))
+    domain = Domain(compared.dims, compared.ranges)
+    closer = domain.reading(compared.results, (*compared.constraints, *inside))
+    return (Reads((0,), (closer, *reads.operands[1:])),)
+
+
+def convolved(record: OpRecord) -> tuple[Reads, ...]:
+    """An element of the kernel that meets padding is not read."""
+    (reads,) = convolution(record)
+    image, kernel = reads.operands
+    assert image is not None
+    assert kernel is not None
+    return (Reads((0,), (image, replace(kernel, constraints=image.constraints))),)
+
+
 ROWS = (
     OpSpec("stablehlo.reduce_window", reduce_window),
-    OpSpec("stablehlo.select_and_scatter", select_and_scatter),
-    OpSpec("stablehlo.convolution", convolution),
+    OpSpec("stablehlo.select_and_scatter", select_and_scatter, closer=selected),
+    OpSpec("stablehlo.convolution", convolution, closer=convolved),
+    OpSpec("stablehlo.dynamic_conv"),
 )

@@ -12,26 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
+from shardy_py.ops import Role
 from shardy_py.sharding import ShardingRule, TensorSharding
 
 UNSHARDABLE = 0
 """The slot of values that no sharding can be attached to; nothing is ever written to it."""
-
-
-class Role(Enum):
-    """What a step counts as when ops are propagated through by priority.
-
-    PASS_THROUGH: elementwise ops, reshapes, transposes, data-flow edges. SLICE: dynamic slices and updates.
-    BROADCAST: broadcasts. BARRIER: a propagation barrier, whose direction is its own. OTHER: the rest.
-    """
-
-    PASS_THROUGH = 0
-    SLICE = 1
-    BROADCAST = 2
-    BARRIER = 3
-    OTHER = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shardy_py.ops import Role
 from shardy_py.propagation.directions import Direction, Directions
-from shardy_py.propagation.flat import Role, StepKind
+from shardy_py.propagation.flat import StepKind
 from shardy_py.sharding.rule import FactorType, ShardingRule
 
 DirectionOf = Callable[[StepKind, int], Direction]

@@ -17,17 +17,10 @@ split into factors of mixed radix. What is policy and not semantics stands in `p
 from __future__ import annotations
 
 from shardy_py.errors import ShardyError
-from shardy_py.ops import OpRecord, Reads, TensorType, row_name, row_of, shape_of
+from shardy_py.ops import OpRecord, Reads, RuleSource, TensorType, call_target, row_name, row_of, shape_of
 from shardy_py.rules.build import build
 from shardy_py.rules.factors import sketch
-from shardy_py.rules.policy import (
-    DEFAULT,
-    HANDLED_ELSEWHERE,
-    OPAQUE_TARGETS,
-    POLICIES,
-    UNKNOWN_TO_SHARDY,
-    Policy,
-)
+from shardy_py.rules.policy import DEFAULT, POLICIES, Policy
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
 from shardy_py.sharding import Factor, ShardingRule
 
@@ -40,12 +33,12 @@ def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule
     A rule that the user wrote on the op is the caller's to look up first. `conservative`: no propagation
     through dimensions whose sharding costs communication to keep.
     """
-    if record.name in HANDLED_ELSEWHERE or record.name in UNKNOWN_TO_SHARDY or not record.results:
-        return None
     row = row_of(record)
-    if row is not None and row.rule is not None:
+    if row.rule_source is not RuleSource.MAPS or not record.results:
+        return None
+    if row.rule is not None:
         return row.rule(record)
-    if row is None or row.maps is None or record.results[0] is None:
+    if row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
     policy = POLICIES.get(row_name(record), DEFAULT)
@@ -58,17 +51,13 @@ def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule
 
 
 def unknown_warning(record: OpRecord) -> str | None:
-    """What Shardy warns, once a program, of an op without a rule that it does not know."""
-    if record.name == "stablehlo.custom_call":
-        target = record.attributes.get("call_target_name", "")
-        if target in OPAQUE_TARGETS or row_of(record):
-            return None
-        return f"custom call @{target} is unknown to SDY sharding rule registry"
+    """Returns Shardy's warning, given once a program, about an op without a rule that it does not know."""
     row = row_of(record)
-    is_known = row is not None and (row.maps or row.rule) and record.name not in UNKNOWN_TO_SHARDY
-    if record.name in HANDLED_ELSEWHERE or is_known:
+    if row.rule_source is RuleSource.NONE or (row.rule_source is RuleSource.MAPS and (row.maps or row.rule)):
         return None
-    return f"op '{record.name}' is unknown to SDY sharding rule registry"
+    target = call_target(record)
+    what = f"op '{record.name}'" if target is None else f"custom call @{target}"
+    return f"{what} is unknown to SDY sharding rule registry"
 
 
 def derive_from_maps(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.ops import TABLE, OpRecord, custom_calls, names
+from shardy_py.ops import OpRecord, custom_calls
 from shardy_py.rules import finish
 from shardy_py.rules.access import Relation
 from shardy_py.rules.finish import Finish
@@ -156,7 +156,7 @@ def seeded(read: Read) -> Treatment:
 
 
 _CALL = "stablehlo.custom_call@"
-_AS_POINTWISE = (*custom_calls.POINTWISE, *custom_calls.MATRIX, *custom_calls.MOVED)
+_AS_POINTWISE = (*custom_calls.POINTWISE, *custom_calls.OFFLOADS, *custom_calls.MATRIX, *custom_calls.MOVED)
 POLICIES: dict[str, Policy] = {
     "stablehlo.all_gather": Policy(set_apart, moved_last("all_gather_dim")),
     "stablehlo.all_to_all": Policy(set_apart, moved_last("split_dimension", "concat_dimension")),
@@ -186,26 +186,3 @@ POLICIES: dict[str, Policy] = {
     _CALL + "PartialReduce": Policy(approximately_best),
 }
 DEFAULT = Policy()
-
-HANDLED_ELSEWHERE = frozenset(
-    names("""builtin.module func.call func.func sdy.constant sdy.data_flow_edge sdy.func_data_flow_edge
-    sdy.manual_computation sdy.mesh sdy.named_computation sdy.propagation_barrier sdy.reshard
-    sdy.sharding_group stablehlo.after_all stablehlo.case stablehlo.constant stablehlo.create_token
-    stablehlo.get_tuple_element stablehlo.infeed stablehlo.iota stablehlo.optimization_barrier
-    stablehlo.outfeed stablehlo.partition_id stablehlo.recv stablehlo.send stablehlo.while
-    func.return sdy.return stablehlo.return""")
-)
-"""Ops without a rule: propagation treats them itself, or has nothing to propagate."""
-
-OPAQUE_TARGETS = frozenset(
-    names("""sdy_testonly tpu_custom_call xla_python_cpu_callback xla_python_gpu_callback
-    xla_ffi_python_cpu_callback xla_ffi_python_gpu_callback xla.debug.Log""")
-)
-"""Targets of custom calls that are known to have no rule."""
-
-_NOT_REGISTERED = names("""batch_norm_grad batch_norm_training broadcast collective_reduce map rng
-    set_dimension_size uniform_dequantize uniform_quantize""")
-UNKNOWN_TO_SHARDY = frozenset(f"stablehlo.{name}" for name in _NOT_REGISTERED) | {
-    name for name in TABLE if name.startswith("chlo.")
-}
-"""Ops whose maps we state and for which Shardy has no rule: it warns and leaves them alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shardy_py.ops import custom_calls
 from tests.differential import call_ops, elementwise_ops, flow_ops, shape_ops, window_ops
 from tests.differential.flow_ops import Family
 from tests.differential.writer import Scope, Writer
@@ -42,6 +43,10 @@ REASONS: dict[str, str] = {
             "sharded_to_unreduced",
         )
     },
+    **dict.fromkeys(
+        (f"stablehlo.custom_call@{target}" for target in custom_calls.WITHOUT_RULE),
+        "to Shardy it is a custom call without a rule, as one of an unknown target",
+    ),
 }
 """Rows of the op table, besides those of HLO, that programs are never given, and why."""
 ALWAYS = ("builtin.module", "func.func", "func.return", "sdy.mesh")

@@ -9,7 +9,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
 from shardy_py.graph.build import Program, build_program
 from shardy_py.ir import walk_pre_order
-from shardy_py.propagation.flat import Role
+from shardy_py.ops import Role
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import DimensionSharding, TensorSharding
 from tests.graph.programs import DEAD, MANUAL, WHILE

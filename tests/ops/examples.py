@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shardy_py.indexing import IndexMap, dim
-from shardy_py.ops import OpRecord, TensorType, passing, row_name
+from shardy_py.ops import OpRecord, TensorType, custom_calls, passing, row_name
 from shardy_py.ops.reads import names
 
 
@@ -187,8 +187,9 @@ _HLO = {
     "hlo.opt-barrier": op("hlo.opt-barrier", (A, B), (A, B)),
     **{f"hlo.{name}": op(f"hlo.{name}", (A,), (A,)) for name in passing.HLO_UNARY},
     **{f"hlo.{name}": op(f"hlo.{name}", (), (A,)) for name in passing.HLO_SOURCES},
-    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (B,)) for name in passing.HLO_UNSTATED},
+    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (B,)) for name in (*passing.HLO_UNSTATED, "async", "fusion")},
 }
 EXAMPLES: dict[str, OpRecord] = {row_name(record): record for record in _ALL}
 EXAMPLES |= _HLO
+EXAMPLES |= {row_name(c): c for c in (call(target, (A,), (A,)) for target in custom_calls.WITHOUT_RULE)}
 EXAMPLES["stablehlo.custom_call"] = call("nobody.knows", (A,), (A,))

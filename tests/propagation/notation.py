@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from shardy_py.propagation.flat import Role, StepKind
+from shardy_py.ops import Role
+from shardy_py.propagation.flat import StepKind
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,

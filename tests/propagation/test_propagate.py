@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from shardy_py.ops import Role
 from shardy_py.propagation.fixpoint import Event
-from shardy_py.propagation.flat import FlatProgram, Liveness, Notified, ReturnedValue, Role, StepKind
+from shardy_py.propagation.flat import FlatProgram, Liveness, Notified, ReturnedValue, StepKind
 from shardy_py.propagation.priorities import held_back, released
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from tests.propagation.notation import ADD, DOT, MESHES, rule, sharding, shardings, short, step

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -48,7 +50,6 @@ from shardy_py.dialects.sdy.attributes import (
 from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
 from shardy_py.dialects.traits import ShardingProperty, UnfoldableConstant
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
-from shardy_py.text.xdsl_hooks import PrettyOp, define_op
 
 Value = SSAValue | Operation
 """A value, or the op whose only result it is."""
@@ -68,8 +69,8 @@ def _reduction(name: str | None) -> IntegerAttr | None:
     return None if name is None else IntegerAttr(REDUCTIONS.index(name), 32)
 
 
-@define_op
-class MeshOp(PrettyOp):
+@irdl_op_definition
+class MeshOp(IRDLOperation):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
 
     name = "sdy.mesh"
@@ -81,8 +82,8 @@ class MeshOp(PrettyOp):
         super().__init__(properties={"sym_name": StringAttr(sym_name), "mesh": MeshAttr(mesh)})
 
 
-@define_op
-class ShardingConstraintOp(PrettyOp):
+@irdl_op_definition
+class ShardingConstraintOp(IRDLOperation):
     """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: how a tensor, or its uses, must be sharded."""
 
     name = "sdy.sharding_constraint"
@@ -99,8 +100,8 @@ class ShardingConstraintOp(PrettyOp):
         )
 
 
-@define_op
-class ReshardOp(PrettyOp):
+@irdl_op_definition
+class ReshardOp(IRDLOperation):
     """`sdy.reshard %0 <@mesh, [...]> : type`: the tensor in another sharding."""
 
     name = "sdy.reshard"
@@ -117,8 +118,8 @@ class ReshardOp(PrettyOp):
         )
 
 
-@define_op
-class ReturnOp(PrettyOp):
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
     """`sdy.return %0 : type`: ends the regions of sdy ops."""
 
     name = "sdy.return"
@@ -129,8 +130,8 @@ class ReturnOp(PrettyOp):
         super().__init__(operands=[values])
 
 
-@define_op
-class ManualComputationOp(PrettyOp):
+@irdl_op_definition
+class ManualComputationOp(IRDLOperation):
     """A region that is local along its manual axes and global along the others."""
 
     name = "sdy.manual_computation"
@@ -162,8 +163,8 @@ class ManualComputationOp(PrettyOp):
         )
 
 
-@define_op
-class ShardingGroupOp(PrettyOp):
+@irdl_op_definition
+class ShardingGroupOp(IRDLOperation):
     """`sdy.sharding_group %0 group_id=1 : type`: all of a group get one sharding."""
 
     name = "sdy.sharding_group"
@@ -174,8 +175,8 @@ class ShardingGroupOp(PrettyOp):
         super().__init__(operands=[input], properties={"group_id": IntegerAttr(group_id, 64)})
 
 
-@define_op
-class ConstantOp(PrettyOp):
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
     """`sdy.constant dense<0.0> : type`: a constant that no folder merges with its equals."""
 
     name = "sdy.constant"
@@ -187,8 +188,8 @@ class ConstantOp(PrettyOp):
         super().__init__(result_types=[value.type], properties={"value": value})
 
 
-@define_op
-class DataFlowEdgeOp(PrettyOp):
+@irdl_op_definition
+class DataFlowEdgeOp(IRDLOperation):
     """Bridges the sources and targets of an op with regions, which share one sharding."""
 
     name = "sdy.data_flow_edge"
@@ -205,8 +206,8 @@ class DataFlowEdgeOp(PrettyOp):
         )
 
 
-@define_op
-class FuncDataFlowEdgeOp(PrettyOp):
+@irdl_op_definition
+class FuncDataFlowEdgeOp(IRDLOperation):
     """Bridges a function's argument, or a call's result, with the other side of the call."""
 
     name = "sdy.func_data_flow_edge"
@@ -217,8 +218,8 @@ class FuncDataFlowEdgeOp(PrettyOp):
         super().__init__(operands=[operand], result_types=[_type_of(operand)])
 
 
-@define_op
-class PropagationBarrierOp(PrettyOp):
+@irdl_op_definition
+class PropagationBarrierOp(IRDLOperation):
     """`sdy.propagation_barrier %0 allowed_direction=FORWARD : type`: lets shardings pass one way only."""
 
     name = "sdy.propagation_barrier"
@@ -240,8 +241,8 @@ class PropagationBarrierOp(PrettyOp):
         )
 
 
-@define_op
-class NamedComputationOp(PrettyOp):
+@irdl_op_definition
+class NamedComputationOp(IRDLOperation):
     """A computation with a name, through which propagation flows as if it were inlined."""
 
     name = "sdy.named_computation"
@@ -274,7 +275,7 @@ class NamedComputationOp(PrettyOp):
         )
 
 
-class CollectiveOp(PrettyOp):
+class CollectiveOp(IRDLOperation):
     """A collective: its result is its operand in another sharding.
 
     Beside `tensor` and `out_sharding`, a collective has a property that says which axes it is over.
@@ -296,7 +297,7 @@ class CollectiveOp(PrettyOp):
         )
 
 
-@define_op
+@irdl_op_definition
 class AllGatherOp(CollectiveOp):
     """Gathers chunks along axes, dimension by dimension."""
 
@@ -307,7 +308,7 @@ class AllGatherOp(CollectiveOp):
         super().__init__(tensor, {"gathering_axes": _axis_lists(gathering_axes)}, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class AllSliceOp(CollectiveOp):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
@@ -318,7 +319,7 @@ class AllSliceOp(CollectiveOp):
         super().__init__(tensor, {"slicing_axes": _axis_lists(slicing_axes)}, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class AllToAllOp(CollectiveOp):
     """Moves axes from one dimension to another."""
 
@@ -329,7 +330,7 @@ class AllToAllOp(CollectiveOp):
         super().__init__(tensor, {"params": AllToAllParamListAttr(tuple(params))}, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class CollectivePermuteOp(CollectiveOp):
     """Sends each device's chunk to another device, to replace or reorder axes."""
 
@@ -339,7 +340,7 @@ class CollectivePermuteOp(CollectiveOp):
         super().__init__(tensor, {}, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class AllReduceOp(CollectiveOp):
     """Reduces chunks along axes."""
 
@@ -359,7 +360,7 @@ class AllReduceOp(CollectiveOp):
         super().__init__(tensor, properties, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class ReduceScatterOp(CollectiveOp):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
@@ -379,7 +380,7 @@ class ReduceScatterOp(CollectiveOp):
         super().__init__(tensor, properties, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class ShardedToUnreducedOp(CollectiveOp):
     """Makes axes that shard the operand unreduced in the result."""
 
@@ -390,7 +391,7 @@ class ShardedToUnreducedOp(CollectiveOp):
         super().__init__(tensor, {"axes": _axis_lists(axes)}, out_sharding)
 
 
-@define_op
+@irdl_op_definition
 class ReplicatedToUnreducedOp(CollectiveOp):
     """Makes axes that the operand is replicated on unreduced in the result."""
 

@@ -1,0 +1,172 @@
+"""The row of an op: everything that this package knows of it beside its dialect's row.
+
+The dialect's row (`dialects/`) holds definition, syntax, verifier and xDSL traits: effects, constant-ness,
+terminators, data flow. The row here holds what needs no xDSL. Engines ask these two and never name an op:
+
+    TABLE[op.name].control is Control.LOOP
+
+Every column has a default that means "nothing special". docs/design/ops.md lists the columns and their users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Literal
+
+from shardy_py.ops.reads import Maps
+from shardy_py.ops.record import OpRecord
+from shardy_py.sharding import ShardingRule
+
+Compute = Callable[[Mapping[str, Any], Sequence[Any]], Any]
+Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
+
+
+class Role(Enum):
+    """The priority class of a step when ops propagate by priority.
+
+    PASS_THROUGH: elementwise ops, reshapes, transposes, data-flow edges. SLICE: dynamic slices and updates.
+    BROADCAST: broadcasts. BARRIER: a propagation barrier, whose direction is its own. OTHER: the rest.
+    """
+
+    PASS_THROUGH = 0
+    SLICE = 1
+    BROADCAST = 2
+    BARRIER = 3
+    OTHER = 4
+
+
+class RuleSource(Enum):
+    """Where Shardy takes the sharding rule of an op from.
+
+    MAPS: the rule follows from the op's maps. NONE: the op is known and has no rule; propagation treats it
+    itself, or it has nothing to propagate. UNKNOWN: Shardy has no rule although maps may be known here; it
+    warns.
+    """
+
+    MAPS = auto()
+    NONE = auto()
+    UNKNOWN = auto()
+
+
+class Control(Enum):
+    """How the regions or callees of an op run.
+
+    NONE: there are none, or they only combine elements. CALL: a function by its symbol. REGION: the region,
+    once, with the operands as its arguments. MANUAL: the same, on each device's parts. ASYNC: the same,
+    beside what follows. BRANCHES: one of the regions. LOOP: condition and body, repeatedly. DEFINITION: a
+    function or module, which holds the program.
+    """
+
+    NONE = auto()
+    CALL = auto()
+    REGION = auto()
+    MANUAL = auto()
+    ASYNC = auto()
+    BRANCHES = auto()
+    LOOP = auto()
+    DEFINITION = auto()
+
+
+class Storage(Enum):
+    """Where the results of an op lie in memory.
+
+    NEW: in arrays of their own. ALIAS: result k is the array of operand k under another name. IN_PLACE:
+    result k takes the place of operand k if that is not read later. ELEMENT: in the tuple that is the
+    operand.
+    """
+
+    NEW = auto()
+    ALIAS = auto()
+    IN_PLACE = auto()
+    ELEMENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """How an op moves data between devices.
+
+    kind: the name of the collective, "all_gather" say; "all_slice" only drops data, "reshard" is any.
+    axes: the attribute that holds the mesh axes; empty if there is none.
+    names_devices: whether the op lists groups of devices instead of mesh axes.
+    """
+
+    kind: str
+    axes: str = ""
+    names_devices: bool = False
+
+    @property
+    def reduces(self) -> bool:
+        """Whether data of several devices is combined."""
+        return self.kind in ("all_reduce", "reduce_scatter")
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """One row of the op table.
+
+    name: as in MLIR; a custom call's is "stablehlo.custom_call@TARGET", that of an op that only HLO has
+        "hlo.OPCODE".
+
+    Indexing:
+    maps: makes the maps of a record; None: what the op reads is not stated.
+    is_elementwise: whether MLIR gives the op a trait Elementwise or BroadcastingElementwise; a function where
+        that depends on types.
+    closer: maps for analyses, where they are tighter than those that sharding rules derive from. Several
+        groups may hold the same result: it reads the union.
+    superset: the operands whose maps hold elements that are not read after all; None: there are none.
+    is_wire: whether the op passes values of its operands on and computes nothing, so that analyses of maps
+        connect users and producers across it.
+
+    Sharding:
+    rule_source: see `RuleSource`.
+    rule: the sharding rule, where the op has one of its own rather than one that follows from its maps.
+    keeps_divisible: whether the shardings of its results must divide their dimensions.
+    role: its priority class; that of an elementwise op is PASS_THROUGH.
+    context: the attribute that the record of an op gets from what surrounds the op: "context.combiner".
+    sharding_attribute: the attribute of the op that holds its result's sharding; empty: `sdy.sharding`.
+    collective: how it moves data between devices; None: it does not.
+
+    Values:
+    preserves_constants: whether results are constant if all operands are; None: if it is elementwise.
+    needs_static_operand: whether a dynamic dimension of its operand may make it invalid.
+    reduction: what it computes when a reduction combines elements with it.
+    compute: its result from its attributes and operands: Python integers of any size for elementwise ops,
+        numpy arrays for ops that move elements.
+    moves_elements: whether each element of the result is an element of the first operand.
+
+    Execution:
+    control: how its regions or callees run.
+    storage: where its results lie in memory.
+    """
+
+    name: str
+    maps: Maps | None = None
+    is_elementwise: bool | Callable[[OpRecord], bool] = False
+    closer: Maps | None = None
+    superset: Callable[[OpRecord], frozenset[int]] | None = None
+    is_wire: bool = False
+    rule_source: RuleSource = RuleSource.MAPS
+    rule: Callable[[OpRecord], ShardingRule | None] | None = None
+    keeps_divisible: bool = False
+    role: Role = Role.OTHER
+    context: str = ""
+    sharding_attribute: str = ""
+    collective: Collective | None = None
+    preserves_constants: bool | None = None
+    needs_static_operand: bool = False
+    reduction: Reduction = ""
+    compute: Compute | None = None
+    moves_elements: bool = False
+    control: Control = Control.NONE
+    storage: Storage = Storage.NEW
+
+    def elementwise(self, record: OpRecord) -> bool:
+        """Whether each element of a result depends on the same element of the operands only."""
+        return self.is_elementwise(record) if callable(self.is_elementwise) else self.is_elementwise
+
+    @property
+    def makes_constants(self) -> bool:
+        """Whether results are constant if all operands are, for the types that keep the op valid."""
+        return bool(self.is_elementwise) if self.preserves_constants is None else self.preserves_constants
