@@ -8,30 +8,30 @@
 
 // CHECK:      %1 = stablehlo.tanh : tensor<32x512xf32> [model.py:8:8 jit(f)/tanh]
 // CHECK-NEXT: sharding <@mesh, {{.*}}"data"{{.*}}"model"
-// CHECK-NEXT: dim 0 is sharded by data
+// CHECK-NEXT: dim 0 is sharded along data
 // CHECK-NEXT: from the argument sharding of %arg0 (x) <@mesh, {{.*}}> [x]
 // CHECK-NEXT: -> %0 = stablehlo.dot_general dim 0 (user priority 0, pass_through_factors, aggressive) [model.py:7:8 jit(f)/dot_general]
 // CHECK-NEXT: i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, k], [k, j])->([i, j]) {i=32, j=512, k=128} reduction={k}>
 // CHECK-NEXT: -> %1 = stablehlo.tanh dim 0 (user priority 0, pass_through_factors, aggressive) [model.py:8:8 jit(f)/tanh]
 // CHECK-NEXT: i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, j])->([i, j]) {i=32, j=512}>
-// CHECK-NEXT: dim 1 is sharded by model
+// CHECK-NEXT: dim 1 is sharded along model
 // CHECK-NEXT: from the argument sharding of %arg1 (w1)
 
 // NAMES: %2 = stablehlo.dot_general : tensor<32x10xf32> [model.py:9:8 jit(f)/dot_general]
 // NAMES: result 0 (logits) : tensor<32x10xf32>
-// NAMES: -> result 0 (logits) dim 0 as the value that is returned
+// NAMES: -> result 0 (logits) dim 0 as the returned value
 
 // JSON:      {"explanations": {"x": [{"place": {"name": "%arg0", "op": "func.func", "location": "x", "label": "x"}
 // JSON-SAME: "axes": [{"dimension": 0, "axis": "data", "chains": [{"annotation": {"kind": "argument sharding"
 
-// WHYNOT:      why is dimension 0 of %arg2 (w2) not sharded by model?
-// WHYNOT-NEXT: closed: %1 = stablehlo.tanh has "model", which stops at %2 = stablehlo.dot_general: dimension 0 of %arg2 (w2) is closed
+// WHYNOT:      why is dimension 0 of %arg2 (w2) not sharded along model?
+// WHYNOT-NEXT: closed: %1 = stablehlo.tanh is sharded along "model", but "model" does not propagate through %2 = stablehlo.dot_general: dimension 0 of %arg2 (w2) is closed
 // WHYNOT-NEXT: along k: dim 1 of operand 0 -> dim 0 of operand 1
 // WHYNOT-NEXT: to change that: open dimension 0 of %arg2 (w2)
 
 // NOBODY: error: no value is called 'nobody'
-// QUESTION: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x'; got: 'w2,0'
-// AXIS: error: no mesh has an axis 'time'; expected one of: data, model
+// QUESTION: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x', got 'w2,0'
+// AXIS: error: unknown axis 'time': expected one of 'data', 'model'
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func public @main(

@@ -189,7 +189,7 @@ class Result:
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
-        return WhyNot(self._explainer, self.program.module).reasons(self[key].entry, dimension, axis)
+        return WhyNot(self._explainer).reasons(self[key].entry, dimension, axis)
 
     @without_collection()
     def sides(self, use: Use) -> tuple[Side, ...]:

@@ -112,9 +112,7 @@ def _memory_json(evidence: Evidence, target: str) -> Any:
 
 
 def _explanation_text(evidence: Evidence, value: str) -> str:
-    from shardy_py.report.explain import explanation_text
-
-    return "\n".join(map(explanation_text, _explanations(evidence, value))).rstrip("\n")
+    return "\n\n".join(map(str, _explanations(evidence, value)))
 
 
 def _explanation_json(evidence: Evidence, value: str) -> Any:
@@ -122,10 +120,10 @@ def _explanation_json(evidence: Evidence, value: str) -> Any:
 
 
 def _explanations(evidence: Evidence, value: str) -> Sequence[Explanation]:
-    from shardy_py.report.explain import explain_named
+    from shardy_py.report.explain import Explainer
 
     assert evidence.record is not None
-    return explain_named(evidence.record, evidence.after, value)
+    return Explainer(evidence.record, evidence.after).explain_named(value)
 
 
 def _communication_text(evidence: Evidence, model: str) -> str:
@@ -164,10 +162,10 @@ def _why_not_json(evidence: Evidence, question: str) -> Any:
 
 
 def _reasons(evidence: Evidence, question: str) -> Mapping[str, Reasons]:
-    from shardy_py.report.explain import why_not_named
+    from shardy_py.report.explain import Explainer, WhyNot
 
     assert evidence.record is not None
-    return why_not_named(evidence.record, evidence.after, question)
+    return WhyNot(Explainer(evidence.record, evidence.after)).named(question)
 
 
 REPORTS: tuple[ReportRow, ...] = (

@@ -2,7 +2,7 @@
 
     with recording() as record:
         pipeline.propagate(module)
-    explain(record, module, value)               from shardy_py.report.explain
+    Explainer(record, module).explain(value)     from shardy_py.report.explain
 
 Recording changes nothing about the passes, and costs little: the record is read when it is asked. Not here:
 what it holds (`graph/run_record.py`).

@@ -285,9 +285,9 @@ def test_priorities_of_ops_can_be_left_out() -> None:
 def test_answers_print(result: Result) -> None:
     text = str(result.explain("out"))
     assert text.startswith("result 0")
-    assert "dim 0 is sharded by data" in text
+    assert "dim 0 is sharded along data" in text
     reasons = result.why_not("out", 0, "model")
-    assert str(reasons).splitlines()[0] == "why is dimension 0 of result 0 (out) not sharded by model?"
+    assert str(reasons).splitlines()[0] == "why is dimension 0 of result 0 (out) not sharded along model?"
     assert reasons[0].message in str(reasons)
     assert str(reasons[0]).startswith(f"{reasons[0].kind}: ")
     with pytest.raises(ShardyError, match="propagation was not recorded"):

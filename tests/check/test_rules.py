@@ -101,7 +101,7 @@ def test_a_replicated_tensor_is_explained() -> None:
     assert first.message == "256 B are replicated on every device"
     found = {f.subject: f for f in found_in(BAD["SDY001"], "SDY001")}
     assert str(found["%0"].position) == "model.py:3:7"
-    assert 'no tensor that shares dimension 0 of %arg1 has "x"' in found["%arg1"].remedy
+    assert "no tensor related to dimension 0 of %arg1 by sharding rules" in found["%arg1"].remedy
 
 
 def test_who_asks_for_replication_gets_it() -> None:

@@ -2,25 +2,26 @@
 
     with recording() as record:                      from shardy_py.passes.recording
         run passes
-    print(explanation_text(explain(record, module, value)))
+    explainer = Explainer(record, module)
+    print(explainer.explain(value))
+    print(WhyNot(explainer).reasons(value, 0, "x"))
 
-Start at `explaining.py`; `tracing.py` follows axes back, `names.py` gives names, `explanation.py` and
-`text.py` are what comes out.
+Start at `explaining.py`; `tracing.py` follows axes back, `names.py` has the names, `explanation.py` and
+`reasons.py` the answers.
 """
 
-from shardy_py.report.explain.explaining import Explainer, explain, explain_named
+from shardy_py.report.explain.explaining import Explainer
 from shardy_py.report.explain.explanation import (
     Annotation,
     AxisExplanation,
     Chain,
     Explanation,
     Link,
-    Place,
+    NamedPlace,
 )
 from shardy_py.report.explain.reasons import Reason, Reasons
 from shardy_py.report.explain.sides import Side, sides
-from shardy_py.report.explain.text import explanation_text
-from shardy_py.report.explain.why_not import WhyNot, why_not, why_not_named
+from shardy_py.report.explain.why_not import WhyNot
 
 __all__ = [
     "Annotation",
@@ -29,15 +30,10 @@ __all__ = [
     "Explainer",
     "Explanation",
     "Link",
-    "Place",
+    "NamedPlace",
     "Reason",
     "Reasons",
     "Side",
     "WhyNot",
-    "explain",
-    "explain_named",
-    "explanation_text",
     "sides",
-    "why_not",
-    "why_not_named",
 ]

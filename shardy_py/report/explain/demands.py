@@ -1,9 +1,9 @@
-"""Who wanted an axis that a pass put on a reshard: what else of the op, call or function has it.
+"""The tensors that require an axis which a pass added by a reshard: others of the op, call or function.
 
-    %1 = sdy.reshard %0 <@mesh, [{"x"}]>          inserted because operand 0 of `call @f` has to be as
-    call @f(%1)                                   argument 0 of @f is: that argument is the answer
+    %1 = sdy.reshard %0 <@mesh, [{"x"}]>          inserted because operand 0 of `call @f` must be sharded as
+    call @f(%1)                                   argument 0 of @f: that argument is the answer
 
-Not here: following the axis from there (`tracing.py`), which reshards are needed (`partition/`).
+Not here: tracing the axis from there (`tracing.py`), which reshards are needed (`partition/`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
@@ -24,13 +25,10 @@ from shardy_py.propagation.step import common_mesh
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import AxisRef, Mesh, Projection, ShardingRule, TensorSharding
 
-CALL = "func.call"
-FUNCTION = "func.func"
-
 ShardingOf = Callable[[Spot], TensorSharding | None]
 
 
-def demanders(
+def requiring_tensors(
     op: Operation,
     position: int,
     dimension: int,
@@ -39,10 +37,10 @@ def demanders(
     sharding_of: ShardingOf,
     meshes: Mapping[str, Mesh],
 ) -> Iterator[tuple[Spot, int]]:
-    """What has `axis` along the factor of a dimension of a tensor of `op`, with the dimension.
+    """Returns the tensors, and their dimensions, with `axis` along the factor of a dimension of a tensor.
 
-    position: of the tensor among operands, then results. values: all operands and results, without what was
-    put between. sharding_of: their shardings before.
+    position: of the tensor among operands, then results. values: all operands and results, without the
+    reshards inserted between. sharding_of: their shardings before.
     """
     spot = _counterpart(op, position)
     if spot is not None:
@@ -50,13 +48,13 @@ def demanders(
         return
     shardings = tuple(map(sharding_of, values))
     along = tuple(_along_factors(op, position, dimension, axis, shardings, meshes))
-    # Axes that cannot be along their factor go along another, as those of the dimension of a concatenation.
+    # An axis that cannot shard its factor shards another, such as the dimension of a concatenation.
     for other, at in along or _anywhere(shardings, axis):
         yield values[other], at
 
 
-def wanted_alike(op: Operation, position: int) -> tuple[Spot, ...]:
-    """What an operand of `op` may have to be like: what it is passed on to, else all tensors of the op."""
+def required_alike(op: Operation, position: int) -> tuple[Spot, ...]:
+    """Returns what an operand of `op` may have to be sharded like: its target, or all tensors of `op`."""
     spot = _counterpart(op, position) if position >= 0 else None
     return (*op.operands, *op.results) if spot is None else (spot,)
 
@@ -69,7 +67,7 @@ def _along_factors(
     shardings: tuple[TensorSharding | None, ...],
     meshes: Mapping[str, Mesh],
 ) -> Iterator[tuple[int, int]]:
-    """The other tensors that have `axis` along a factor of the dimension, each with its own dimension."""
+    """Returns the positions of other tensors with `axis` along a factor of the dimension, and of theirs."""
     rule = _rule_of(op)
     mesh = common_mesh(shardings, meshes)
     if rule is None or mesh is None or len(rule.tensors) != len(shardings):
@@ -83,17 +81,17 @@ def _along_factors(
 
 
 def _counterpart(op: Operation, position: int) -> Spot | None:
-    """What operand `position` of a call, terminator or region op has to be sharded like."""
+    """Returns the spot that operand `position` of a call, terminator or region op must be sharded like."""
     if position >= len(operands_of(op)):
         return None
-    if op.name == CALL:
-        root = op
+    if isinstance(op, CallOp):
+        root: Operation = op
         while (parent := root.parent_op()) is not None:
             root = parent
         function = Symbols(cast("object", root)).callee(op)  # pyright: ignore
         return function.regions[0].blocks[0].args[position]
     parent = op.parent_op() if op.name in TERMINATORS else op
-    if parent is not None and parent.name == FUNCTION:
+    if isinstance(parent, FuncOp):
         return Holder(Place.FUNCTION_RESULT, parent, position)
     if parent is not None and parent.name in DATA_FLOW:
         for owner in edge_owners(parent):

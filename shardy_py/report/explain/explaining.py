@@ -1,9 +1,9 @@
-"""`explain`: the record's answer to why a value is sharded as it is.
+"""Explains why a value is sharded as it is, from the record of the passes.
 
-    explanation = explain(record, module, value)
-    print(explanation_text(explanation))
+    explainer = Explainer(record, module)
+    print(explainer.explain(value))
 
-Not here: following axes (`tracing.py`), names (`names.py`), why a value is not sharded (`why_not.py`).
+Not here: tracing axes (`tracing.py`), names (`names.py`), why a value is not sharded (`why_not.py`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
-from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Link, Role
-from shardy_py.report.explain.keeping import NO_DIMENSION, Kept, keeper
+from shardy_py.report.explain.explanation import AxisExplanation, AxisRole, Chain, Explanation, Link
+from shardy_py.report.explain.keeping import NO_DIMENSION, KeptField, kept_from
 from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.tracing import (
     AtSpot,
-    Cause,
     InSlot,
     Path,
     State,
     Tracer,
+    Transition,
     overlapping,
     spots_of,
 )
@@ -38,21 +38,26 @@ from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
 
 Subject = ValueEntry | Spot
-"""What can be asked about: an entry of a `ValueTable`, a value, or the place of a function's result."""
+"""What a question is about: an entry of a `ValueTable`, a value, or the place of a function's result."""
+
+_KEPT: tuple[tuple[AxisRole, KeptField], ...] = (
+    ("replicated", "replicated_axes"),
+    ("unreduced", "unreduced_axes"),
+)
 
 
 class Explainer:
-    """Answers about one final program, from the record of the passes that made it."""
+    """Explains one final program, which must not change any more, from the record of its passes."""
 
     def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
-        """`table` is that of `module`, if there is one already. The module must not change any more."""
+        """`table` is that of `module`, if it exists already."""
         self.module = module
         self.tracer = Tracer(record)
         self.names = Names(record, module, table)
         self._agreements: dict[int, Agreements] = {}
 
     def explain(self, subject: Subject, *, most_chains: int = 16) -> Explanation:
-        """Why `subject` is sharded as it is; at most so many chains an axis."""
+        """Returns why `subject` is sharded as it is, with at most so many chains an axis."""
         spot = spot_of(subject)
         sharding = final_sharding(spot)
         axes: list[AxisExplanation] = []
@@ -60,13 +65,9 @@ class Explainer:
             for axis in given.axes:
                 chains = self.chains(spot, dimension, axis, most_chains)
                 axes.append(AxisExplanation(dimension, axis_text(axis), chains))
-        kept: tuple[tuple[Role, Kept], ...] = (
-            ("replicated", "replicated_axes"),
-            ("unreduced", "unreduced_axes"),
-        )
-        for role, field in kept if sharding is not None else ():
+        for role, field in _KEPT if sharding is not None else ():
             for axis in getattr(sharding, field):
-                path = keeper(self.tracer, spot, axis, field)
+                path = kept_from(self.tracer, spot, axis, field)
                 chain = () if path is None else (self._chain(path, happened=True),)
                 axes.append(AxisExplanation(NO_DIMENSION, axis_text(axis), chain, role))
         entry = self.names.entry(spot)
@@ -75,11 +76,20 @@ class Explainer:
         is_propagated = bool(self.tracer.propagations)
         return Explanation(self.names.place(spot), type_, text, tuple(axes), is_propagated)
 
+    def explain_named(self, name: str) -> tuple[Explanation, ...]:
+        """Returns why the values of that name are sharded as they are; several share a source line.
+
+        Raises:
+            ShardyError: there is no such value.
+        """
+        table = self.names.table
+        return tuple(map(self.explain, table.find_all(name) or (table.find(name),)))
+
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
-        """The chains of one axis: those that it took, shortest first, then those that agree with them."""
-        taken = [*islice(self.tracer.paths(spot, dimension, axis), most)]
-        chains = [self._chain(path, happened=True) for path in taken]
-        seen = {path.root.key for path in taken}
+        """Returns the chains of one axis: those that happened, shortest first, then those that agree."""
+        happened = [*islice(self.tracer.paths(spot, dimension, axis), most)]
+        chains = [self._chain(path, happened=True) for path in happened]
+        seen = {path.root.key for path in happened}
         known = frozenset(seen)
         for path in self._agreeing(spot, dimension, axis, known) if len(chains) < most else ():
             if path.root.key not in seen:
@@ -101,39 +111,36 @@ class Explainer:
             assert isinstance(propagation, Propagation)
             self._agreements[state.event] = Agreements(self.tracer, state.event, propagation)
         paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, known)
-        return (Path(path.root, (*path.causes, *way)) for path in paths)
+        return (Path(path.root, (*path.transitions, *way)) for path in paths)
 
     def _chain(self, path: Path, *, happened: bool) -> Chain:
-        found = (self._link(state, cause) for state, cause in path.causes)
+        found = (self._link(state, transition) for state, transition in path.transitions)
         links = [link for link in found if link is not None]
         if not happened:
             links = [replace(link, strategy="", user_priority="", op_priority="") for link in links]
         root = path.root
         if root.sharding is None and self.tracer.latest(root.spot, len(self.tracer.events)) is None:
-            root = replace(root, sharding=final_sharding(root.spot))  # nothing that ran has changed it
+            root = replace(root, sharding=final_sharding(root.spot))  # no pass has changed it
         return Chain(self.names.annotation(root), tuple(links), happened)
 
-    def _link(self, state: State, cause: Cause) -> Link | None:
-        if cause.arrival is not None:
+    def _link(self, state: State, transition: Transition) -> Link | None:
+        if transition.arrival is not None:
             assert isinstance(state, InSlot)
-            return self._arrival_link(state, cause)
-        if cause.movement is not None:
-            return self._movement_link(state, cause.movement)
-        return None
+            return self._arrival_link(state, transition)
+        return None if transition.movement is None else self._movement_link(state, transition.movement)
 
-    def _arrival_link(self, state: InSlot, cause: Cause) -> Link:
-        arrival, source = cause.arrival, cause.source
+    def _arrival_link(self, state: InSlot, transition: Transition) -> Link:
+        arrival, source = transition.arrival, transition.source
         assert arrival is not None and source is not None  # noqa: PT018
         propagation = self.tracer.events[state.event]
         assert isinstance(propagation, Propagation)
-        journal = propagation.journal
         spot = spots_of(propagation, state.slot)[-1]
-        target = self.names.place(spot)
-        priority, op_priority, strategy = stage_words(journal.stage_of(arrival.entry))
+        target, axis = self.names.place(spot), axis_text(state.axis)
         if arrival.step is None:
             member = self.names.place(spots_of(propagation, source.slot)[-1])
-            note = "members of a sharding group are sharded alike"
-            return Link("group", target, state.dimension, axis_text(state.axis), member, note=note)
+            note = "members of a sharding group have the same sharding"
+            return Link("group", target, state.dimension, axis, member, note=note)
+        priority, op_priority, strategy = stage_words(propagation.journal.stage_of(arrival.entry))
         rule = propagation.arrivals.rule_of(arrival.step)
         assert rule is not None
         if arrival.step <= FUNCTION_RESULT:
@@ -144,19 +151,19 @@ class Explainer:
             rule, arrival.factor, source.position, source.dimension, arrival.position, arrival.dimension
         )
         return Link(
-            *(kind, target, state.dimension, axis_text(state.axis), through, factor, str(rule)),
+            *(kind, target, state.dimension, axis, through, factor, str(rule)),
             *(strategy, priority, op_priority),
-            note=self._fate(spot, state),
+            note=self._later_removal(spot, state),
         )
 
-    def _fate(self, spot: Spot, state: InSlot) -> str:
-        """What became of an axis that propagation gave a value; "" if the value still has it."""
+    def _later_removal(self, spot: Spot, state: InSlot) -> str:
+        """Returns which pass removed an axis that propagation gave a value; "" if the value still has it."""
         entry = self.names.entry(spot)
         spot = spot if entry is None else spot_of(entry)
         if entry is None or overlapping(final_sharding(spot), state.dimension, state.axis):
             return ""
-        taker = self.tracer.taker(spot, state.dimension, state.axis)
-        return f"cut there afterwards by {taker}" if taker else "not there any more"
+        name = self.tracer.removing_pass(spot, state.dimension, state.axis)
+        return f"later removed by {name}" if name else "later removed"
 
     def _movement_link(self, state: State, movement: Movement) -> Link | None:
         target = self.names.place(movement.target)
@@ -164,7 +171,7 @@ class Explainer:
         if movement.op is None and movement.old is None and target == source:
             return None
         through = self.names.op(movement.op) if movement.op is not None else source
-        note = "" if movement.old is None else f"cut from {movement.old}"
+        note = "" if movement.old is None else f"changed from {movement.old}"
         return Link(
             *("pass", target, state.dimension, axis_text(state.axis), through),
             pass_name=movement.pass_name,
@@ -172,24 +179,8 @@ class Explainer:
         )
 
 
-def explain(record: Record, module: ModuleOp, subject: Subject) -> Explanation:
-    """Why `subject`, a value of the final `module`, is sharded as it is."""
-    return Explainer(record, module).explain(subject)
-
-
-def explain_named(record: Record, module: ModuleOp, name: str) -> tuple[Explanation, ...]:
-    """Why the values that go by `name` are sharded as they are; several share a source line.
-
-    Raises `ShardyError` if there is none.
-    """
-    explainer = Explainer(record, module)
-    table = explainer.names.table
-    entries = table.find_all(name) or (table.find(name),)
-    return tuple(map(explainer.explain, entries))
-
-
 def axis_text(axis: AxisRef) -> str:
-    """An axis without quotes.
+    """Returns the text of an axis without quotes.
 
     >>> axis_text(AxisRef("x"))
     'x'
@@ -198,7 +189,7 @@ def axis_text(axis: AxisRef) -> str:
 
 
 def spot_of(subject: Subject) -> Spot:
-    """What an entry stands for in a record."""
+    """Returns the spot of an entry."""
     if not isinstance(subject, ValueEntry):
         return subject
     if subject.value is not None:
@@ -207,13 +198,13 @@ def spot_of(subject: Subject) -> Spot:
 
 
 def final_sharding(spot: Spot) -> TensorSharding | None:
-    """The sharding that a spot has in the IR."""
+    """Returns the sharding of a spot in the IR."""
     holder = spot if isinstance(spot, Holder) else holder_of(spot)
     return None if holder is None else read(holder)
 
 
 def stage_words(stage: str) -> tuple[str, str, str]:
-    """User priority, op priority and strategy in the name of a stage.
+    """Returns user priority, op priority and strategy in the name of a round of propagation.
 
     >>> stage_words("user priority 1, pass_through, aggressive")
     ('1', 'pass_through', 'aggressive')
@@ -225,7 +216,7 @@ def stage_words(stage: str) -> tuple[str, str, str]:
 def factor_words(
     rule: ShardingRule, factor: int, source: int, source_dimension: int, target: int, target_dimension: int
 ) -> str:
-    """A move along a factor in words.
+    """Returns the move of an axis along a factor in words.
 
     >>> factor_words(ShardingRule.identity((4, 8)), 1, 0, 1, 1, 1)
     'j: dim 1 of operand 0 -> dim 1 of result 0'

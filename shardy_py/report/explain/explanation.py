@@ -1,25 +1,35 @@
-"""Explanations as plain values: why a value is sharded as it is, from the user's annotations on.
+"""Explanations as plain values: why a value is sharded as it is, from the user's annotations on; their text.
 
-    explanation.axes[0].chains[0].annotation     where the axis began
-    explanation.axes[0].chains[0].links          how it came here, one link a tensor, in order
+    explanation.axes[0].chains[0].annotation     the annotation that the axis comes from
+    explanation.axes[0].chains[0].links          its way to the value, one link a tensor, in order
 
-Not here: finding them (`tracing.py`), their text (`text.py`) and JSON (`to_json`, below).
+    %3 = stablehlo.dot_general : tensor<8x8xf32>  [model.py:7]
+      sharding <@mesh, [{"x"}, {}]>
+      dim 0 is sharded along x
+        from the argument sharding of %arg0 (a) <@mesh, [{"x"}, {?}]>  [model.py:3]
+          -> %3 = stablehlo.dot_general dim 0  (pass_through_factors, aggressive)  [model.py:7]
+             i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, k], [k, j])->([i, j]) {i=8, j=8, k=8}>
+
+The first chain of an axis is shown link by link, other chains by their values. Not here: finding them
+(`explaining.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from shardy_py.report.explain.text import explanation_text
+CHAINS_SHOWN = 4
+"""Chains of an axis in the text; `to_json` has all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A value as people know it.
+class NamedPlace:
+    """A value or op under the name that users know.
 
     name: `%3`, `@f:%3`, `result 0`; "" for a value that the final program does not have.
-    op: the op that makes it; "func.func" for arguments and results of functions.
+    op: the op that defines it; "func.func" for arguments and results of functions.
     location: `file:line:column name`, "" if unknown.
     label: JAX's name of an argument or result; "" if there is none.
     """
@@ -29,8 +39,13 @@ class Place:
     location: str = ""
     label: str = ""
 
+    @property
+    def bracketed_location(self) -> str:
+        """The location as lines of a text end with it; "" for a value whose name contains it."""
+        return f"  [{self.location}]" if self.location and self.name else ""
+
     def __str__(self) -> str:
-        """One phrase: `%arg0 (x)`, `%3 = stablehlo.add`; of what is gone `stablehlo.add [model.py:7]`."""
+        """One phrase: `%arg0 (x)`, `%3 = stablehlo.add`; `stablehlo.add [model.py:7]` of an erased value."""
         if self.op == "func.func":
             return f"{self.name} ({self.label})" if self.label else self.name
         if self.name:
@@ -40,14 +55,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What the user wrote.
+    """A sharding that the user wrote.
 
     kind: "argument sharding", "result sharding", "sharding constraint", "in_shardings", "out_shardings", ...
-    place: the value it was written for. sharding: as written. priority: the user priority of the dimension.
+    place: the annotated value. sharding: as written. priority: the user priority of the dimension.
     """
 
     kind: str
-    place: Place
+    place: NamedPlace
     sharding: str
     dimension: int
     priority: int | None = None
@@ -56,26 +71,33 @@ class Annotation:
         """One phrase: `the argument sharding of %arg0 (x)`."""
         return f"the {self.kind} of {self.place}"
 
+    @property
+    def line(self) -> str:
+        """The annotation with its sharding, priority and location."""
+        priority = "" if self.priority is None else f", priority {self.priority}"
+        text = f" {self.sharding}" if self.sharding else ""
+        return f"{self}{text}{priority}{self.place.bracketed_location}"
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One move of the axis.
+    """One step of an axis from tensor to tensor.
 
     kind: "op" (propagation through an op), "result" (between a returned value and the function's result),
-        "group" (from a member of a sharding group), "pass" (a pass copied, cut or moved it).
-    target: what has the axis after the move, along `dimension`, as `axis`.
-    through: the op it moved through, or for whose sake.
+        "group" (from a member of a sharding group), "pass" (a pass copied, changed or moved the sharding).
+    target: the tensor that has the axis after the step, along `dimension`, as `axis`.
+    through: the op that the axis propagates through, or that the pass served.
     factor: `k: dim 1 of operand 0 -> dim 0 of operand 1`; "" for passes.
     rule: the sharding rule of the op; "" for passes.
-    strategy, user_priority, op_priority: when it moved; "" where that does not apply.
-    pass_name: of passes. note: what else there is to say.
+    strategy, user_priority, op_priority: the round of propagation; "" for passes and groups.
+    pass_name: "" for propagation. note: any further remark.
     """
 
     kind: str
-    target: Place
+    target: NamedPlace
     dimension: int
     axis: str
-    through: Place
+    through: NamedPlace
     factor: str = ""
     rule: str = ""
     strategy: str = ""
@@ -84,12 +106,40 @@ class Link:
     pass_name: str = ""
     note: str = ""
 
+    def lines(self, axis: str) -> Iterator[str]:
+        """The text of a link in a chain of `axis`."""
+        dimension = "" if self.dimension < 0 else f" dim {self.dimension}"
+        part = "" if self.axis == axis else f" {self.axis}"
+        priority = self.user_priority and f"user priority {self.user_priority}"
+        when = ", ".join(filter(None, (priority, self.op_priority, self.strategy)))
+        yield (
+            f"      -> {self.target}{dimension}{part}{self._how()}"
+            + (f"  ({when})" if when else "")
+            + self.through.bracketed_location
+        )
+        if self.factor:
+            yield f"         {self.factor}" + (f" of {self.rule}" if self.rule else "")
+
+    def _how(self) -> str:
+        through = "" if self.through.name == self.target.name else f" through {self.through}"
+        note = f", {self.note}" if self.note else ""
+        match self.kind:
+            case "pass":
+                return f" by {self.pass_name}{note or through}"
+            case "group":
+                return f" like {self.through}: {self.note}"
+            case "result":
+                return f" as the returned value{note}"
+            case _:
+                return through + note
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """From the user's annotation to the value.
+    """The links from the user's annotation to the value.
 
-    happened: whether the axis took this way; else it was there first and this would have given it too.
+    happened: whether the axis propagated along them; if not, it arrived earlier along another chain, and this
+        annotation would have given it too.
     """
 
     annotation: Annotation
@@ -97,39 +147,63 @@ class Chain:
     happened: bool = True
 
 
-Role = Literal["sharded", "replicated", "unreduced"]
+AxisRole = Literal["sharded", "replicated", "unreduced"]
 
 
 @dataclass(frozen=True, slots=True)
 class AxisExplanation:
     """An axis of one dimension with the chains that gave it, shortest first.
 
-    role: how the tensor has the axis; where that is not along a dimension, `dimension` is -1 and there is at
-        most one chain, none if a pass decided it.
+    role: what the tensor is along the axis; unless sharded, `dimension` is -1 and there is at most one chain,
+        none if a pass decided it.
     """
 
     dimension: int
     axis: str
     chains: tuple[Chain, ...]
-    role: Role = "sharded"
+    role: AxisRole = "sharded"
+
+    def lines(self) -> Iterator[str]:
+        """The text of the axis and of its first chains."""
+        subject = f"dim {self.dimension}" if self.role == "sharded" else "it"
+        yield f"  {subject} is {self.role} along {self.axis}"
+        for number, chain in enumerate(self.chains[:CHAINS_SHOWN]):
+            opening = "from" if number == 0 else "also from" if chain.happened else "otherwise from"
+            yield f"    {opening} {chain.annotation.line}"
+            if number and chain.links:
+                yield f"      -> {' -> '.join(link.target.name or link.target.op for link in chain.links)}"
+            for link in chain.links if number == 0 else ():
+                yield from link.lines(self.axis)
+        if len(self.chains) > CHAINS_SHOWN:
+            yield f"    ... and {len(self.chains) - CHAINS_SHOWN} other annotations that agree"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a value is sharded as it is; no `axes` if it is not.
 
-    sharding: the final one, "" if there is none. is_propagated: whether any pass that ran propagates.
+    sharding: the final one, "" if there is none. is_propagated: whether any of the passes propagated.
     """
 
-    place: Place
+    place: NamedPlace
     type: str
     sharding: str
     axes: tuple[AxisExplanation, ...]
     is_propagated: bool = True
 
     def __str__(self) -> str:
-        return explanation_text(self).rstrip("\n")
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        type_ = f" : {self.type}" if self.type else ""
+        yield f"{self.place}{type_}{self.place.bracketed_location}"
+        yield f"  sharding {self.sharding or 'none'}"
+        if not self.axes:
+            remedy = "" if self.is_propagated else ": no propagation pass ran; run sdy-propagation-pipeline"
+            yield f"  no axis shards it{remedy}"
+        for axis in self.axes:
+            yield from axis.lines()
 
     def to_json(self) -> dict[str, Any]:
-        """The same as dictionaries, lists, strings and numbers."""
+        """The explanation as dictionaries, lists, strings and numbers."""
         return asdict(self)

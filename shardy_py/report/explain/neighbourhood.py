@@ -1,8 +1,8 @@
-"""Which dimensions of which tensors share a factor, step by step: the way an axis could come.
+"""Dimensions of tensors that share a factor, step by step: the ways along which an axis could arrive.
 
-    neighbourhood.frontiers(slot, dimension, axis)      where the way ends at a tensor that has the axis
+    for crossing in neighbourhood.walk(slot, dimension, axis): ...      nearest first, up to tensors with it
 
-Not here: why it ended there (`propagation/stops.py`), names and words (`why_not.py`).
+Not here: why an axis stops at a crossing (`propagation/stops.py`), names and messages (`why_not.py`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.sharding import AxisRef, ShardingRule
+from shardy_py.sharding import AxisRef
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """From one tensor of a step to another along a factor.
+    """A step between two of its tensors along a factor.
 
-    position, slot, dimension: what lacks the axis. source, source_slot, source_dimension: where one goes on.
-    distance: the number of steps to here, this one included.
+    position, slot, dimension: of the tensor without the axis. source, source_slot, source_dimension: of the
+        other tensor, from which the walk goes on.
+    distance: the number of steps so far, this one included.
     """
 
     step: int
@@ -37,29 +38,24 @@ class Crossing:
 
 
 class Neighbourhood:
-    """Walks one propagation along factors."""
+    """Walks a complete propagation along factors."""
 
     def __init__(self, propagation: Propagation) -> None:
-        """The propagation must be complete."""
         self.propagation = propagation
         self._returned: dict[int, list[int]] = {}
         for index, returned in enumerate(propagation.program.flat.returned):
             for slot in (returned.slot, returned.result_slot):
                 self._returned.setdefault(slot, []).append(FUNCTION_RESULT - index)
 
-    def steps_at(self, slot: int) -> list[int]:
-        """The steps that a slot takes part in; matched results of the main function last."""
-        return self.propagation.steps_at.get(slot, []) + self._returned.get(slot, [])
-
     def has(self, slot: int, dimension: int, axis: AxisRef) -> bool:
-        """Whether a dimension of a slot has an axis, or a part of it, at the end."""
+        """Whether a dimension of a slot is finally sharded along an axis, or a sub-axis of it."""
         sharding = self.propagation.journal.sharding(slot)
         if sharding is None or dimension >= sharding.rank:
             return False
         return any(axis.overlaps(other) for other in sharding.dimensions[dimension].axes)
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Crossing]:
-        """All crossings in the order of distance, not beyond tensors that have the axis."""
+        """Returns all crossings by distance, not beyond tensors that have the axis."""
         groups = self.propagation.program.flat.groups
         seen = {(slot, dimension)}
         waiting = deque([(slot, dimension, 0)])
@@ -74,27 +70,20 @@ class Neighbourhood:
                         waiting.append((*at, distance + 1))
 
     def crossings(self, slot: int, dimension: int, distance: int) -> Iterator[Crossing]:
-        """The ways on from a dimension of a slot."""
+        """Returns the crossings from a dimension of a slot; those to function results come last."""
         arrivals = self.propagation.arrivals
-        for step in self.steps_at(slot):
+        for step in (*self.propagation.steps_at.get(slot, ()), *self._returned.get(slot, ())):
             rule = arrivals.rule_of(step)
             if rule is None:
                 continue
             slots = arrivals.slots_of(step)
-            for position, own in enumerate(slots):
-                if own != slot:
-                    continue
+            for position in (position for position, own in enumerate(slots) if own == slot):
                 for factor in rule.tensors[position][dimension]:
-                    for source, at in _others(rule, position, factor):
-                        if slots[source] != UNSHARDABLE and (slots[source], at) != (slot, dimension):
-                            yield Crossing(
-                                step, factor, position, slot, dimension, source, slots[source], at, distance
-                            )
-
-
-def _others(rule: ShardingRule, position: int, factor: int) -> Iterator[tuple[int, int]]:
-    for other, mapping in enumerate(rule.tensors):
-        if other != position:
-            for at, factors in enumerate(mapping):
-                if factor in factors:
-                    yield other, at
+                    for source, mapping in enumerate(rule.tensors):
+                        other = slots[source]
+                        for at, factors in enumerate(mapping):
+                            is_way = source != position and factor in factors
+                            if is_way and other != UNSHARDABLE and (other, at) != (slot, dimension):
+                                yield Crossing(
+                                    *(step, factor, position, slot, dimension, source, other, at, distance)
+                                )

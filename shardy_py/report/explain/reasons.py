@@ -1,4 +1,4 @@
-"""Reasons why an axis is not there, as plain values, with their words and remedies: a row a kind.
+"""Reasons why a value is not sharded along an axis, as plain values and as text, with remedies.
 
 Not here: finding them (`why_not.py`).
 """
@@ -9,32 +9,32 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from shardy_py.report.explain.explanation import Place
+from shardy_py.report.explain.explanation import NamedPlace
 from shardy_py.sharding import AxisRef
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason why a dimension of a value is not sharded by an axis.
+    """One reason why a dimension of a value is not sharded along an axis.
 
     kind: a key of `KINDS`.
-    message: what is the matter, in a sentence. remedy: what to write to change it.
-    op: where the axis stopped. rule, factor: of that op, "" where they do not matter.
-    blame: the value that is to blame; None: no single one.
-    distance: through how many ops the axis would have had to come from there; 0: the value itself.
+    message: the fact, in a sentence. remedy: what to write to change it.
+    op: the op at which the axis stopped. rule, factor: those of the op, "" where they do not matter.
+    blame: the value responsible; None if there is no single one.
+    distance: the number of ops between the value and the tensor that has the axis; 0: the value itself.
     """
 
     kind: str
     message: str
     remedy: str
-    op: Place | None = None
+    op: NamedPlace | None = None
     rule: str = ""
     factor: str = ""
-    blame: Place | None = None
+    blame: NamedPlace | None = None
     distance: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """The same as dictionaries, lists, strings and numbers."""
+        """The reason as dictionaries, lists, strings and numbers."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -42,12 +42,12 @@ class Reason:
 
 
 class Reasons(tuple[Reason, ...]):
-    """All reasons, the nearest first; as text under the question that they answer."""
+    """All reasons, nearest first; the text has the question as its title."""
 
     title: str
 
     def __new__(cls, title: str, reasons: Iterable[Reason]) -> Self:
-        """The reasons that answer the question `title`."""
+        """Returns the reasons that answer the question `title`."""
         made = super().__new__(cls, reasons)
         made.title = title
         return made
@@ -55,9 +55,9 @@ class Reasons(tuple[Reason, ...]):
     def __str__(self) -> str:
         lines = [self.title]
         for reason in self:
-            place = f"  [{reason.op.location}]" if reason.op is not None and reason.op.location else ""
-            place = "" if place.strip() in reason.message else place
-            lines.append(f"  {reason.kind}: {reason.message}{place}")
+            place = f"[{reason.op.location}]" if reason.op is not None and reason.op.location else ""
+            suffix = f"  {place}" if place and place not in reason.message else ""
+            lines.append(f"  {reason.kind}: {reason.message}{suffix}")
             if reason.factor:
                 lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
             if reason.remedy:
@@ -66,34 +66,34 @@ class Reasons(tuple[Reason, ...]):
 
 
 KINDS: dict[str, str] = {
-    "sharded": "the axis is there",
-    "pass": "a pass cut it after propagation, or moved the data elsewhere",
-    "used": "another dimension of the tensor has the axis",
+    "sharded": "the dimension is sharded along the axis",
+    "pass": "a pass removed the axis after propagation, or moved the data",
+    "used": "another dimension of the tensor uses the axis",
     "replicated": "the tensor is explicitly replicated along the axis",
     "unreduced": "the tensor is unreduced along the axis",
-    "manual": "a manual computation around the tensor is over the axis",
+    "manual": "the tensor is inside a manual computation along the axis",
     "closed": "a dimension on the way is closed",
-    "conflict": "a tensor on the way has other axes along the factor",
-    "priority": "other axes came first, by priority",
+    "conflict": "a tensor on the way is sharded along other axes in the factor",
+    "priority": "axes of a higher user priority were propagated first",
     "non-divisible": "the axis does not divide the dimension, or its factor",
-    "barrier": "a propagation barrier does not let it through in that direction",
+    "barrier": "a propagation barrier blocks that direction",
     "blocked": "the rule of an op blocks propagation along the factor",
-    "size one": "the axis cuts nothing",
-    "dead": "nothing uses what an op on the way gives, so propagation erased it",
-    "no factor": "the rule of an op relates the dimension to no other",
-    "not taken": "propagation did not come back to an op that would hand the axis over",
+    "size one": "the axis has size 1",
+    "dead": "the results of an op on the way are unused, so propagation erases it",
+    "no factor": "the rule of an op does not map the dimension to any other",
+    "not taken": "propagation does not revisit an op after the axis arrives",
     "maximal": "the value is on a single device",
     "no rule": "an op on the way has no sharding rule",
     "mesh": "tensors on the way are on different meshes",
-    "stride": "the axis would cut the dimension with a stride",
-    "not sent": "no tensor that shares the dimension has the axis",
+    "stride": "the axis would shard the dimension with a stride",
+    "not sent": "no related tensor is sharded along the axis",
     "not shardable": "the value cannot have a sharding",
-    "not recorded": "the value took no part in propagation",
-    "unknown": "the record does not say",
+    "not recorded": "the value was not part of propagation",
+    "unknown": "the record does not contain the reason",
 }
-"""What there is, in a phrase."""
+"""The kinds of reasons, each in a phrase."""
 
 
-def constrained(axis: AxisRef, place: Place | None) -> str:
-    """The remedy that always helps: to say what a value has to have."""
+def constrained(axis: AxisRef, place: NamedPlace | None) -> str:
+    """Returns the remedy that always applies: a sharding constraint on the value."""
     return f"add a sharding_constraint with {axis} on {place}"

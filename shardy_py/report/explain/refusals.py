@@ -1,134 +1,183 @@
-"""What a refusal is called, said in words, and what to write to change it: a function a kind of stop.
+"""Messages and remedies for tensors that do not accept an axis: a function a kind of stop.
 
-Not here: what was refused where (`crossings.py`), kinds of reasons (`reasons.py`).
+Not here: which tensor refused which axis (`crossings.py`), kinds of reasons (`reasons.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from shardy_py.propagation.stops import Stop, StopKind
-from shardy_py.report.explain.explanation import Annotation, Place
+from shardy_py.report.explain.explanation import Annotation, NamedPlace
+from shardy_py.report.explain.neighbourhood import Crossing
+from shardy_py.report.explain.propagation_view import PropagationView
 from shardy_py.report.explain.reasons import constrained
 from shardy_py.sharding.axis_lists import Axes
-
-if TYPE_CHECKING:
-    from shardy_py.report.explain.crossings import Stopping
+from shardy_py.sharding.rule import factor_symbol
 
 Words = tuple[str, str, str]
 """The kind of a reason, its message and the remedy."""
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A tensor, in `slot`, that does not accept an axis, at a crossing or by its own sharding (None)."""
+
+    view: PropagationView
+    stop: Stop
+    slot: int
+    crossing: Crossing | None
+
+    @property
+    def place(self) -> NamedPlace:
+        """The tensor."""
+        return self.view.place(self.slot)
+
+    @property
+    def dimension(self) -> str:
+        """The dimension of the tensor: `dimension 0 of %1`."""
+        return f"dimension {self.stop.dimension} of {self.place}"
+
+    @property
+    def target(self) -> NamedPlace | None:
+        """The tensor that the axis would have propagated to."""
+        return None if self.crossing is None else self.view.place(self.crossing.slot)
+
+    def blocking_annotation(self) -> Annotation | None:
+        """Returns the annotation that the first of the axes in the way comes from."""
+        others = self.stop.others
+        return self.view.annotation(self.slot, self.stop.dimension, others[0]) if others else None
+
+    def annotated(self, annotation: Annotation | None) -> NamedPlace:
+        """Returns the value to change: the annotated one, else the tensor itself."""
+        return self.place if annotation is None else annotation.place
+
+    def later_sender(self, than: Annotation) -> Annotation | None:
+        """Returns the annotation that the axis comes from, if its user priority is lower than another's."""
+        at = self.crossing
+        if at is None:
+            return None
+        sender = self.view.annotation(at.source_slot, at.source_dimension, self.stop.axis)
+        return sender if sender is not None and (sender.priority or 0) > (than.priority or 0) else None
+
+    def factor_sizes(self) -> str:
+        """Returns the sizes of the factors of the dimension: `i=2, j=4`."""
+        rule = None if self.crossing is None else self.view.rule(self.crossing.step)
+        assert rule is not None
+        factors = rule.tensors[self.stop.position][self.stop.dimension]
+        return ", ".join(f"{factor_symbol(f)}={rule.factor_sizes[f]}" for f in factors)
+
+    def words(self) -> Words:
+        """Returns the kind, message and remedy."""
+        return _WORDS.get(self.stop.kind, _unknown)(self)
+
+
 def _text(axes: Axes) -> str:
-    return ", ".join(map(str, axes))
+    return ", ".join(map(str, axes)) or "other axes"
 
 
-def _by(annotation: Annotation | None) -> str:
-    return "" if annotation is None else f", by the {annotation.kind} of {annotation.place}"
-
-
-def _used(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    root = stopping.root(slot, found.dimension, found.axis)
-    annotation = stopping.annotation(root)
-    message = f"dimension {found.dimension} of {place} has {_text(found.others)} already{_by(annotation)}"
-    stage = stopping.came(slot, found.dimension, found.axis)
-    where = place if annotation is None else annotation.place
-    remedy = f"take {found.axis} from {where}, or constrain {place} to have it on the other dimension"
-    return "used", message + _round(stage), remedy
-
-
-def _conflict(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    axis = found.others[0] if found.others else None
-    root = None if axis is None else stopping.root(slot, found.dimension, axis)
-    annotation = stopping.annotation(root)
-    message = f"dimension {found.dimension} of {place} has {_text(found.others)} there{_by(annotation)}"
-    stage = "" if axis is None else stopping.came(slot, found.dimension, axis)
-    sender = None if annotation is None else stopping.later_sender(found.axis, annotation)
-    if annotation is not None and sender is not None:
-        late, early = f"priority {sender.priority}", f"priority {annotation.priority or 0}"
-        message += f" with {early}; {found.axis} is from {sender.place} with {late}"
-        remedy = f"give {annotation.place} a priority above {sender.priority}, that is less urgent"
-        return "priority", message + _round(stage), remedy
-    where = place if annotation is None else annotation.place
-    remedy = f"change the sharding of {where}, or {constrained(found.axis, stopping.target)}"
-    return "conflict", message + _round(stage), remedy
-
-
-def _replicated(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    annotation = stopping.origin(slot)
-    message = f"{place} is explicitly replicated along {_text(found.others)}{_by(annotation)}"
-    where = place if annotation is None else annotation.place
-    remedy = f"take {found.axis} out of replicated={{...}} of {where}"
-    if annotation is not None and stopping.is_manual(slot, found.axis):
-        remedy = f"put {found.axis} on dimension {found.dimension} in the {annotation.kind} of {where}"
-    return "replicated", message, remedy
-
-
-def _unreduced(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    annotation = stopping.origin(slot)
-    message = f"{place} is unreduced along {_text(found.others)}{_by(annotation)}"
-    where = place if annotation is None else annotation.place
-    return "unreduced", message, f"take {found.axis} out of unreduced={{...}} of {where}"
-
-
-def _closed(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    annotation = stopping.origin(slot)
-    message = f"dimension {found.dimension} of {place} is closed{_by(annotation)}"
-    where = place if annotation is None else annotation.place
-    axes = _text(stopping.written(slot, found.dimension))
-    opened = f"{{{f'{axes}, ' if axes else ''}?}} instead of {{{axes}}}"
-    return "closed", message, f"open dimension {found.dimension} of {where}: {opened}"
-
-
-def _overflow(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    root = stopping.root(slot, found.dimension, found.others[0])
-    by = _by(stopping.annotation(root))
-    message = f"{_text(found.others)} on dimension {found.dimension} of {place} cuts across its factors{by}"
-    return "non-divisible", message, f"shard that dimension by axes that divide {stopping.sizes(found)}"
-
-
-def _non_divisible(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = (
-        f"{found.axis} and the axes before it do not divide {stopping.sizes(found)}, "
-        f"in dimension {found.dimension} of {place}"
-    )
-    return "non-divisible", message, "make the size a multiple of theirs, or shard by a smaller axis"
-
-
-def _stride(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = f"a more major factor of the dimension of {place} is not fully sharded, so {found.axis} would "
-    return "stride", message + "cut it with a stride", f"add a sharding_constraint on {place}"
-
-
-def _elsewhere(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = f"there {found.axis} is along another factor of the dimension, which does not lead here"
-    return "no factor", message, constrained(found.axis, stopping.target)
-
-
-def _not_taken(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = (
-        f"{place} would have taken {found.axis}, but propagation does not come back to that op when the axis "
-        "comes so late (C++ Shardy neither)"
-    )
-    return "not taken", message, constrained(found.axis, place)
-
-
-def _mesh(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    message = f"the tensors of the op are on different meshes: {stopping.meshes()}"
-    return "mesh", message, "annotate them all on one mesh"
-
-
-def unknown(stopping: Stopping, found: Stop, slot: int, place: Place) -> Words:
-    """What is said of a stop of a kind without words of its own."""
-    message = f"{place} did not take {found.axis}, for no reason that is known"
-    return "unknown", message, constrained(found.axis, place)
+def _set_by(annotation: Annotation | None) -> str:
+    return "" if annotation is None else f", set by {annotation}"
 
 
 def _round(stage: str) -> str:
-    return f" (it came in the round {stage})" if stage else ""
+    return f" (in round {stage})" if stage else ""
 
 
-WORDS = {
+def _used(refusal: Refusal) -> Words:
+    stop = refusal.stop
+    annotation = refusal.view.annotation(refusal.slot, stop.dimension, stop.axis)
+    stage = refusal.view.arrival_stage(refusal.slot, stop.dimension, stop.axis)
+    message = f"{refusal.dimension} is already sharded along {_text(stop.others)}{_set_by(annotation)}"
+    remedy = f"remove {stop.axis} from {refusal.annotated(annotation)}, or constrain {refusal.place} to "
+    return "used", message + _round(stage), remedy + "use it on the other dimension"
+
+
+def _conflict(refusal: Refusal) -> Words:
+    stop, annotation = refusal.stop, refusal.blocking_annotation()
+    axis, others = stop.axis, stop.others
+    stage = refusal.view.arrival_stage(refusal.slot, stop.dimension, others[0]) if others else ""
+    message = f"{refusal.dimension} is already sharded along {_text(others)}{_set_by(annotation)}"
+    sender = None if annotation is None else refusal.later_sender(annotation)
+    if annotation is not None and sender is not None:
+        early, late = f"priority {annotation.priority or 0}", f"priority {sender.priority}"
+        message += f" with {early}; {axis} comes from {sender.place} with {late}"
+        remedy = f"give {annotation.place} a priority value above {sender.priority}, to propagate it later"
+        return "priority", message + _round(stage), remedy
+    place = refusal.annotated(annotation)
+    remedy = f"change the sharding of {place}, or {constrained(axis, refusal.target)}"
+    return "conflict", message + _round(stage), remedy
+
+
+def _replicated(refusal: Refusal) -> Words:
+    stop, annotation = refusal.stop, refusal.view.origin(refusal.slot)
+    place = refusal.annotated(annotation)
+    message = f"{refusal.place} is explicitly replicated along {_text(stop.others)}{_set_by(annotation)}"
+    if annotation is not None and refusal.view.is_manual(refusal.slot, stop.axis):
+        remedy = f"add {stop.axis} to dimension {stop.dimension} in the {annotation.kind} of {place}"
+    else:
+        remedy = f"remove {stop.axis} from replicated={{...}} of {place}"
+    return "replicated", message, remedy
+
+
+def _unreduced(refusal: Refusal) -> Words:
+    stop, annotation = refusal.stop, refusal.view.origin(refusal.slot)
+    message = f"{refusal.place} is unreduced along {_text(stop.others)}{_set_by(annotation)}"
+    remedy = f"remove {stop.axis} from unreduced={{...}} of {refusal.annotated(annotation)}"
+    return "unreduced", message, remedy
+
+
+def _closed(refusal: Refusal) -> Words:
+    number, annotation = refusal.stop.dimension, refusal.view.origin(refusal.slot)
+    axes = ", ".join(map(str, refusal.view.written_axes(refusal.slot, number)))
+    opened = f"{{{f'{axes}, ' if axes else ''}?}} instead of {{{axes}}}"
+    message = f"{refusal.dimension} is closed{_set_by(annotation)}"
+    return "closed", message, f"open dimension {number} of {refusal.annotated(annotation)}: {opened}"
+
+
+def _overflow(refusal: Refusal) -> Words:
+    by = _set_by(refusal.blocking_annotation())
+    message = f"{_text(refusal.stop.others)} on {refusal.dimension} does not align with its factors{by}"
+    return "non-divisible", message, f"shard it along axes that divide {refusal.factor_sizes()}"
+
+
+def _non_divisible(refusal: Refusal) -> Words:
+    axis = refusal.stop.axis
+    message = f"{axis} and the axes before it do not divide {refusal.factor_sizes()} in {refusal.dimension}"
+    return "non-divisible", message, "make the size a multiple of their product, or use a smaller axis"
+
+
+def _stride(refusal: Refusal) -> Words:
+    message = f"a more major factor of the dimension of {refusal.place} is not fully sharded, so "
+    message += f"{refusal.stop.axis} would shard it with a stride"
+    return "stride", message, f"add a sharding_constraint on {refusal.place}"
+
+
+def _elsewhere(refusal: Refusal) -> Words:
+    axis = refusal.stop.axis
+    message = f"{axis} shards another factor of that dimension, which does not map to this one"
+    return "no factor", message, constrained(axis, refusal.target)
+
+
+def _not_taken(refusal: Refusal) -> Words:
+    axis, place = refusal.stop.axis, refusal.place
+    message = f"{place} could accept {axis}, but propagation does not revisit the op after {axis} arrives "
+    return "not taken", message + "(as in C++ Shardy)", constrained(axis, place)
+
+
+def _mesh(refusal: Refusal) -> Words:
+    assert refusal.crossing is not None
+    meshes = refusal.view.meshes(refusal.crossing.step)
+    return "mesh", f"the tensors of the op are on different meshes: {meshes}", "annotate them all on one mesh"
+
+
+def _unknown(refusal: Refusal) -> Words:
+    message = f"{refusal.place} does not accept {refusal.stop.axis}, for an unknown reason"
+    return "unknown", message, constrained(refusal.stop.axis, refusal.place)
+
+
+_WORDS: dict[StopKind, Callable[[Refusal], Words]] = {
     StopKind.USED: _used,
     StopKind.CONFLICT: _conflict,
     StopKind.REPLICATED: _replicated,
@@ -141,4 +190,3 @@ WORDS = {
     StopKind.ELSEWHERE: _elsewhere,
     StopKind.NOT_TAKEN: _not_taken,
 }
-"""By kind of stop."""

@@ -1,9 +1,10 @@
-"""What meets at an op: the annotations that brought axes to its tensors.
+"""The annotations that meet at an op: those that its tensors' axes come from.
 
     [up, down] = sides(explainer, dot, {"model"})
     str(up)        '"model" on operand 0 is from the argument sharding of %arg1 (w_up)'
 
-Where a collective is needed, these are what to change. Not here: the whole way of an axis (`explaining.py`).
+Where a collective is needed, these are the annotations to change. Not here: the whole way of an axis
+(`explaining.py`).
 """
 
 from __future__ import annotations
@@ -11,22 +12,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from xdsl.ir import Operation, Use
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from shardy_py.graph.data_flow import TERMINATORS
-from shardy_py.graph.value_table import ValueEntry
 from shardy_py.ir import operands_of
 from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
 
-RETURN = "func.return"
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An annotation that brought an axis to tensors of an op.
+    """An annotation that an axis of tensors of an op comes from.
 
-    axis: its name. tensors: "operand 0", "result 0" of the op; "result 0 of @f" where that returns it.
+    axis: its name. tensors: "operand 0", "result 0" of the op; "result 0 of @f" if the function returns it.
     """
 
     axis: str
@@ -35,17 +34,16 @@ class Side:
 
     def __str__(self) -> str:
         *others, last = self.tensors
-        tensors = f"{', '.join(others)} and {last}" if others else last
-        verb = "are" if others else "is"
+        tensors = f"{', '.join(others)} and {last} are" if others else f"{last} is"
         place = self.annotation.place
         at = f" [{place.location}]" if place.location not in ("", place.label) else ""
-        return f'"{self.axis}" on {tensors} {verb} from {self.annotation}{at}'
+        return f'"{self.axis}" on {tensors} from {self.annotation}{at}'
 
 
 def sides(explainer: Explainer, op: Operation | None, axes: Collection[str]) -> tuple[Side, ...]:
-    """The annotations that brought some of `axes` to the operands and results of `op`, in that order.
+    """Returns the annotations that `axes` of the operands and results of `op` come from, in that order.
 
-    None for what is no op of the final program that the explainer tells of.
+    Empty for None and for ops outside the final program of the explainer.
     """
     if op is None or not explainer.module.is_ancestor(op):
         return ()
@@ -60,32 +58,26 @@ def sides(explainer: Explainer, op: Operation | None, axes: Collection[str]) -> 
 
 
 def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject]]:
-    """The tensors of an op by name; results too of a function or an op of regions that it returns to."""
+    """Returns the tensors of an op by name, with the results that they are returned as."""
     for index, operand in enumerate(operands_of(op)):
         yield f"operand {index}", operand
-    around = op.parent_op()
-    if op.name == RETURN and around is not None:
-        for index in range(len(operands_of(op))):
-            yield from _returned(explainer, around, index)
-    elif op.name in TERMINATORS and around is not None:
-        for index, result in enumerate(around.results):
-            yield f"result {index} of {around.name}", result
+        yield from _returned(explainer, op, index)
     for index, result in enumerate(op.results):
         yield f"result {index}", result
         for use in result.uses:
-            yield from _used(explainer, use)
+            if isinstance(use.operation.parent_op(), FuncOp):
+                yield from _returned(explainer, use.operation, use.index)
 
 
-def _used(explainer: Explainer, use: Use) -> Iterator[tuple[str, Subject]]:
-    function = use.operation.parent_op()
-    if use.operation.name == RETURN and function is not None:
-        yield from _returned(explainer, function, use.index)
-
-
-def _returned(explainer: Explainer, function: Operation, index: int) -> Iterator[tuple[str, ValueEntry]]:
-    entry = explainer.names.result(function, index)
-    if entry is not None:
-        yield f"result {index} of @{entry.function}", entry
+def _returned(explainer: Explainer, terminator: Operation, index: int) -> Iterator[tuple[str, Subject]]:
+    """Returns the result that operand `index` of a terminator becomes."""
+    around = terminator.parent_op() if terminator.name in TERMINATORS else None
+    if isinstance(around, FuncOp):
+        entry = explainer.names.result(around, index)
+        if entry is not None:
+            yield f"result {index} of @{entry.function}", entry
+    elif around is not None and index < len(around.results):
+        yield f"result {index} of {around.name}", around.results[index]
 
 
 def _origins(

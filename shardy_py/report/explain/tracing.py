@@ -1,8 +1,8 @@
-"""Following an axis back through the record: from a value to what the user wrote.
+"""Traces an axis back through the record: from a value to the user's annotation.
 
-An axis is at a spot (a value or function result, at a time among the events of the record), or in a slot of
-one propagation (at a time among the entries of its journal). `Tracer.causes` says where it was just before;
-what has no cause is a root: something that the user wrote.
+A state of an axis is at a spot (a value or function result, at a time among the events of the record), or in
+a slot of one propagation (at a time among the entries of its journal). `Tracer.causes` returns the states
+before it; a state without any is a root: an annotation of the user.
 
 Not here: names and text; reading the journal (`propagation/arrivals.py`).
 """
@@ -21,15 +21,15 @@ from shardy_py.graph.movements import Copies, Movement, Spot
 from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.ir import operands_of
 from shardy_py.propagation.arrivals import Arrival, Source
-from shardy_py.report.explain.demands import demanders
+from shardy_py.report.explain.demands import requiring_tensors
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
-Key = tuple[int, int]
-"""What tells spots apart: the identity of a value and -1, or that of a function and the index of a result."""
+SpotKey = tuple[int, int]
+"""The identity of a value and -1, or that of a function and the index of a result."""
 
 
-def key_of(spot: Spot) -> Key:
-    """The key of a spot."""
+def key_of(spot: Spot) -> SpotKey:
+    """Returns what identifies a spot."""
     return (id(spot.op), spot.position) if isinstance(spot, Holder) else (id(spot), -1)
 
 
@@ -44,7 +44,7 @@ class AtSpot:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells states apart."""
+        """Identifies the state."""
         return (key_of(self.spot), self.time, self.dimension, self.axis)
 
 
@@ -60,7 +60,7 @@ class InSlot:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells states apart."""
+        """Identifies the state, but for the time."""
         return (self.event, self.slot, self.dimension, self.axis)
 
 
@@ -68,13 +68,13 @@ State = AtSpot | InSlot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cause:
-    """How an axis came to a state: by an arrival in propagation, or by a pass; both None: it is the same.
+class Transition:
+    """The move of an axis to a state: an arrival in propagation, or a pass; both None: nothing changed.
 
-    state: where it was before.
+    before: the state that it comes from.
     """
 
-    state: State
+    before: State
     arrival: Arrival | None = None
     source: Source | None = None
     movement: Movement | None = None
@@ -82,10 +82,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Root:
-    """What the user wrote: the sharding at a spot, or on an op that dictated it.
+    """An annotation of the user: the sharding of a spot, or of an op that dictates it.
 
-    sharding: as it stood when it was first seen; None if it was never seen.
-    owner: what defines the value at the spot, if that may be gone by now.
+    sharding: the first one in the record; None if there is none.
+    owner: the op that defines the value of the spot, if it may be erased by now.
     """
 
     spot: Spot
@@ -97,33 +97,27 @@ class Root:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells roots apart."""
+        """Identifies the root."""
         return (id(self.op) if self.op is not None else key_of(self.spot), self.dimension)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """From a root to where the question was asked: states in order, with the cause of each but the first."""
+    """The way from a root to the state asked about: each state but the first, with the move to it."""
 
     root: Root
-    causes: tuple[tuple[State, Cause], ...]
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tells roots apart."""
-        return self.root.key
+    transitions: tuple[tuple[State, Transition], ...]
 
 
 class Tracer:
-    """Answers from one record."""
+    """Traces axes in one complete record."""
 
     def __init__(self, record: Record) -> None:
-        """The record must be complete."""
         self.events = record.events
 
     @cached_property
-    def _movements(self) -> dict[Key, list[int]]:
-        found: dict[Key, list[int]] = {}
+    def _movements(self) -> dict[SpotKey, list[int]]:
+        found: dict[SpotKey, list[int]] = {}
         for index, event in enumerate(self.events):
             if isinstance(event, Movement):
                 found.setdefault(key_of(event.target), []).append(index)
@@ -135,19 +129,19 @@ class Tracer:
 
     @cached_property
     def propagations(self) -> tuple[tuple[int, Propagation], ...]:
-        """The propagations with their numbers among the events, the last one first."""
+        """The propagations with their numbers among the events, last one first."""
         pairs = ((i, event) for i, event in enumerate(self.events) if isinstance(event, Propagation))
         return tuple(reversed([*pairs]))
 
     def slot_of(self, spot: Spot, propagation: Propagation) -> int | None:
-        """The slot of a spot in a propagation."""
+        """Returns the slot of a spot in a propagation."""
         if isinstance(spot, Holder):
             slots = propagation.program.function_results.get(id(spot.op), ())
             return slots[spot.position] if spot.position < len(slots) else None
         return propagation.program.slot_of.get(id(spot)) or None
 
     def latest(self, spot: Spot, time: int) -> tuple[int, Movement | Propagation, int] | None:
-        """The last event before `time` that says something of a spot; with its slot in a propagation."""
+        """Returns the last event before `time` that concerns a spot, with the slot of the spot in it."""
         moved = max((i for i in self._movements.get(key_of(spot), ()) if i < time), default=-1)
         for index, propagation in self.propagations:
             if moved < index < time and (slot := self.slot_of(spot, propagation)) is not None:
@@ -159,7 +153,7 @@ class Tracer:
         return moved, movement, 0
 
     def sharding_at(self, spot: Spot, time: int) -> TensorSharding | None:
-        """The sharding of a spot before event number `time`, as far as the record knows."""
+        """Returns the sharding of a spot before event number `time`, None if not recorded."""
         while (found := self.latest(spot, time)) is not None:
             time, event, slot = found
             if isinstance(event, Propagation):
@@ -169,8 +163,8 @@ class Tracer:
             spot = event.source
         return None
 
-    def taker(self, spot: Spot, dimension: int, axis: AxisRef) -> str:
-        """The last pass that changed a spot's sharding while that had an axis; "" if none did."""
+    def removing_pass(self, spot: Spot, dimension: int, axis: AxisRef) -> str:
+        """Returns the last pass that changed the sharding of a spot while it had an axis; "" if none did."""
         for index in reversed(self._movements.get(key_of(spot), ())):
             event = self.events[index]
             if isinstance(event, Movement) and overlapping(event.old, dimension, axis):
@@ -178,12 +172,12 @@ class Tracer:
         return ""
 
     def paths(self, spot: Spot, dimension: int, axis: AxisRef) -> Iterator[Path]:
-        """All ways along which the axis came, shortest first, one a root."""
+        """Returns the paths of an axis of the final program, shortest first, one a root."""
         return self.paths_from(AtSpot(spot, len(self.events), dimension, axis))
 
     def paths_from(self, start: State) -> Iterator[Path]:
-        """All ways along which an axis came to a state, shortest first, one a root."""
-        parents: dict[tuple[object, ...], tuple[State, Cause] | None] = {start.key: None}
+        """Returns the paths of an axis to a state, shortest first, one a root."""
+        parents: dict[tuple[object, ...], tuple[State, Transition] | None] = {start.key: None}
         waiting: deque[State] = deque([start])
         seen: set[tuple[object, ...]] = set()
         while waiting:
@@ -193,25 +187,25 @@ class Tracer:
                     if cause.key not in seen:
                         seen.add(cause.key)
                         way = _way(state, parents)
-                        yield Path(self._as_written(cause, way), way)
-                elif cause.state.key not in parents:
-                    parents[cause.state.key] = (state, cause)
+                        yield Path(self._with_sharding(cause, way), way)
+                elif cause.before.key not in parents:
+                    parents[cause.before.key] = (state, cause)
                     same = cause.arrival is None and cause.movement is None
-                    (waiting.appendleft if same else waiting.append)(cause.state)
+                    (waiting.appendleft if same else waiting.append)(cause.before)
 
-    def _as_written(self, root: Root, way: tuple[tuple[State, Cause], ...]) -> Root:
-        """A root with its sharding: passes before propagation copy that as it is."""
-        for state, cause in way if root.sharding is None else ():
+    def _with_sharding(self, root: Root, way: tuple[tuple[State, Transition], ...]) -> Root:
+        """Returns a root with its sharding: passes before propagation copy it unchanged."""
+        for state, transition in way if root.sharding is None else ():
             if isinstance(state, InSlot):
                 propagation = self.events[state.event]
                 assert isinstance(propagation, Propagation)
                 return replace(root, sharding=propagation.journal.first_sharding(state.slot))
-            if cause.movement is not None and cause.movement.new is not None:
+            if transition.movement is not None and transition.movement.new is not None:
                 break
         return root
 
     def origin(self, event: int, slot: int) -> Root | None:
-        """What gave a slot of the propagation that is event `event` its first sharding."""
+        """Returns the root of the first sharding of a slot in the propagation that is event `event`."""
         propagation = self.events[event]
         assert isinstance(propagation, Propagation)
         spots = spots_of(propagation, slot)
@@ -228,14 +222,14 @@ class Tracer:
                 return Root(spot, 0, AxisRef(""))
         return Root(spots[-1], 0, AxisRef(""), None, propagation.journal.first_sharding(slot))
 
-    def causes(self, state: State) -> Iterator[Cause | Root]:
-        """Where the axis of a state was just before; or that it was there from the start."""
+    def causes(self, state: State) -> Iterator[Transition | Root]:
+        """Returns the moves that led to a state; a root for a state that the user's annotation gives."""
         if isinstance(state, AtSpot):
             yield from self._causes_at_spot(state)
         else:
             yield from self._causes_in_slot(state)
 
-    def _causes_at_spot(self, state: AtSpot) -> Iterator[Cause | Root]:
+    def _causes_at_spot(self, state: AtSpot) -> Iterator[Transition | Root]:
         spot, dimension, axis = state.spot, state.dimension, state.axis
         found = self.latest(spot, state.time)
         if found is None:
@@ -243,9 +237,9 @@ class Tracer:
             return
         index, event, slot = found
         if isinstance(event, Propagation):
-            yield Cause(InSlot(index, slot, len(event.journal.entries), dimension, axis))
+            yield Transition(InSlot(index, slot, len(event.journal.entries), dimension, axis))
         elif event.source is not event.target and event.new is None:
-            yield Cause(AtSpot(event.source, index, dimension, axis), movement=event)
+            yield Transition(AtSpot(event.source, index, dimension, axis), movement=event)
         elif event.is_dictated:
             yield Root(spot, dimension, axis, event.op, event.new)
         else:
@@ -254,12 +248,12 @@ class Tracer:
             for found_axis in before:
                 same = found_axis == axis and event.source is event.target
                 at = AtSpot(event.source, index, dimension, found_axis)
-                yield Cause(at, movement=None if same else event)
+                yield Transition(at, movement=None if same else event)
             if not before:
                 yield from self._demands(event, index, dimension, axis)
 
-    def _demands(self, event: Movement, index: int, dimension: int, axis: AxisRef) -> Iterator[Cause]:
-        """Where an axis came from that a pass put on a value for the sake of an op."""
+    def _demands(self, event: Movement, index: int, dimension: int, axis: AxisRef) -> Iterator[Transition]:
+        """Returns the moves of an axis that a pass added to a value because an op requires it."""
         op = event.op
         if op is None:
             return
@@ -273,11 +267,11 @@ class Tracer:
             return self.sharding_at(value, index)
 
         meshes: Mapping[str, Mesh] = self.propagations[0][1].journal.meshes if self.propagations else {}
-        for spot, at in demanders(op, position, dimension, axis, values, sharding_of, meshes):
-            yield Cause(AtSpot(spot, index, at, axis), movement=event)
+        for spot, at in requiring_tensors(op, position, dimension, axis, values, sharding_of, meshes):
+            yield Transition(AtSpot(spot, index, at, axis), movement=event)
 
     def _without_reshards(self, value: SSAValue, op: Operation) -> SSAValue:
-        """What stood in the place of `value` before passes put reshards beside `op`."""
+        """Returns the value in the place of `value` before passes inserted reshards beside `op`."""
         while (found := self.latest(value, len(self.events))) is not None:
             event = found[1]
             if not isinstance(event, Movement) or event.op is not op or event.source is event.target:
@@ -287,7 +281,7 @@ class Tracer:
             value = event.source
         return value
 
-    def _causes_in_slot(self, state: InSlot) -> Iterator[Cause | Root]:
+    def _causes_in_slot(self, state: InSlot) -> Iterator[Transition | Root]:
         propagation = self.events[state.event]
         assert isinstance(propagation, Propagation)
         boundary = propagation.boundaries.get(state.slot)
@@ -312,22 +306,22 @@ class Tracer:
             limit = arrival.entry + (arrival.step is None)
             for source in arrival.sources:
                 before = InSlot(state.event, source.slot, limit, source.dimension, axis)
-                yield Cause(before, arrival=arrival, source=source)
+                yield Transition(before, arrival=arrival, source=source)
 
     def _first_causes(
         self, state: InSlot, propagation: Propagation, first: TensorSharding | None
-    ) -> Iterator[Cause | Root]:
+    ) -> Iterator[Transition | Root]:
         spots = spots_of(propagation, state.slot)
         for spot in spots:
             if self.latest(spot, state.event) is not None:
-                yield Cause(AtSpot(spot, state.event, state.dimension, state.axis))
+                yield Transition(AtSpot(spot, state.event, state.dimension, state.axis))
                 return
         owner = propagation.edge_values.get(id(spots[-1]), (None, None))[1]
         yield Root(spots[-1], state.dimension, state.axis, None, first, owner)
 
 
 def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
-    """What has its sharding in a slot: the value, for an edge its owner too; or the result of a function."""
+    """Returns the spots of a slot: its value, for an edge its owner too; or the result of a function."""
     program = propagation.program
     value, holder = program.values[slot], program.holders[slot]
     assert holder is not None
@@ -338,17 +332,17 @@ def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
 
 
 def overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
-    """The axes of a dimension that share parts with `axis`."""
+    """Returns the axes of a dimension that overlap with `axis`."""
     if sharding is None or dimension >= sharding.rank:
         return []
     return [other for other in sharding.dimensions[dimension].axes if other.overlaps(axis)]
 
 
 def _way(
-    state: State, parents: dict[tuple[object, ...], tuple[State, Cause] | None]
-) -> tuple[tuple[State, Cause], ...]:
-    """The states from here to where the question was asked, each with its cause."""
-    found: list[tuple[State, Cause]] = []
+    state: State, parents: dict[tuple[object, ...], tuple[State, Transition] | None]
+) -> tuple[tuple[State, Transition], ...]:
+    """Returns the states after `state` up to the one asked about, each with the move to it."""
+    found: list[tuple[State, Transition]] = []
     while (step := parents[state.key]) is not None:
         found.append(step)
         state = step[0]

@@ -100,7 +100,7 @@ class Study:
         found: dict[tuple[str, str], Obstacle] = {}
         with noted(found):
             spot = spots_of(propagation, question.slot)[-1]
-            asked = WhyNot(explainer, self._names.table.module)
+            asked = WhyNot(explainer)
             reason = next(
                 asked._in_propagation(propagation, question.slot, spot, question.dimension, question.axis)
             )

@@ -10,7 +10,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.recording import recording
 from shardy_py.pipeline import run_passes
-from shardy_py.report.explain import Explainer, Explanation, explain_named, explanation_text, why_not
+from shardy_py.report.explain import Explainer, Explanation, WhyNot
 from shardy_py.report.explain.explaining import spot_of
 from tests.propagation.random_programs import random_program
 from tests.report.explain.removing import explained, pairs_of
@@ -158,7 +158,7 @@ def test_cut_at_the_border() -> None:
     assert found.axis == "x:(1)2"
     (link,) = found.chains[0].links
     assert link.pass_name == "sdy-update-non-divisible-input-output-shardings"
-    assert link.note == 'cut from <@mesh, [{"x"}, {?}]>'
+    assert link.note == 'changed from <@mesh, [{"x"}, {?}]>'
 
 
 def test_others_that_agree_come_last() -> None:
@@ -196,15 +196,15 @@ def test_names_and_text() -> None:
     module = parse_module(text)
     with recording() as record:
         run_passes(module, pipelines.propagation_passes())
-    (found,) = explain_named(record, module, "%0")
-    assert explanation_text(found) == (
+    (found,) = Explainer(record, module).explain_named("%0")
+    assert str(found) == (
         "%0 = stablehlo.abs : tensor<8x8xf32>  [-:3:8]\n"
         '  sharding <@mesh, [{"x"}, {}]>\n'
-        "  dim 0 is sharded by x\n"
+        "  dim 0 is sharded along x\n"
         '    from the argument sharding of %arg0 <@mesh, [{"x"}, {?}]>  [-:2:17]\n'
         "      -> %0 = stablehlo.abs dim 0  "
         "(user priority 0, pass_through_single_use, aggressive)  [-:3:8]\n"
-        "         i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, j])->([i, j]) {i=8, j=8}>\n"
+        "         i: dim 0 of operand 0 -> dim 0 of result 0 of <([i, j])->([i, j]) {i=8, j=8}>"
     )
     assert json.loads(json.dumps(found.to_json()))["axes"][0]["chains"][0]["links"][0]["dimension"] == 0
 
@@ -214,16 +214,17 @@ def test_not_sharded(value: str) -> None:
     text = function(f"%arg0: {T}", f"  %0 = stablehlo.abs %arg0 : {T}\n  return %0 : {T}")
     found = explanation(text, value)
     assert found.axes == ()
-    assert "no axis shards it" in explanation_text(found)
+    assert "no axis shards it" in str(found)
 
 
 def test_nothing_was_propagated() -> None:
     module = parse_module(function(f"%arg0: {T}", f"  return %arg0 : {T}"))
     with recording() as record:
         pass
-    (found,) = explain_named(record, module, "%arg0")
-    assert str(found).endswith("no axis shards it: nothing was propagated; run sdy-propagation-pipeline")
-    (reason,) = why_not(record, module, Explainer(record, module).names.table.find("%arg0"), 0, "x")
+    explainer = Explainer(record, module)
+    (found,) = explainer.explain_named("%arg0")
+    assert str(found).endswith("no axis shards it: no propagation pass ran; run sdy-propagation-pipeline")
+    (reason,) = WhyNot(explainer).reasons(explainer.names.table.find("%arg0"), 0, "x")
     assert (reason.kind, reason.remedy) == ("not recorded", "run sdy-propagation-pipeline")
 
 
@@ -248,7 +249,7 @@ def test_first_chains_go_forward_in_time(seed: int) -> None:
     for pair in pairs_of(explainer):
         for path in explainer.tracer.paths(spot_of(pair.entry), pair.dimension, pair.axis):
             last = -1
-            for _, cause in path.causes:
+            for _, cause in path.transitions:
                 if cause.arrival is not None:
                     is_group = cause.arrival.step is None
                     assert cause.arrival.entry > last or (is_group and cause.arrival.entry == last)
@@ -357,5 +358,5 @@ def test_an_axis_that_a_tensor_on_the_way_does_not_keep(size: int, pass_name: st
     text = f'sdy.mesh @mesh = <["x"=4]>\nfunc.func @main(%arg0: {type_}) -> ({type_}, {type_}) {{\n{body}'
     found = explanation(text, "%2")
     (link,) = [link for link in found.axes[0].chains[0].links if link.target.name == "%arg0"]
-    assert link.note == f"cut there afterwards by {pass_name}"
-    assert "-> %arg0 dim 0 through %0 = stablehlo.abs, cut there afterwards by" in str(found)
+    assert link.note == f"later removed by {pass_name}"
+    assert "-> %arg0 dim 0 through %0 = stablehlo.abs, later removed by" in str(found)

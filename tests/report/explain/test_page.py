@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.report.explain import WhyNot, explanation_text
+from shardy_py.report.explain import WhyNot
 from shardy_py.report.explain.reasons import KINDS
 from tests.report.explain.removing import explained
 
@@ -29,9 +29,9 @@ def test_what_it_shows(page: str) -> None:
     shown, _, why = re.findall(
         r"```\n(.*?)```", re.sub(r"```(mlir|python)\n.*?```", "", page, flags=re.DOTALL), re.DOTALL
     )
-    text = explanation_text(explainer.explain(explainer.names.table.find("%1")))
+    text = f"{explainer.explain(explainer.names.table.find('%1'))}\n"
     assert text.startswith(shown.removesuffix("  ...\n"))
-    reasons = WhyNot(explainer, module).reasons(explainer.names.table.find("w2"), 0, "model")
+    reasons = WhyNot(explainer).reasons(explainer.names.table.find("w2"), 0, "model")
     assert f"{reasons}\n" == why
 
 
@@ -39,7 +39,7 @@ def test_code(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     (program,) = blocks(page, "mlir")
     (code,) = blocks(page, "python")
     exec(code, {"text": program})
-    assert "dim 0 is sharded by data" in capsys.readouterr().out
+    assert "dim 0 is sharded along data" in capsys.readouterr().out
 
 
 def test_every_reason_is_there(page: str) -> None:
