@@ -11,7 +11,7 @@
 | flag | `true` | bool |
 | raw | anything | its text |
 
->>> read_attribute(Cursor("window={size=1x3 pad=0_0x1_1}", "-"))
+>>> read_attribute(HloCursor("window={size=1x3 pad=0_0x1_1}", "-"))
 ('window', {'size': (1, 3), 'pad': ((0, 0), (1, 1))})
 """
 
@@ -21,45 +21,43 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from shardy_py.layout import Cursor
+from shardy_py.layout import HloCursor
 
-_MAX_DEPTH = 8
 _MAX_DEVICES = 1 << 20
 
 
-def read_attribute(cursor: Cursor) -> tuple[str, Any]:
+def read_attribute(cursor: HloCursor) -> tuple[str, Any]:
     """The attribute `name=value` that the cursor stands at."""
     start = cursor.offset
     name = cursor.name("the name of an attribute")
     reader = READERS.get(name)
     if reader is None:
-        raise cursor.error(f"unknown attribute '{name}'", start)
+        cursor.error(f"unknown attribute '{name}'", start)
     cursor.expect("=")
     return name, reader(cursor)
 
 
-def integers(cursor: Cursor, depth: int = 0) -> Any:
+def integers(cursor: HloCursor) -> Any:
     """An integer, or integers in braces, which may nest."""
-    if not cursor.accept("{"):
+    if not cursor.at("{"):
         return cursor.integer()
-    if depth > _MAX_DEPTH:
-        raise cursor.error(f"braces nest more than {_MAX_DEPTH} deep")
-    values: list[Any] = []
-    while not cursor.accept("}"):
-        if values:
-            cursor.expect(",")
-        start = cursor.offset
-        values.append(integers(cursor, depth + 1))
-        if isinstance(values[-1], int) and values[-1] < 0:
-            raise cursor.error(f"expected a list of numbers from 0 on, got {values[-1]}", start)
-    return tuple(values)
+    with cursor.nested():
+        return tuple(cursor.items(lambda: _integer_or_list(cursor), "{", "}"))
 
 
-def groups(cursor: Cursor) -> Any:
+def _integer_or_list(cursor: HloCursor) -> Any:
+    start = cursor.offset
+    value = integers(cursor)
+    if isinstance(value, int) and value < 0:
+        cursor.error(f"expected a list of numbers from 0 on, got {value}", start)
+    return value
+
+
+def groups(cursor: HloCursor) -> Any:
     """Groups of devices, listed or as a reshaped and transposed count."""
     start = cursor.offset
-    if cursor.peek() != "[":
-        return integers(cursor) if cursor.peek() == "{" else cursor.raw()
+    if cursor.token != "[":
+        return integers(cursor) if cursor.token == "{" else cursor.raw()
     shape = _bracketed(cursor)
     cursor.expect("<=")
     counted = _bracketed(cursor)
@@ -73,7 +71,7 @@ def groups(cursor: Cursor) -> Any:
         or len(shape) != 2
         or not 0 < count <= _MAX_DEVICES
     ):
-        raise cursor.error("the groups do not divide the devices they count", start)
+        cursor.error("the groups do not divide the devices they count", start)
     devices = [_transposed(position, counted, order) for position in range(count)]
     return tuple(tuple(devices[i : i + shape[1]]) for i in range(0, count, shape[1]))
 
@@ -88,133 +86,112 @@ def _transposed(position: int, shape: tuple[int, ...], order: tuple[int, ...]) -
     return total
 
 
-def _bracketed(cursor: Cursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
-    cursor.expect(opening)
-    values: list[int] = []
-    while not cursor.accept(closing):
-        if values:
-            cursor.expect(",")
-        values.append(cursor.integer())
-    return tuple(values)
+def _bracketed(cursor: HloCursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
+    return tuple(cursor.items(cursor.integer, opening, closing))
 
 
-def slices(cursor: Cursor) -> tuple[tuple[int, int, int], ...]:
+def slices(cursor: HloCursor) -> tuple[tuple[int, int, int], ...]:
     """One `[start:limit:stride]` a dimension; the stride is 1 if it is not given."""
-    cursor.expect("{")
-    found: list[tuple[int, int, int]] = []
-    while not cursor.accept("}"):
-        if found:
-            cursor.expect(",")
-        cursor.expect("[")
-        start = cursor.integer()
-        cursor.expect(":")
-        limit = cursor.integer()
-        stride = cursor.integer() if cursor.accept(":") else 1
-        if stride <= 0:
-            raise cursor.error("the stride of a slice must be positive")
-        cursor.expect("]")
-        found.append((start, limit, stride))
-    return tuple(found)
+    return tuple(cursor.items(lambda: _slice(cursor), "{", "}"))
 
 
-def window(cursor: Cursor) -> dict[str, tuple[Any, ...]]:
+def _slice(cursor: HloCursor) -> tuple[int, int, int]:
+    cursor.expect("[")
+    start = cursor.integer()
+    cursor.expect(":")
+    limit = cursor.integer()
+    stride = cursor.integer() if cursor.accept(":") else 1
+    if stride <= 0:
+        cursor.error("the stride of a slice must be positive")
+    cursor.expect("]")
+    return start, limit, stride
+
+
+def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
     """Words with one number or pair a dimension."""
     cursor.expect("{")
     found: dict[str, tuple[Any, ...]] = {}
     while not cursor.accept("}"):
-        if cursor.peek() not in _WINDOW_WORDS:
-            raise cursor.unexpected(f"one of {', '.join(_WINDOW_WORDS)}")
-        word = cursor.take()
+        word = cursor.one_of(*_WINDOW_WORDS)
         cursor.expect("=")
         found[word] = _pairs(cursor) if word == "pad" else _sizes(cursor)
     rank = len(found.get("size", ()))
     if any(len(values) != rank for values in found.values()):
-        raise cursor.error("the parts of a window must have one value a dimension")
+        cursor.error("the parts of a window must have one value a dimension")
     return found
 
 
 _WINDOW_WORDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
 
-def _sizes(cursor: Cursor) -> tuple[int, ...]:
+def _sizes(cursor: HloCursor) -> tuple[int, ...]:
     if cursor.kind not in ("sizes", "number"):
-        raise cursor.unexpected("sizes such as 3x3")
+        cursor.unexpected("sizes such as 3x3")
     start = cursor.offset
-    words = cursor.take().split("x")
+    words = cursor.advance().split("x")
     if not all(word.isdigit() for word in words):
-        raise cursor.error("expected sizes such as 3x3", start)
-    return tuple(map(cursor.to_integer, words))
+        cursor.error("expected sizes such as 3x3", start)
+    return tuple(map(cursor.integer_value, words))
 
 
-def _pairs(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+def _pairs(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
     if cursor.kind != "pad":
-        raise cursor.unexpected("paddings such as 0_1x0_1")
+        cursor.unexpected("paddings such as 0_1x0_1")
     start = cursor.offset
-    pairs = tuple(tuple(map(cursor.to_integer, part.split("_"))) for part in cursor.take().split("x"))
+    pairs = tuple(tuple(map(cursor.integer_value, part.split("_"))) for part in cursor.advance().split("x"))
     if any(len(pair) != 2 for pair in pairs):
-        raise cursor.error("expected two numbers a dimension", start)
+        cursor.error("expected two numbers a dimension", start)
     return pairs
 
 
-def padding(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
+def padding(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
     """Low, high and interior padding of each dimension; the interior one is 0 if it is not given."""
     if cursor.kind != "pad":
-        return () if cursor.raw().strip('"') == "" else _fail_padding(cursor)
-    parts = [tuple(map(cursor.to_integer, part.split("_"))) for part in cursor.take().split("x")]
+        if cursor.raw().strip('"') == "":
+            return ()
+        cursor.error("expected paddings such as 1_4_1x4_8_0")
+    parts = [tuple(map(cursor.integer_value, part.split("_"))) for part in cursor.advance().split("x")]
     return tuple(part if len(part) == 3 else (*part, 0) for part in parts)
 
 
-def _fail_padding(cursor: Cursor) -> tuple[tuple[int, ...], ...]:
-    raise cursor.error("expected paddings such as 1_4_1x4_8_0")
-
-
-def word(cursor: Cursor) -> str:
+def word(cursor: HloCursor) -> str:
     """A keyword, a number or labels, as text."""
     if cursor.kind not in ("name", "number", "labels"):
-        raise cursor.unexpected("a word")
-    return cursor.take()
+        cursor.unexpected("a word")
+    return cursor.advance()
 
 
-def string(cursor: Cursor) -> str:
+def string(cursor: HloCursor) -> str:
     """A text in quotes, without them."""
-    if cursor.kind != "string":
-        raise cursor.unexpected("a text in quotes")
-    return cursor.take()[1:-1]
+    return cursor.take("string", "a text in quotes")[1:-1]
 
 
-def name(cursor: Cursor) -> str:
+def name(cursor: HloCursor) -> str:
     """The name of a computation or instruction."""
     return cursor.name("the name of a computation")
 
 
-def names(cursor: Cursor) -> tuple[str, ...]:
-    """Names in braces, or a lone one."""
-    if not cursor.accept("{"):
-        return (name(cursor),)
-    found: list[str] = []
-    while not cursor.accept("}"):
-        if found:
-            cursor.expect(",")
-        found.append(name(cursor))
-    return tuple(found)
+def names(cursor: HloCursor) -> tuple[str, ...]:
+    """Names in braces, or a single one."""
+    return tuple(cursor.items(lambda: name(cursor), "{", "}")) if cursor.at("{") else (name(cursor),)
 
 
-def flag(cursor: Cursor) -> bool:
+def flag(cursor: HloCursor) -> bool:
     """`true` or `false`; `1` and `0` in old texts."""
-    if cursor.peek() not in _FLAGS:
-        raise cursor.unexpected("true or false")
-    return _FLAGS[cursor.take()]
+    if cursor.token not in _FLAGS:
+        cursor.unexpected("true or false")
+    return _FLAGS[cursor.advance()]
 
 
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
-def raw(cursor: Cursor) -> str:
+def raw(cursor: HloCursor) -> str:
     """Whatever stands there, as text."""
     return cursor.raw()
 
 
-_NAMES: dict[Callable[[Cursor], Any], str] = {
+_NAMES: dict[Callable[[HloCursor], Any], str] = {
     integers: """dimensions iota_dimension dynamic_slice_sizes slice_sizes lhs_batch_dims rhs_batch_dims
         lhs_contracting_dims rhs_contracting_dims lhs_ragged_dims rhs_group_dims offset_dims
         collapsed_slice_dims start_index_map index_vector_dim operand_batching_dims
@@ -238,7 +215,7 @@ _NAMES: dict[Callable[[Cursor], Any], str] = {
         operand_precision result_accuracy operand_layout_constraints output_to_operand_aliasing literal
         outfeed_shape domain sparsity sparsity_config parameter_replication""",
 }
-READERS: dict[str, Callable[[Cursor], Any]] = {
+READERS: dict[str, Callable[[HloCursor], Any]] = {
     listed: reader for reader, text in _NAMES.items() for listed in text.split()
 }
 """How the value of each attribute is read."""

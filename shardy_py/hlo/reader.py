@@ -21,7 +21,7 @@ from shardy_py.hlo.attributes import read_attribute
 from shardy_py.hlo.opcodes import OPCODES
 from shardy_py.hlo.shapes import ELEMENTS, read_shape
 from shardy_py.hlo.values import Computation, HloModule, Instruction
-from shardy_py.layout import Cursor
+from shardy_py.layout import HloCursor
 from shardy_py.ops import names
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
@@ -31,11 +31,11 @@ _CALLING = names("""to_apply calls condition body select scatter true_computatio
 
 def read_module(text: str, file: str = "-") -> HloModule:
     """The module that `text` spells; `file` is its name in diagnostics."""
-    return _ModuleReader(Cursor(text, file)).module()
+    return _ModuleReader(HloCursor(text, file)).module()
 
 
 class _ModuleReader:
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: HloCursor) -> None:
         self.cursor = cursor
         self.known: dict[str, Computation] = {}
 
@@ -51,13 +51,13 @@ class _ModuleReader:
             is_entry = cursor.accept("ENTRY")
             found = self.computation()
             if found.name in self.known:
-                raise cursor.error(f"computation '{found.name}' is defined twice", start)
+                cursor.error(f"computation '{found.name}' is defined twice", start)
             self.known[found.name] = found
             if is_entry and entry:
-                raise cursor.error("the module has two entry computations", start)
+                cursor.error("the module has two entry computations", start)
             entry = found.name if is_entry else entry
         if not self.known:
-            raise cursor.unexpected("a computation")
+            cursor.unexpected("a computation")
         # XLA takes the last computation when none is marked
         return HloModule(name, tuple(self.known.values()), entry or [*self.known][-1], attributes, tables)
 
@@ -71,19 +71,19 @@ class _ModuleReader:
 
     def table(self) -> tuple[str, str] | None:
         cursor = self.cursor
-        if cursor.peek() not in _TABLES:
+        if cursor.token not in _TABLES:
             return None
-        name, start, end = cursor.take(), cursor.offset, cursor.offset
+        name, start, end = cursor.advance(), cursor.offset, cursor.offset
         while cursor.kind == "number":
-            cursor.take()
+            cursor.advance()
             cursor.raw()
-            end = cursor.offsets[cursor.at - 1] + len(cursor.words[cursor.at - 1])
+            end = cursor.previous_end
         return name, cursor.text[start:end]
 
     def computation(self) -> Computation:
         cursor = self.cursor
         name = cursor.name("a computation")
-        if cursor.peek() == "(":
+        if cursor.token == "(":
             cursor.enclosed()  # the instructions repeat what the signature says
             cursor.expect("->")
             read_shape(cursor)
@@ -93,19 +93,19 @@ class _ModuleReader:
         root = ""
         while not cursor.accept("}"):
             start = cursor.offset
-            is_root = cursor.peek() == "ROOT" and cursor.peek(1) != "=" and cursor.accept("ROOT")
+            is_root = cursor.token == "ROOT" and cursor.following() != "=" and cursor.accept("ROOT")
             found = self.instruction(instructions)
             if found.name in instructions:
-                raise cursor.error(f"instruction '{found.name}' is defined twice", start)
+                cursor.error(f"instruction '{found.name}' is defined twice", start)
             if is_root and root:
-                raise cursor.error(f"computation '{name}' has two roots", start)
+                cursor.error(f"computation '{name}' has two roots", start)
             instructions[found.name] = found
             root = found.name if is_root else root
         if not instructions:
-            raise cursor.error(f"computation '{name}' has no instructions", opening)
+            cursor.error(f"computation '{name}' has no instructions", opening)
         made = Computation(name, tuple(instructions.values()), root or [*instructions][-1], self.header())
         if [i.parameter for i in made.parameters] != list(range(len(made.parameters))):
-            raise cursor.error(f"the parameters of '{name}' must be numbered from 0, each once", opening)
+            cursor.error(f"the parameters of '{name}' must be numbered from 0, each once", opening)
         return made
 
     def instruction(self, known: dict[str, Instruction]) -> Instruction:
@@ -114,16 +114,16 @@ class _ModuleReader:
         name = cursor.name("an instruction")
         cursor.expect("=")
         shape = read_shape(cursor)
-        if cursor.peek() not in OPCODES and not _is_async(cursor.peek()):
-            raise cursor.unexpected("an opcode")
-        opcode = cursor.take()
+        if cursor.token not in OPCODES and not _is_async(cursor.token):
+            cursor.unexpected("an opcode")
+        opcode = cursor.advance()
         operands, literal, parameter = self.arguments(opcode, known)
         attributes: dict[str, Any] = {}
         while cursor.accept(","):
             at = cursor.offset
             key, value = read_attribute(cursor)
             if key in attributes:
-                raise cursor.error(f"attribute '{key}' is given twice", at)
+                cursor.error(f"attribute '{key}' is given twice", at)
             if key in _CALLING:
                 self.check_called(value, at)
             attributes[key] = value
@@ -138,31 +138,30 @@ class _ModuleReader:
     ) -> tuple[tuple[str, ...], str | None, int | None]:
         cursor = self.cursor
         if opcode == "constant":
-            if cursor.peek() != "(":
-                raise cursor.unexpected("'('")
+            if not cursor.at("("):
+                cursor.unexpected("'('")
             return (), cursor.enclosed(), None
-        cursor.expect("(")
         if opcode == "parameter":
+            cursor.expect("(")
             number = cursor.integer()
             cursor.expect(")")
             return (), None, number
-        operands: list[str] = []
-        while not cursor.accept(")"):
-            if operands:
-                cursor.expect(",")
-            if cursor.peek() == "(" or (cursor.peek() in ELEMENTS and cursor.peek(1) == "["):
-                read_shape(cursor)
-            start = cursor.offset
-            name = cursor.name("an operand")
-            if name not in known:
-                raise cursor.error(f"instruction '{name}' is not defined before its use", start)
-            operands.append(name)
-        return tuple(operands), None, None
+        return tuple(cursor.items(lambda: self.operand(known), "(", ")")), None, None
+
+    def operand(self, known: dict[str, Instruction]) -> str:
+        cursor = self.cursor
+        if cursor.at("(") or (cursor.token in ELEMENTS and cursor.following() == "["):
+            read_shape(cursor)
+        start = cursor.offset
+        name = cursor.name("an operand")
+        if name not in known:
+            cursor.error(f"instruction '{name}' is not defined before its use", start)
+        return name
 
     def check_called(self, value: str | tuple[str, ...], offset: int) -> None:
         for name in (value,) if isinstance(value, str) else value:
             if name not in self.known:
-                raise self.cursor.error(f"computation '{name}' is not defined before its use", offset)
+                self.cursor.error(f"computation '{name}' is not defined before its use", offset)
 
     def check(self, made: Instruction, offset: int) -> None:
         """What the conversions rely on: attributes that an opcode needs, and the number of its operands."""
@@ -171,13 +170,11 @@ class _ModuleReader:
             return
         for name in row.needs:
             if name not in made.attributes:
-                raise self.cursor.error(f"'{made.opcode}' needs the attribute '{name}'", offset)
+                self.cursor.error(f"'{made.opcode}' needs the attribute '{name}'", offset)
         least, most = row.operands
         if not least <= len(made.operands) <= most:
             count = f"{least}" if least == most else f"at least {least}"
-            raise self.cursor.error(
-                f"'{made.opcode}' takes {count} operands, got {len(made.operands)}", offset
-            )
+            self.cursor.error(f"'{made.opcode}' takes {count} operands, got {len(made.operands)}", offset)
 
 
 def _is_async(opcode: str) -> bool:

@@ -3,7 +3,7 @@
 Besides what XLA reads, the empty layout `{}` is taken, which older dumps give scalars; a layout must order
 all dimensions.
 
->>> print(read_shape(Cursor("(bf16[2,?]{0,1}, pred[])", "-")))
+>>> print(read_shape(HloCursor("(bf16[2,?]{0,1}, pred[])", "-")))
 (bf16[2,?]{0,1}, pred[])
 """
 
@@ -14,22 +14,20 @@ from functools import lru_cache
 from shardy_py import layout
 from shardy_py.errors import ShardyError
 from shardy_py.hlo.values import Shape
-from shardy_py.layout import ELEMENT_TYPES, UNBOUNDED, ArrayShape, BufferShape, Cursor, TupleShape
+from shardy_py.layout import ELEMENT_TYPES, UNBOUNDED, ArrayShape, BufferShape, HloCursor, TupleShape
 
 ELEMENTS = ELEMENT_TYPES | {"token", "opaque"}
 
 
-def read_shape(cursor: Cursor) -> Shape:
+def read_shape(cursor: HloCursor) -> Shape:
     """The shape that the cursor stands at."""
-    start = cursor.at
-    read = layout.read_shape(cursor)
-    if cursor.peek() == "{" and cursor.peek(1) == "}":
-        cursor.at += 2
-    try:
-        return _shape(read)
-    except ShardyError as error:
-        place = cursor.offsets[cursor.words.index("{", start)]
-        raise ShardyError(error.diagnostics[0].at(cursor.position(place))) from None
+    start = cursor.offset
+    shape = layout.read_shape(cursor)
+    if cursor.at("{") and cursor.following() == "}":
+        cursor.advance()
+        cursor.advance()
+    with cursor.errors_at(max(cursor.text.find("{", start, cursor.offset), start)):
+        return _shape(shape)
 
 
 @lru_cache(maxsize=1 << 12)

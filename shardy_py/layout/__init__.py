@@ -14,6 +14,7 @@ from shardy_py.layout.formats import (
     padding_share,
     unpadded_bytes,
 )
+from shardy_py.layout.hlo_cursor import HloCursor
 from shardy_py.layout.linear_index import linear_index, linear_index_with_tile
 from shardy_py.layout.pack import pack, unpack
 from shardy_py.layout.physical import (
@@ -27,7 +28,6 @@ from shardy_py.layout.physical import (
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import parse_array, parse_shape, read_shape
 from shardy_py.layout.tile_level import COMBINE
-from shardy_py.layout.tokens import Cursor
 from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
@@ -50,8 +50,8 @@ __all__ = [
     "ArrayShape",
     "BufferShape",
     "Bytes",
-    "Cursor",
     "ElementType",
+    "HloCursor",
     "Layout",
     "OtherShape",
     "Pad",

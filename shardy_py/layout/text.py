@@ -1,8 +1,8 @@
-"""Reader of XLA's shape text: `f32[4,<=8]{1,0:T(8,128)S(1)}`, `(s32[], token[])`. `str` of a shape prints.
+"""Reader of XLA's shape text: `f32[4,<=8]{1,0:T(8,128)S(1)}`, `(s32[], token[])`; `str` of a shape prints it.
 
-Taken and refused as by XLA's `ParseShape` and `ParseLayout`, but for three things: element types may be in
-upper case, the parts of sparse layouts (D, P) are kept, a part that breaks off (`{0:T(2}`) is a mistake.
-docs/design/layout.md tells more. Not here: HLO programs (`hlo/`).
+Accepts what XLA's `ParseShape` and `ParseLayout` accept, with three differences: element types may be in
+upper case, the parts of sparse layouts (D, P) are kept, an incomplete part (`{0:T(2}`) is an error.
+See docs/design/layout.md. Not here: HLO programs (`hlo/`).
 
 >>> str(parse_shape("(F32[3, 5] { 1,0 : T(2,2) }, token[])"))
 '(f32[3,5]{1,0:T(2,2)}, token[])'
@@ -14,13 +14,11 @@ shardy_py.errors.ShardyError: -:1:17: error: expected ',' or ')', got ';'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.layout.hlo_cursor import HloCursor
 from shardy_py.layout.tile_level import COMBINE
-from shardy_py.layout.tokens import Cursor
 from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
@@ -40,109 +38,104 @@ from shardy_py.session import SESSION
 _INDEX_TYPES = frozenset(t for t in ELEMENT_TYPES if t[0] in "us")
 _MAX_DIGITS = len(str(1 << 64))
 _LEVEL_TYPES = frozenset("DCSH")
-_MAX_DEPTH = 100
 _COMBINE_TEXT = -(1 << 63)
-"""What XLA holds for `*`; a number of this value means the same."""
+"""The number that XLA stores for `*`; text may have either."""
 _Item = TypeVar("_Item")
 
 
 def parse_shape(text: str, file: str = "-") -> Shape:
-    """The shape that `text` spells.
+    """The shape in `text`.
 
-    Raises ShardyError with the position (file:line:column) of what is no shape, and of anything after it.
+    Raises ShardyError with its position (file:line:column) if `text` is not exactly one shape.
     """
-    cursor = Cursor(text, file)
+    cursor = HloCursor(text, file)
     shape = read_shape(cursor)
-    if cursor.kind != "end":
-        raise cursor.unexpected("the end of the shape")
+    cursor.expect_end("the shape")
     return shape
 
 
 def parse_array(text: str, file: str = "-") -> ArrayShape:
-    """The shape of an array that `text` spells; a ShardyError for any other shape, and as `parse_shape`."""
+    """The array shape in `text`; raises ShardyError for any other shape, and as `parse_shape`."""
     shape = parse_shape(text, file)
     if not isinstance(shape, ArrayShape):
-        raise Cursor(text, file).error(f"expected the shape of an array, got {str(shape)[:40]}")
+        HloCursor(text, file).error(f"expected the shape of an array, got {str(shape)[:40]}")
     return shape
 
 
-def read_shape(cursor: Cursor, depth: int = 0) -> Shape:
-    """The shape that the cursor stands at; takes it.
+def read_shape(cursor: HloCursor) -> Shape:
+    """Steps over the shape at the cursor and returns it.
 
-    A brace behind an array is its layout only if a number or a colon follows, else it is left.
+    A brace behind an array is its layout only if a number or a colon follows; otherwise it is left.
     """
-    if depth > _MAX_DEPTH:
-        raise cursor.error(f"shapes nest more than {_MAX_DEPTH} deep")
-    if cursor.accept("("):
-        return TupleShape(_listed(cursor, ")", lambda: _element(cursor, depth + 1)))
-    if cursor.peek() == "b" and cursor.peek(1) == "(":
-        return _buffer(cursor, depth)
+    if cursor.at("("):
+        with cursor.nested():
+            return TupleShape(tuple(cursor.items(lambda: _element(cursor), "(", ")")))
+    if cursor.at("b") and cursor.following() == "(":
+        with cursor.nested():
+            return _buffer(cursor)
     plain = _PLAIN.match(cursor.text, cursor.offset)
-    if not plain or plain.end() - plain.start() > _MAX_REMEMBERED_TEXT:
-        return _array(cursor, depth)
-    known = _READ.get(plain.group())
+    if not plain or plain.end() - plain.start() > _MAX_MEMOIZED_TEXT:
+        return _array(cursor)
+    known = _ARRAYS.get(plain.group())
     if known is None:
-        start = cursor.at
-        shape = _array(cursor, depth)
-        known = _READ[plain.group()] = shape, cursor.at - start
+        known = _ARRAYS[plain.group()] = _array(cursor)
     else:
-        cursor.at += known[1]
-    return known[0]
+        cursor.move_to(plain.end())
+    return known
 
 
 _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
 """An array whose text ends where the match ends, whatever follows."""
-_READ: dict[str, tuple[Shape, int]] = SESSION.table("shapes by text")
-"""By text: the shape and how many words it has. A program has few shapes, each of them many times."""
-_MAX_REMEMBERED_TEXT = 1 << 8
+_ARRAYS: dict[str, ArrayShape | OtherShape] = SESSION.table("shapes by text")
+"""A program has few shapes, each many times."""
+_MAX_MEMOIZED_TEXT = 1 << 8
 
 
-def _element(cursor: Cursor, depth: int) -> Shape:
-    """An element of a tuple: here XLA asks for layouts that are right."""
+def _element(cursor: HloCursor) -> Shape:
+    """An element of a tuple: only here does XLA validate layouts."""
     start = cursor.offset
-    shape = read_shape(cursor, depth)
+    shape = read_shape(cursor)
     array = shape.element if isinstance(shape, BufferShape) else shape
     wrong = faults(array) if isinstance(array, ArrayShape) else ()
     if wrong:
-        raise cursor.error(wrong[0], start)
+        cursor.error(wrong[0], start)
     return shape
 
 
-def _buffer(cursor: Cursor, depth: int) -> BufferShape:
+def _buffer(cursor: HloCursor) -> BufferShape:
     start = cursor.offset
-    cursor.at += 2
-    inner = read_shape(cursor, depth + 1)
+    cursor.advance()
+    cursor.expect("(")
+    inner = read_shape(cursor)
     if not isinstance(inner, ArrayShape):
-        raise cursor.error(f"a buffer holds one array, got {str(inner)[:40]}", start)
+        cursor.error(f"a buffer holds one array, got {str(inner)[:40]}", start)
     cursor.expect(")")
     return BufferShape(inner)
 
 
-def _array(cursor: Cursor, depth: int) -> ArrayShape | OtherShape:
+def _array(cursor: HloCursor) -> ArrayShape | OtherShape:
     start = cursor.offset
-    element = _element_type(cursor)
-    cursor.expect("[")
+    token = cursor.token
+    element = token.lower()
+    if element not in ELEMENT_TYPES | OTHER_KINDS or token not in (element, token.upper()):
+        cursor.unexpected("a shape")
+    cursor.advance()
     if element in OTHER_KINDS:
+        cursor.expect("[")
         cursor.expect("]")
         return OtherShape(element)
-    sizes = _listed(cursor, "]", lambda: _dimension(cursor))
+    sizes = cursor.items(lambda: _dimension(cursor))
     dynamic = tuple(bound for _, bound in sizes)
     at_layout = cursor.offset
-    layout = _layout(cursor, depth) if _is_layout(cursor) else None
-    with _placed(cursor, start if layout is None else at_layout):
+    layout = _layout(cursor) if cursor.at("{") and cursor.following()[:1] in _LAYOUT_STARTS else None
+    with cursor.errors_at(start if layout is None else at_layout):
         return ArrayShape(element, tuple(n for n, _ in sizes), dynamic if any(dynamic) else (), layout)
 
 
-def _element_type(cursor: Cursor) -> str:
-    word = cursor.peek()
-    lower = word.lower()
-    if lower not in ELEMENT_TYPES | OTHER_KINDS or word not in (lower, word.upper()):
-        raise cursor.unexpected("a shape")
-    cursor.at += 1
-    return lower
+_LAYOUT_STARTS = tuple(":+-0123456789")
 
 
-def _dimension(cursor: Cursor) -> tuple[int, bool]:
+def _dimension(cursor: HloCursor) -> tuple[int, bool]:
     if cursor.accept("?"):
         return UNBOUNDED, True
     dynamic = cursor.accept("<=")
@@ -151,156 +144,123 @@ def _dimension(cursor: Cursor) -> tuple[int, bool]:
     if dynamic and size == _COMBINE_TEXT:
         return UNBOUNDED, True
     if size < 0:
-        raise cursor.error(f"a dimension has the negative size {size}", start)
+        cursor.error(f"a dimension has the negative size {size}", start)
     return size, dynamic
 
 
-def _is_layout(cursor: Cursor) -> bool:
-    if cursor.peek() != "{":
-        return False
-    return cursor.peek(1) == ":" or cursor.kinds[cursor.at + 1] == "number"
-
-
-def _layout(cursor: Cursor, depth: int) -> Layout:
+def _layout(cursor: HloCursor) -> Layout:
     """The parts in XLA's order: each at most once."""
     start = cursor.offset
     cursor.expect("{")
     order: list[int] = []
-    while cursor.peek() not in (":", "}"):
+    while cursor.token not in (":", "}"):
         if order:
             cursor.expect(",")
         order.append(_integer(cursor))
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if cursor.accept(":"):
         for mark, field, read in _PARTS:
             at = cursor.offset
             if cursor.accept(mark):
-                with _placed(cursor, at):
-                    found[field] = read(cursor, depth + 1)
-    if cursor.peek() != "}":
-        raise cursor.unexpected("a part of a layout (D, T, L, #, *, E, S, SC, P, M in this order) or '}'")
-    with _placed(cursor, start):
-        layout = Layout(tuple(order), **found)
+                with cursor.errors_at(at), cursor.nested():
+                    parts[field] = read(cursor)
+    if cursor.token != "}":
+        cursor.unexpected("a part of a layout (D, T, L, #, *, E, S, SC, P, M in this order) or '}'")
+    with cursor.errors_at(start):
+        layout = Layout(tuple(order), **parts)
     cursor.expect("}")
     return layout
 
 
-def _level_types(cursor: Cursor, _depth: int) -> tuple[str, ...]:
-    cursor.expect("(")
-    return _listed(cursor, ")", lambda: _level_type(cursor))
+def _level_types(cursor: HloCursor) -> tuple[str, ...]:
+    return tuple(cursor.items(lambda: _level_type(cursor), "(", ")"))
 
 
-def _level_type(cursor: Cursor) -> str:
-    start, word = cursor.offset, cursor.peek()
-    if word not in _LEVEL_TYPES:
-        raise cursor.unexpected("a level type (D, C, S or H)")
-    cursor.at += 1
+def _level_type(cursor: HloCursor) -> str:
+    start, level = cursor.offset, cursor.token
+    if level not in _LEVEL_TYPES:
+        cursor.unexpected("a level type (D, C, S or H)")
+    cursor.advance()
     marks = "".join(mark for mark in "+~" if cursor.accept(mark))
-    if marks and word == "D":
-        raise cursor.error(f"a dense level is unique and ordered, got 'D{marks}'", start)
-    return word + marks
+    if marks and level == "D":
+        cursor.error(f"a dense level is unique and ordered, got 'D{marks}'", start)
+    return level + marks
 
 
-def _tiles(cursor: Cursor, _depth: int) -> tuple[Tile, ...]:
-    found: list[Tile] = []
-    while cursor.peek() == "(" or not found:
-        start = cursor.offset
-        cursor.expect("(")
-        with _placed(cursor, start):
-            found.append(Tile(_listed(cursor, ")", lambda: _tile_size(cursor))))
-    return tuple(found)
+def _tiles(cursor: HloCursor) -> tuple[Tile, ...]:
+    tiles: list[Tile] = []
+    while cursor.at("(") or not tiles:
+        with cursor.errors_at(cursor.offset):
+            tiles.append(Tile(tuple(cursor.items(lambda: _tile_size(cursor), "(", ")"))))
+    return tuple(tiles)
 
 
-def _tile_size(cursor: Cursor) -> int:
+def _tile_size(cursor: HloCursor) -> int:
     if cursor.accept("*"):
         return COMBINE
     start = cursor.offset
     size = _integer(cursor)
     if size < 0 and size != _COMBINE_TEXT:
-        raise cursor.error(f"a tile has no size {size}: expected sizes from 1, or '*'", start)
+        cursor.error(f"invalid tile size {size}: expected sizes from 1, or '*'", start)
     return COMBINE if size == _COMBINE_TEXT else size
 
 
-def _split_configs(cursor: Cursor, _depth: int) -> tuple[SplitConfig, ...]:
-    found: list[SplitConfig] = []
-    while cursor.peek() == "(" or not found:
+def _split_configs(cursor: HloCursor) -> tuple[SplitConfig, ...]:
+    configs: list[SplitConfig] = []
+    while cursor.at("(") or not configs:
         cursor.expect("(")
         dimension = _integer(cursor)
         cursor.expect(":")
-        found.append(SplitConfig(dimension, _listed(cursor, ")", lambda: _integer(cursor))))
-    return tuple(found)
+        starts = [] if cursor.at(")") else [_integer(cursor)]
+        while cursor.accept(","):
+            starts.append(_integer(cursor))
+        cursor.expect(")")
+        configs.append(SplitConfig(dimension, tuple(starts)))
+    return tuple(configs)
 
 
-def _index_type(cursor: Cursor, _depth: int) -> str:
-    cursor.expect("(")
-    word = cursor.peek()
-    if word.lower() not in _INDEX_TYPES:
-        raise cursor.unexpected("an integer type")
-    cursor.at += 1
-    cursor.expect(")")
-    return word.lower()
+def _enclosed(read: Callable[[HloCursor], _Item]) -> Callable[[HloCursor], _Item]:
+    """Returns `read` between parentheses."""
+
+    def between(cursor: HloCursor) -> _Item:
+        cursor.expect("(")
+        value = read(cursor)
+        cursor.expect(")")
+        return value
+
+    return between
 
 
-def _physical_shape(cursor: Cursor, depth: int) -> Shape:
-    cursor.expect("(")
-    shape = read_shape(cursor, depth)
-    cursor.expect(")")
-    return shape
+def _index_type(cursor: HloCursor) -> str:
+    if cursor.token.lower() not in _INDEX_TYPES:
+        cursor.unexpected("an integer type")
+    return cursor.advance().lower()
 
 
-def _number(cursor: Cursor, _depth: int) -> int:
-    cursor.expect("(")
-    number = _integer(cursor)
-    cursor.expect(")")
-    return number
-
-
-_PARTS: tuple[tuple[str, str, Callable[[Cursor, int], object]], ...] = (
-    ("D", "dim_level_types", _level_types),
-    ("T", "tiles", _tiles),
-    ("L", "tail_padding_alignment", _number),
-    ("#", "index_primitive_type", _index_type),
-    ("*", "pointer_primitive_type", _index_type),
-    ("E", "element_size_bits", _number),
-    ("S", "memory_space", _number),
-    ("SC", "split_configs", _split_configs),
-    ("P", "physical_shape", _physical_shape),
-    ("M", "dynamic_shape_metadata_prefix_bytes", _number),
-)
-
-
-def _listed(cursor: Cursor, end: str, item: Callable[[], _Item]) -> tuple[_Item, ...]:
-    """Items between commas up to `end`; takes `end`."""
-    found: list[_Item] = []
-    if cursor.accept(end):
-        return ()
-    while True:
-        found.append(item())
-        if cursor.accept(end):
-            return tuple(found)
-        if not cursor.accept(","):
-            raise cursor.unexpected(f"',' or '{end}'")
-
-
-def _integer(cursor: Cursor) -> int:
-    """A number of 64 bits; from 2^63 on it is taken as negative, as XLA does."""
-    word, start = cursor.peek(), cursor.offset
-    if cursor.kind != "number" or not word.removeprefix("-").isdigit():
-        raise cursor.unexpected("an integer")
-    digits = word.removeprefix("-").lstrip("0")
+def _integer(cursor: HloCursor) -> int:
+    """A number of 64 bits; from 2^63 on it counts as negative, as in XLA."""
+    token, start = cursor.token, cursor.offset
+    digits = token.removeprefix("-")
+    if cursor.kind != "number" or not digits.isdecimal():
+        cursor.unexpected("an integer")
+    cursor.advance()
+    digits = digits.lstrip("0")
     value = int(digits or "0") if len(digits) <= _MAX_DIGITS else 1 << 64
-    value = -value if word.startswith("-") else value
+    value = -value if token.startswith("-") else value
     if not -(1 << 63) <= value < 1 << 64:
-        raise cursor.error(f"the integer {word[:40]} has more than 64 bits", start)
-    cursor.at += 1
+        cursor.error(f"the integer {token[:40]} has more than 64 bits", start)
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-@contextmanager
-def _placed(cursor: Cursor, offset: int) -> Generator[None]:
-    """Mistakes that values find are reported at `offset`."""
-    try:
-        yield
-    except ShardyError as error:
-        first: Diagnostic = error.diagnostics[0]
-        raise ShardyError(first.at(cursor.position(offset)), *error.diagnostics[1:]) from None
+_PARTS: tuple[tuple[str, str, Callable[[HloCursor], object]], ...] = (
+    ("D", "dim_level_types", _level_types),
+    ("T", "tiles", _tiles),
+    ("L", "tail_padding_alignment", _enclosed(_integer)),
+    ("#", "index_primitive_type", _enclosed(_index_type)),
+    ("*", "pointer_primitive_type", _enclosed(_index_type)),
+    ("E", "element_size_bits", _enclosed(_integer)),
+    ("S", "memory_space", _enclosed(_integer)),
+    ("SC", "split_configs", _split_configs),
+    ("P", "physical_shape", _enclosed(read_shape)),
+    ("M", "dynamic_shape_metadata_prefix_bytes", _enclosed(_integer)),
+)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from shardy_py.cursor import TextCursor
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.text.source import Source
 from shardy_py.text.strings import unescape
@@ -67,7 +68,7 @@ class TokenError(ShardyError):
     """What stands at the cursor is no token: nothing more is said of what was expected there."""
 
 
-class Cursor:
+class Cursor(TextCursor):
     """Reads tokens one by one.
 
     token: the text of the current token, empty at the end of the source.
@@ -84,13 +85,8 @@ class Cursor:
         "custom_op",
         "deepest",
         "depth",
-        "end",
-        "offset",
-        "previous_end",
         "source",
         "syntax",
-        "text",
-        "token",
         "type_aliases",
     )
 
@@ -107,11 +103,6 @@ class Cursor:
         self.alias_size = 0
         self.token = ""
         self.move_to(offset)
-
-    def move_to(self, offset: int) -> None:
-        """Makes the token at or behind `offset` the current one."""
-        self.end = offset
-        self.advance()
 
     def advance(self) -> str:
         """Steps to the next token; returns the one left behind."""
@@ -178,17 +169,6 @@ class Cursor:
             before = trimmed[:comment] if comment >= 0 else trimmed[:-1]
         self.error(message)
 
-    def at(self, token: str) -> bool:
-        """Whether the current token is `token`."""
-        return self.token == token
-
-    def accept(self, token: str) -> bool:
-        """Steps over the current token if it is `token`."""
-        if self.token == token:
-            self.advance()
-            return True
-        return False
-
     def expect(self, token: str, context: str = "") -> None:
         """Steps over `token`, or fails: `expected 'token'`."""
         if self.token != token:
@@ -242,19 +222,6 @@ class Cursor:
             self.form_error("expected valid '@'-identifier for symbol name")
         name = self.advance()[1:]
         return unescape(name[1:-1]) if name[:1] == '"' else name
-
-    def items(
-        self, read: Callable[[], T], opening: str = "[", closing: str = "]", context: str = ""
-    ) -> list[T]:
-        """A comma-separated list between brackets."""
-        self.expect(opening, context)
-        found: list[T] = []
-        if self.token != closing:
-            found.append(read())
-            while self.accept(","):
-                found.append(read())
-        self.expect(closing, context)
-        return found
 
     def nested(self, read: Callable[[], T]) -> T:
         """What `read` gives, one level deeper; fails where the text nests too deep."""

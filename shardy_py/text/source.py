@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
+from shardy_py.cursor import NumberedText
 from shardy_py.errors import Position
 from shardy_py.session import SESSION
 
@@ -32,41 +32,13 @@ class FileRangeLoc(ParametrizedAttribute):
     end_column: IntAttr
 
 
-@dataclass(eq=False)
-class Source:
-    """A text and the name of the file it came from (`-`: standard input).
-
-    first_line: the number of the text's first line, for a chunk of a split file.
-    """
-
-    text: str
-    file: str = "-"
-    first_line: int = 1
+class Source(NumberedText):
+    """A text, the name of its file, and that name as an attribute."""
 
     @cached_property
     def file_attribute(self) -> StringAttr:
         """The name of the file as an attribute."""
         return StringAttr(self.file)
-
-    @cached_property
-    def line_starts(self) -> list[int]:
-        """The offset of the start of each line."""
-        starts = [0]
-        find = self.text.find
-        at = find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = find("\n", at + 1)
-        return starts
-
-    def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both from 1."""
-        line = bisect_right(self.line_starts, offset)
-        return line - 1 + self.first_line, offset - self.line_starts[line - 1] + 1
-
-    def position(self, offset: int) -> Position:
-        """The place of an offset."""
-        return Position(self.file, *self.line_and_column(min(offset, len(self.text))))
 
 
 _new = object.__new__

@@ -47,11 +47,11 @@ def test_composition_reads_what_reading_twice_reads() -> None:
         ("(d0) -> (d0 * d0), domain: d0 in [0, 1]", "the product of d0 and d0 is not affine"),
         ("(d0) -> (d0 floordiv 0), domain: d0 in [0, 1]", "floordiv by 0: the divisor must be positive"),
         ("(d0) -> (d0 mod d0), domain: d0 in [0, 1]", "mod by d0: the divisor must be a constant"),
-        ("(d1) -> (d1)", "expected 'd0', got d1"),
-        ("(d0) -> (d0 +), domain: d0 in [0, 1]", "expected a variable, a number or '(', got )"),
-        ("(d0) -> (d0) nonsense", "unexpected 'n'"),
-        ("(d0) -> (d0", "expected ')', got the end"),
-        ("(d0) -> (" + "-" * 5000 + "d0)", "nests more than 100 expressions"),
+        ("(d1) -> (d1)", "'(d1) -> (d1)' at character 2: expected 'd0', got 'd1'"),
+        ("(d0) -> (d0 +), domain: d0 in [0, 1]", "expected a variable, a number or '(', got ')'"),
+        ("(d0) -> (d0) nonsense", "expected the end of the text, got 'n'"),
+        ("(d0) -> (d0", "expected ',' or ')', got the end of the text"),
+        ("(d0) -> (" + "-" * 5000 + "d0)", "nesting exceeds 100 levels"),
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:

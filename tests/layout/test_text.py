@@ -156,7 +156,7 @@ MISTAKES = [
     ("f32[3]{0 1}", "1:10: error: expected ',', got '1'"),
     ("f32[3]{0:T(2,2}", "1:15: error: expected ',' or ')', got '}'"),
     ("f32[3]{0:T}", "1:11: error: expected '(', got '}'"),
-    ("f32[3]{0:T(-1,2)}", "1:12: error: a tile has no size -1: expected sizes from 1, or '*'"),
+    ("f32[3]{0:T(-1,2)}", "1:12: error: invalid tile size -1: expected sizes from 1, or '*'"),
     ("f32[3]{0:t(2)}", "1:10: error: expected a part of a layout"),
     ("f32[3]{0:S(3)E(16)}", "1:14: error: expected a part of a layout"),
     ("f32[3]{0:T(2)T(2)}", "1:14: error: expected a part of a layout"),
@@ -209,9 +209,9 @@ def test_only_an_array() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(" * 100_000 + ")" * 100_000, "1:102: error: shapes nest more than 100 deep"),
-        ("b(" * 100_000, "shapes nest more than 100 deep"),
-        ("f32[1]{0:D(C)P(" * 100_000, "shapes nest more than 100 deep"),
+        ("(" * 100_000 + ")" * 100_000, "1:101: error: nesting exceeds 100 levels"),
+        ("b(" * 100_000, "nesting exceeds 100 levels"),
+        ("f32[1]{0:D(C)P(" * 100_000, "nesting exceeds 100 levels"),
         ("f32[" + "9" * 100_000 + "]", "has more than 64 bits"),
         ("f32[" + "b?" * 100_000, "expected an integer, got 'b'"),
         ("f32[" + "?" * 100_000, "expected ',' or ']', got '?'"),
