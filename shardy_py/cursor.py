@@ -97,6 +97,7 @@ class TextCursor(ABC):
     @abstractmethod
     def error(self, message: str, offset: int | None = None, *notes: tuple[str, int]) -> NoReturn:
         """Fails with `message` at `offset`, or at the current token; notes are pairs of text and offset."""
+        raise NotImplementedError
 
     def move_to(self, offset: int) -> None:
         """Makes the token at or behind `offset` the current one."""
@@ -138,8 +139,8 @@ def token_expression(skipped: str, **kinds: str) -> re.Pattern[str]:
     """The expression of a `TokenCursor`: what is skipped before a token, then the kinds by precedence.
 
     A character that starts none of them is a token of kind `other`, the end of the text one of kind `end`,
-    so the expression matches everywhere. Sub-expressions are verbose and must be linear in the text: use
-    possessive repetition.
+    so the expression matches everywhere. Sub-expressions are verbose. Reading is linear in the text if they
+    repeat possessively and one that needs a closing mark also matches up to the end of the text without it.
     """
     alternatives = "|".join(f"(?P<{kind}>{tokens})" for kind, tokens in kinds.items())
     return re.compile(rf"(?:{skipped})*+(?:{alternatives}|(?P<end>\Z)|(?P<other>.))", re.VERBOSE | re.DOTALL)

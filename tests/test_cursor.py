@@ -14,7 +14,10 @@ class Lists(TokenCursor):
     """Nested lists of numbers and words."""
 
     TOKEN = token_expression(
-        r"\s++ | \#[^\n]*+", number=r"-?[0-9]++", word=r"[a-z]++", string=r'"(?:[^"\\]++|\\.)*+"'
+        r"\s++ | \#[^\n]*+",
+        number=r"-?[0-9]++",
+        word=r"[a-z]++",
+        string=r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)',
     )
 
     def value(self) -> object:
