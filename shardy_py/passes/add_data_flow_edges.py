@@ -8,16 +8,20 @@ The edge takes over the sharding of its owner, and all that used the owner.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, result_owners
-from shardy_py.graph.edge_ops import insert_edges
-from shardy_py.ir import find_ops
+from shardy_py.dialects.sdy import DataFlowEdgeOp, TensorShardingAttr
+from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_target, result_owners
+from shardy_py.graph.value_shardings import has_static_shape, sharding_of
+from shardy_py.ir import build_operation, find_ops, place_after_value, replace_uses
 
 
 @dataclass(frozen=True)
@@ -31,3 +35,18 @@ class AddDataFlowEdgesPass(ModulePass):
         for inner in find_ops(op, *DATA_FLOW):
             insert_edges(argument_owners(inner))
             insert_edges(result_owners(inner))
+
+
+def insert_edges(owners: Sequence[SSAValue]) -> None:
+    """An edge behind each owner of static shape, with its sharding; what used the owner uses the edge.
+
+    An owner that has its edge keeps it: an edge of an edge would have no source.
+    """
+    for owner in reversed(owners):
+        if has_static_shape(owner.type) and edge_of_target(owner) is None:
+            sharding = sharding_of(owner)
+            properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(sharding)} if sharding else {}
+            location = owner.op.location if isinstance(owner, OpResult) else cast(Any, owner).location
+            edge = build_operation(DataFlowEdgeOp, [owner], [owner.type], properties, {}, location)
+            place_after_value(edge, owner)
+            replace_uses(owner, edge.results[0], but_not_in=edge)

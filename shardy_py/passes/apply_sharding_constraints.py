@@ -13,16 +13,39 @@ In-shardings of manual computations count as constraints.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.constraints import CONSTRAINT, MANUAL, SetInput, apply_constraint, apply_in_shardings
-from shardy_py.ir import walk_post_order
-from shardy_py.passes.debug_trail import DebugTrail
+from shardy_py.dialects.sdy import (
+    ManualComputationOp,
+    OpShardingRuleAttr,
+    ShardingConstraintOp,
+    TensorShardingAttr,
+)
+from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target
+from shardy_py.graph.holders import RULE, read
+from shardy_py.graph.kinds import identity_rule
+from shardy_py.graph.movements import Movement, note
+from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
+from shardy_py.ir import (
+    build_operation,
+    next_use,
+    operands_of,
+    place_after_value,
+    replace_uses,
+    take_out,
+    walk_post_order,
+)
+from shardy_py.passes.debug_trail import DebugTrail, SetInput
+from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True)
@@ -39,7 +62,7 @@ class ApplyShardingConstraintsPass(ModulePass):
             trail = DebugTrail(
                 op, origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding
             )
-            apply_all(op, trail.set_input)
+            apply_all(op, partial(trail.set_input, give_input))
             trail.write()
         else:
             apply_all(op)
@@ -52,3 +75,144 @@ def apply_all(module: ModuleOp, *set_input: SetInput) -> None:
             apply_constraint(inner, *set_input)
         elif inner.name == MANUAL:
             apply_in_shardings(inner)
+
+
+CONSTRAINT, MANUAL = ShardingConstraintOp.name, ManualComputationOp.name
+
+
+def give_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
+    """Give the input of a constraint, or an operand of a manual computation, its sharding."""
+    set_sharding(value, sharding)
+    note_dictated(value, constraint, sharding)
+
+
+def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> None:
+    """Note that `op` dictates the sharding of `value`."""
+    note(Movement(value, value, "sdy-apply-sharding-constraints", op, new=sharding))
+
+
+def apply_constraint(constraint: Operation, set_input: SetInput = give_input) -> None:
+    """Apply a sharding constraint, and the chain that it begins."""
+    value = operands_of(constraint)[0]
+    tail = tail_of_chain(constraint)
+    if tail is not None:
+        replace_uses(value, tail.results[0], but_not_in=constraint, only=_behind(tail))
+    sharding = _sharding(constraint)
+    if not is_dictated(value, sharding):
+        return
+    if is_edge_target(value):
+        take_out(constraint)
+        place_after_value(constraint, value)
+        _put_in_front(constraint, value, sharding)
+    else:
+        if RULE not in constraint.attributes:
+            rule = identity_rule(value.type, 1)
+            if rule is not None:
+                constraint.attributes[RULE] = OpShardingRuleAttr(rule)
+        set_input(constraint, value, sharding)
+
+
+def apply_in_shardings(computation: Operation) -> None:
+    """Apply the in-shardings of a manual computation to its operands."""
+    for index in range(len(operands_of(computation))):
+        value, sharding = operands_of(computation)[index], _in_sharding(computation, index)
+        if not is_dictated(value, sharding):
+            continue
+        if is_edge_target(value):
+            properties: dict[str, Any] = {"sharding": TensorShardingAttr(sharding)}
+            constraint = build_operation(
+                ShardingConstraintOp, [value], [value.type], properties, {}, computation.location
+            )
+            place_after_value(constraint, value)
+            _put_in_front(constraint, value, sharding)
+            note_dictated(constraint.results[0], computation, sharding)
+        else:
+            give_input(computation, value, sharding)
+
+
+def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
+    """Whether a constraint of `value` to `sharding` leaves no choice."""
+    holder = holder_of(value)
+    return (
+        holder is not None
+        and read(holder) is None
+        and all(dimension.is_closed for dimension in sharding.dimensions)
+        and all(other == sharding for other in _constraints_on(value))
+    )
+
+
+def is_edge_target(value: SSAValue) -> bool:
+    """Whether a data-flow edge defines `value`, or has it as a target."""
+    maker = value.owner
+    return (isinstance(maker, Operation) and maker.name == EDGE_NAME) or edge_of_target(value) is not None
+
+
+def tail_of_chain(head: Operation) -> Operation | None:
+    """The last of a chain of two or more constraints that `head` begins, if it dictates the uses behind it.
+
+    The input of the chain has no sharding and no other constraint, and nothing but the next constraint uses a
+    constraint of the chain before the last.
+    """
+    value = operands_of(head)[0]
+    maker = value.owner
+    if isinstance(maker, Operation) and maker.name == CONSTRAINT:
+        return None
+    tail = head
+    while (following := _only_user(tail)) is not None and following.name == CONSTRAINT:
+        tail = following
+    if tail is head or sharding_of(value) is not None:
+        return None
+    others = (use.operation for use in value.uses if use.operation is not head)
+    if any(user.name in (CONSTRAINT, MANUAL) for user in others):
+        return None
+    if any(use.operation.name in (CONSTRAINT, MANUAL) for use in tail.results[0].uses):
+        return None
+    return tail
+
+
+def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
+    """Let the users of `value` use `constraint`; unreduced axes do not propagate: `value` gets them too."""
+    replace_uses(value, constraint.results[0], but_not_in=constraint)
+    if sharding.unreduced_axes:
+        current = sharding_of(value) or TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
+        unreduced = replace(current, unreduced_axes=sharding.unreduced_axes, reduction=sharding.reduction)
+        set_sharding(value, unreduced)
+
+
+def _behind(tail: Operation) -> Any:
+    """A test for uses in the block of `tail` and behind it, but for returns of functions."""
+    behind: set[int] = set()
+    op = tail.next_op
+    while op is not None:
+        behind.add(id(op))
+        op = op.next_op
+
+    def test(use: Use) -> bool:
+        return id(use.operation) in behind and use.operation.name != "func.return"
+
+    return test
+
+
+def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:
+    """The shardings that constraints and manual computations want `value` in."""
+    use = value.first_use
+    while use is not None:
+        user = use.operation
+        if user.name == CONSTRAINT:
+            yield _sharding(user)
+        elif user.name == MANUAL:
+            yield _in_sharding(user, use.index)
+        use = next_use(use)
+
+
+def _only_user(op: Operation) -> Operation | None:
+    use = op.results[0].first_use
+    return use.operation if use is not None and next_use(use) is None else None
+
+
+def _sharding(constraint: Operation) -> TensorSharding:
+    return cast(TensorShardingAttr, constraint.properties["sharding"]).data
+
+
+def _in_sharding(computation: Operation, index: int) -> TensorSharding:
+    return cast(Any, computation.properties["in_shardings"]).data[index]

@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.constant_splitting import is_scalar
 from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.ir import find_ops, operands_of
+from shardy_py.passes.constant_or_scalar_splitter import is_scalar
 
 
 @dataclass(frozen=True)

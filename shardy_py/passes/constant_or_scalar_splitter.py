@@ -9,14 +9,37 @@ Constants become `sdy.constant`, which nothing folds together again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.constant_splitting import convert_constants, split_constants
+from shardy_py.dialects.sdy import ConstantOp
+from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up, original_name
+from shardy_py.graph.cloning import Mapping, clone
+from shardy_py.graph.movements import note_copies
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    innermost_first,
+    next_use,
+    operands_of,
+    place_before,
+    replace_operand,
+    walk_pre_order,
+)
+from shardy_py.passes.constancy import Kind, is_preserving, kind_of
+from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
 
 
 @dataclass(frozen=True)
@@ -29,3 +52,237 @@ class ConstantOrScalarSplitterPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         convert_constants(op)
         split_constants(op)
+
+
+COMPUTATION = "sdy.named_computation"
+GROUP = "sdy.sharding_group"
+BROADCAST = "stablehlo.broadcast_in_dim"
+
+
+def convert_constants(module: ModuleOp) -> None:
+    """Replace every `stablehlo.constant` by an `sdy.constant`; constant operands that may stand last do."""
+    renew_uses(module)
+    for op in find_ops(module, "stablehlo.constant", *COMMUTATIVE):
+        if op.name in COMMUTATIVE:
+            put_constants_last(op)
+            continue
+        types = [op.results[0].type]
+        replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
+
+
+def split_constants(module: ModuleOp) -> None:
+    """Give each use of a constant or broadcast scalar its own copy, in functions bottom up."""
+    splitter = _Splitter(Symbols(module))
+    for function in functions_bottom_up(module):
+        name = original_name(function).data
+        for computation in innermost_first(find_ops(function, COMPUTATION)):
+            splitter.split(computation.regions[0], name)
+        splitter.split(function.regions[0], name)
+
+
+class Task(Enum):
+    """What is to be done with a value on the way to its copy.
+
+    KEEP: map it to itself if nothing else uses it, else to a copy. COPY: map it to a copy. CLONE: make the
+    copy, its operands are mapped. REPLACE: let an operand of what makes it be what that is mapped to.
+    """
+
+    KEEP = 0
+    COPY = 1
+    CLONE = 2
+    REPLACE = 3
+
+
+class _Splitter:
+    """Splits region by region; remembers which functions and named computations compute no constants."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._varying_computations: set[str] = set()
+        self._varying_functions: set[str] = set()
+        self._static: dict[int, Attribute] = {}
+
+    def split(self, region: Region, function_name: str) -> None:
+        """Split the constants of a region; regions of named computations in it are left out."""
+        constants: list[Operation] = []
+        expansions: list[Operation] = []
+        of_constants: set[int] = set()
+        to_split: set[int] = set()
+        static = self._static
+        for op in _ops_outside_computations(region):
+            kind = kind_of(op.__class__)
+            if kind is Kind.IGNORED:
+                continue
+            operands = operands_of(op)
+            if kind is Kind.PRESERVING:
+                preserves = True
+                for value in operands:
+                    if id(value.type) not in static:
+                        preserves = self._preserves(op, kind)
+                        break
+            else:
+                preserves = kind is not Kind.OTHER and self._preserves(op, kind)
+            if preserves:
+                for value in operands:
+                    if id(value) not in of_constants:
+                        break
+                else:
+                    constants.append(op)
+                    of_constants.update(map(id, op.results))
+                    continue
+            elif kind is not Kind.TERMINATOR:
+                self._note_varying(op, function_name)
+            if op.name == BROADCAST and is_scalar(operands[0]):
+                expansions.append(op)
+                to_split.update(map(id, op.results))
+                continue
+            for index, value in enumerate(operands):
+                if id(value) in of_constants or id(value) in to_split:
+                    self._give_own_copy(op, index, cast("OpResult[Attribute]", value))
+        for op in (*expansions, *reversed(constants)):
+            _erase_if_unused(op)
+
+    def _preserves(self, op: Operation, kind: Kind) -> bool:
+        if kind is Kind.PRESERVING or kind is Kind.BITCAST:
+            for value in operands_of(op):
+                tensor = tensor_type(value.type)
+                if tensor is not None and None not in tensor.shape:
+                    self._static[id(value.type)] = value.type
+            return is_preserving(op)
+        if kind is Kind.CALL:
+            return original_name(self._symbols.callee(op)).data not in self._varying_functions
+        if kind is Kind.COMPUTATION:
+            return _computation_name(op) not in self._varying_computations
+        return kind is Kind.SOURCE
+
+    def _note_varying(self, op: Operation, function_name: str) -> None:
+        parent = op.parent_op()
+        while parent is not None and parent.name != COMPUTATION:
+            parent = parent.parent_op()
+        if parent is not None:
+            self._varying_computations.add(_computation_name(parent))
+        self._varying_functions.add(function_name)
+
+    def _give_own_copy(self, user: Operation, index: int, value: OpResult) -> None:
+        """Let operand `index` of `user` be a copy of the constant `value` that nothing else uses."""
+        if is_scalar(value):
+            return
+        mapping: Mapping = {}
+        self._copy(value, mapping)
+        note_copies(mapping)
+        own = mapping[value]
+        if own is not value:
+            replace_operand(user, index, own)
+
+    def _copy(self, root: OpResult, mapping: Mapping) -> None:
+        """Map `root`, and what it is computed of, to copies; iteratively, for constants may nest deep.
+
+        What only `root` is computed of, and `root` only used for, is its own copy.
+        """
+        pending: list[tuple[OpResult, Task, int]] = [(root, Task.KEEP, 0)]
+        while pending:
+            value, task, index = pending.pop()
+            op = value.op
+            if task is Task.REPLACE:
+                operand = operands_of(op)[index]
+                own = mapping.get(operand, operand)
+                if own is not operand:
+                    replace_operand(op, index, own)
+            elif task is Task.CLONE:
+                self._clone(value, mapping)
+            elif value in mapping or is_scalar(value):
+                continue
+            elif task is Task.KEEP and _has_one_use(op) and op.name != CALL:
+                mapping[value] = value
+                for index, operand in reversed([*enumerate(operands_of(op))]):
+                    if isinstance(operand, OpResult):
+                        pending.append((value, Task.REPLACE, index))
+                        pending.append((operand, Task.KEEP, 0))
+            else:
+                pending.append((value, Task.CLONE, 0))
+                for operand in reversed(operands_of(op)):
+                    if isinstance(operand, OpResult):
+                        pending.append((operand, Task.COPY, 0))
+
+    def _clone(self, value: OpResult, mapping: Mapping) -> None:
+        """Put a copy of what makes `value`, of the copies of its operands, before it; groups take it in."""
+        op = value.op
+        copy = clone(op, mapping)
+        place_before(copy, op)
+        if copy.name == CALL:
+            function = copy_function(self._symbols.callee(copy), self._symbols)
+            set_callee(copy, self._symbols.insert(function))
+        for use in tuple(value.uses):
+            if use.operation.name == GROUP:
+                place_before(clone(use.operation, mapping), op)
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Whether `value` is a tensor of rank 0."""
+    tensor = tensor_type(value.type)
+    return tensor is not None and not tensor.shape
+
+
+def _has_one_use(op: Operation) -> bool:
+    if len(op.results) != 1:
+        return False
+    use = op.results[0].first_use
+    return use is not None and next_use(use) is None
+
+
+def _erase_if_unused(op: Operation) -> None:
+    """Erase `op` if nobody but sharding groups uses it, and those with it."""
+    users: list[Operation] = []
+    for result in op.results:
+        use = result.first_use
+        if use is not None:
+            if use.operation.name != GROUP:
+                return
+            users += [use.operation for use in result.uses]
+    if all(user.name == GROUP for user in users):
+        for user in users:
+            erase(user)
+        erase(op)
+
+
+def _computation_name(op: Operation) -> str:
+    return cast(Any, op.properties["name"]).data
+
+
+def _ops_outside_computations(region: Region) -> Iterator[Operation]:
+    """The ops of a region in program order, without those in named computations."""
+    stack: list[Operation | None] = [block.first_op for block in reversed(region.blocks)]
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            following = op.next_op
+            yield op
+            if op.regions and op.name != COMPUTATION:
+                stack.append(following)
+                for inner in reversed(op.regions):
+                    stack.extend(block.first_op for block in reversed(inner.blocks))
+                break
+            op = following
+
+
+def renew_uses(module: Operation) -> None:
+    """Put the uses of each value in program order, an op before what its regions hold, the last one first.
+
+    Only values that an op with regions takes can have them in another order.
+    """
+    positions: dict[int, int] = {}
+    taken: dict[int, SSAValue] = {}
+    for position, op in enumerate(walk_pre_order(module)):
+        positions[id(op)] = position
+        if op.regions:
+            for value in operands_of(op):
+                if (use := value.first_use) is not None and next_use(use) is not None:
+                    taken[id(value)] = value
+    for value in taken.values():
+        for use in sorted(value.uses, key=lambda use: _place(use, positions)):
+            value.remove_use(use)
+            value.add_use(use)
+
+
+def _place(use: Use, positions: dict[int, int]) -> tuple[int, int]:
+    return positions[id(use.operation)], use.index

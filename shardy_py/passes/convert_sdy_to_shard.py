@@ -40,12 +40,10 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
-from shardy_py.graph.attribute_removal import remove_attributes
 from shardy_py.graph.holders import PROPERTY_OF, RULE, SHARDING, attribute_list_shardings
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.top_level import functions_of, meshes_of
-from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.ir import (
     build_operation,
     erase,
@@ -59,6 +57,8 @@ from shardy_py.ir import (
     walk_pre_order,
 )
 from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
+from shardy_py.passes.drop_sharding_and_mesh import remove_attributes
+from shardy_py.passes.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.sharding import Mesh, TensorSharding
 
 

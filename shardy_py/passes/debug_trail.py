@@ -9,7 +9,7 @@ Not here: the attributes (`graph/debug_notes.py`), what moved in a step (`propag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,23 +18,25 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
 from shardy_py.graph.build import Program
 from shardy_py.graph.call_graph import FUNCTION
-from shardy_py.graph.constraints import give_input
-from shardy_py.graph.debug_notes import (
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import shardable_value, sharding_of
+from shardy_py.ir import owning_op, walk_pre_order
+from shardy_py.passes.debug_notes import (
     EDGES,
     call_own_origins_self,
     set_value_note,
     user_origins,
     write_origins,
 )
-from shardy_py.graph.holders import RULE
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import shardable_value, sharding_of
-from shardy_py.ir import owning_op, walk_pre_order
 from shardy_py.propagation.fixpoint import FUNCTION_RESULT, Taken
 from shardy_py.propagation.origins import Origins
 from shardy_py.propagation.provenance import Move, edges_of, moves_of
 from shardy_py.propagation.step import common_mesh
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
+
+SetInput = Callable[[Operation, SSAValue, TensorSharding], None]
+"""Gives the input of a constraint its sharding."""
 
 
 class DebugTrail:
@@ -110,11 +112,13 @@ class DebugTrail:
         if numbers[0] is not None and numbers[1] is not None:
             self._origins.copy(numbers[0], numbers[1])
 
-    def set_input(self, constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
-        """Give the input of a constraint a sharding; counts as a step of propagation."""
+    def set_input(
+        self, set_input: SetInput, constraint: Operation, value: SSAValue, sharding: TensorSharding
+    ) -> None:
+        """Call `set_input` for a constraint and its input; it counts as a step of propagation."""
         attribute = constraint.attributes.get(RULE)
         before = _around(constraint)
-        give_input(constraint, value, sharding)
+        set_input(constraint, value, sharding)
         after = _around(constraint)
         found = common_mesh(after, self._meshes)
         if attribute is None or found is None:

@@ -9,17 +9,19 @@ Ops of the dialect stay, with the shardings that are their own.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.attribute_removal import remove_attributes
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.symbols import MESH
-from shardy_py.ir import erase, find_ops
+from shardy_py.ir import erase, find_ops, walk_pre_order
 
 
 @dataclass(frozen=True)
@@ -33,3 +35,25 @@ class DropShardingAndMeshPass(ModulePass):
         remove_attributes(op, {SHARDING})
         for mesh in find_ops(op, MESH):
             erase(mesh)
+
+
+def remove_attributes(root: Operation, names: Collection[str]) -> None:
+    """Remove the discardable attributes called `names` from all ops in `root`, arguments and results."""
+    for op in walk_pre_order(root):
+        for name in names:
+            op.attributes.pop(name, None)
+        if op.name == "func.func":
+            for place in ("arg_attrs", "res_attrs"):
+                _remove_from_values(op, place, names)
+
+
+def _remove_from_values(function: Operation, place: str, names: Collection[str]) -> None:
+    given = function.properties.get(place)
+    if given is None:
+        return
+    old = [dictionary.data for dictionary in cast("ArrayAttr[DictionaryAttr]", given).data]
+    new = [{name: value for name, value in entries.items() if name not in names} for entries in old]
+    if not any(new):
+        del function.properties[place]
+    elif new != old:
+        function.properties[place] = ArrayAttr(map(DictionaryAttr, new))

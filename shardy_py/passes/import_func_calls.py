@@ -9,18 +9,38 @@ copied for each further call.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import count
+from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import (
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.computation_names import NAMED
-from shardy_py.graph.data_flow import argument_owners
-from shardy_py.graph.edge_ops import insert_edges
-from shardy_py.graph.inlining import import_calls
-from shardy_py.ir import find_ops
+from shardy_py.dialects.sdy import (
+    NamedComputationOp,
+    ReturnOp,
+    TensorShardingPerValueAttr,
+)
+from shardy_py.errors import warn_once
+from shardy_py.graph.call_graph import CALL, calls_in, functions_bottom_up, original_name
+from shardy_py.graph.calls import function_name
+from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.data_flow import EDGE_NAME, TERMINATORS, argument_owners
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.movements import note_moved
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.symbols import FUNCTION, Symbols
+from shardy_py.graph.value_shardings import argument_shardings
+from shardy_py.ir import build_operation, erase, find_ops, operands_of
+from shardy_py.passes.add_data_flow_edges import insert_edges
+from shardy_py.text.source import position_of
 
 
 @dataclass(frozen=True)
@@ -40,3 +60,145 @@ class ImportFuncCallsPass(ModulePass):
             for computation in find_ops(op, NAMED):
                 insert_edges(argument_owners(computation))
                 insert_edges(computation.results)
+
+
+_SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"
+THREAD = "execution_thread"
+"""The attribute that says on which thread a function runs; it moves along with the body."""
+
+
+def import_calls(module: ModuleOp) -> None:
+    """Replace every call by a named computation, and erase the functions that were called."""
+    symbols = Symbols(module)
+    separate_names(module, symbols)
+    bodies = _Bodies()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            _import_call(call, bodies, symbols)
+    for name in bodies.used:
+        symbols.erase(symbols.function(name))
+
+
+class _Bodies:
+    """The bodies of functions: the first one to ask for a body gets it, all others get copies.
+
+    used: by the name of the function, where its body has gone.
+    """
+
+    def __init__(self) -> None:
+        self.used: dict[str, Region] = {}
+
+    def take(self, function: Operation, call: Operation) -> Region:
+        """A body of `function` for `call`; the first copy of all is worth a warning."""
+        name = function_name(function)
+        if name not in self.used:
+            region = self.used[name] = function.detach_region(0)
+            function.add_region(Region())
+            replace_terminators(region, ReturnOp)
+            return region
+        warn_once("several calls", _SEVERAL_CALLS.format(name), position_of(call.location))
+        copy = Region()
+        clone_region_into(self.used[name], copy, {})
+        return copy
+
+
+def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
+    function = symbols.callee(call)
+    if not function.regions[0].blocks and function_name(function) not in bodies.used:
+        return  # only declared: nothing is known of what it does
+    properties: dict[str, Attribute] = {"name": original_name(function)}
+    shardings = argument_shardings(function, symbols)
+    if shardings is not None:
+        properties["in_shardings"] = TensorShardingPerValueAttr(shardings)
+    attributes = dict(call.attributes)
+    given = attributes.pop(SHARDING, None)
+    if given is not None:
+        properties["out_shardings"] = given
+    if THREAD in function.attributes:
+        attributes[THREAD] = function.attributes[THREAD]
+    computation = build_operation(
+        NamedComputationOp,
+        operands_of(call),
+        [result.type for result in call.results],
+        properties,
+        attributes,
+        call.location,
+        regions=[bodies.take(function, call)],
+    )
+    replace_op(call, computation)
+    note_moved(computation.results, call.results, "sdy-import-func-calls", call)
+
+
+def replace_terminators(region: Region, terminator: type[Operation]) -> None:
+    """End each block with an op of class `terminator` instead of what ends it now."""
+    for block in region.blocks:
+        old = block.last_op
+        assert old is not None
+        build_operation(terminator, operands_of(old), (), {}, {}, old.location, block)
+        erase(old)
+
+
+NAMED = "sdy.named_computation"
+
+
+def separate_names(module: ModuleOp, symbols: Symbols) -> None:
+    """Rename the computations that are not what another computation, or a function, of their name is."""
+    computations = find_ops(module, NAMED)
+    if not computations:
+        return
+    bodies: dict[str, Region | tuple[Hashable, ...]] = {}
+    for function in find_ops(module, FUNCTION):
+        bodies.setdefault(original_name(function).data, function.regions[0])
+    for computation in computations:
+        wanted = cast(StringAttr, computation.properties["name"]).data
+        mine = tuple(_content(computation.regions[0], symbols))
+        name, number = wanted, 0
+        while not _is_free(name, mine, bodies, symbols):
+            name, number = f"{wanted}_{number}", number + 1
+        bodies[name] = mine
+        if name != wanted:
+            computation.properties["name"] = StringAttr(name)
+
+
+def _is_free(
+    name: str, mine: tuple[Hashable, ...], bodies: dict[str, Region | tuple[Hashable, ...]], symbols: Symbols
+) -> bool:
+    body = bodies.get(name)
+    if isinstance(body, Region):
+        body = bodies[name] = tuple(_content(body, symbols))
+    return body is None or body == mine
+
+
+def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
+    """What a region does: equal for copies, whatever their terminators and the copies that they call."""
+    numbers: dict[int, int] = {}
+    fresh = count()
+
+    def visit(region: Region) -> Iterator[Hashable]:
+        for block in region.blocks:
+            for argument in block.args:
+                numbers[id(argument)] = next(fresh)
+                yield argument.type
+            for op in block.ops:
+                if op.name == EDGE_NAME:  # computations have edges already, functions get them with the call
+                    numbers[id(op.results[0])] = numbers.get(id(operands_of(op)[0]), -1)
+                    continue
+                yield from (None if op.name in TERMINATORS else op.name, *_entries(op, symbols))
+                yield tuple(numbers.get(id(operand), -1) for operand in operands_of(op))
+                yield tuple(result.type for result in op.results)
+                for result in op.results:
+                    numbers[id(result)] = next(fresh)
+                for inner in op.regions:
+                    yield from visit(inner)
+            yield "end of block"
+        yield "end of region"
+
+    return visit(region)
+
+
+def _entries(op: Operation, symbols: Symbols) -> Iterator[Hashable]:
+    yield frozenset(op.attributes.items())
+    if op.name == CALL:
+        yield original_name(symbols.callee(op))
+    else:
+        yield frozenset(op.properties.items())

@@ -19,7 +19,6 @@ from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.errors import warn
 from shardy_py.graph.build import Program, build_program
 from shardy_py.graph.data_flow import TERMINATORS
-from shardy_py.graph.groups import synchronize_groups
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
 from shardy_py.graph.run_record import Propagation
@@ -27,6 +26,7 @@ from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
 from shardy_py.passes.save_module import save_module
+from shardy_py.passes.sharding_group_import import synchronize_groups
 from shardy_py.propagation.fixpoint import Event, Propagator, Taken
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate

@@ -13,8 +13,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.attribute_removal import remove_attributes
-from shardy_py.graph.debug_notes import NOTES
+from shardy_py.passes.debug_notes import NOTES
+from shardy_py.passes.drop_sharding_and_mesh import remove_attributes
 
 
 @dataclass(frozen=True)

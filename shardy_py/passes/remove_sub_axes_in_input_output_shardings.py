@@ -15,9 +15,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.boundary_shardings import transform_function
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.boundary import without_sub_axes
+from shardy_py.passes.update_non_divisible_input_output_shardings import transform_function
 
 
 @dataclass(frozen=True)

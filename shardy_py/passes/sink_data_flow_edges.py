@@ -9,17 +9,21 @@ edges goes to their op where asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME
-from shardy_py.graph.debug_notes import EDGES, ORIGINS, sink_notes
-from shardy_py.graph.edge_ops import remove_edge, sink_edge_shardings
-from shardy_py.ir import find_ops
+from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_target, result_owners
+from shardy_py.graph.holders import Holder, Place, read, write_all
+from shardy_py.graph.value_shardings import own_holder, rank_of
+from shardy_py.ir import erase, find_ops, operands_of, replace_uses
+from shardy_py.passes.debug_notes import EDGES, ORIGINS, sink_notes
+from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True)
@@ -41,3 +45,39 @@ class SinkDataFlowEdgesPass(ModulePass):
                 sink_edge_shardings(inner)
                 if notes:
                     sink_notes(inner, *notes)
+
+
+def sink_edge_shardings(op: Operation) -> None:
+    """Give the owners of edges of `op` the shardings of their edges, if any edge has one; the edges stay."""
+    for owners in (argument_owners(op), result_owners(op)):
+        shardings = edge_shardings(owners)
+        if shardings:
+            places = ((own_holder(owner), s) for owner, s in zip(owners, shardings, strict=True))
+            write_all((holder, sharding) for holder, sharding in places if holder is not None)
+
+
+def edge_shardings(owners: Sequence[SSAValue]) -> list[TensorSharding]:
+    """The sharding of the edge of each owner, open where there is none; [] if no edge has one."""
+    edges = [edge_of_target(owner) for owner in owners]
+    given = [read(Holder(Place.PROPERTY, edge)) if edge is not None else None for edge in edges]
+    mesh = next((sharding.mesh for sharding in given if sharding is not None), None)
+    if mesh is None:
+        return []
+    return [
+        sharding or TensorSharding.fully_open(mesh, rank_of(owner.type))
+        for sharding, owner in zip(given, owners, strict=True)
+    ]
+
+
+def remove_edges(owners: Iterable[SSAValue]) -> None:
+    """Remove the edges of owners; what used an edge uses its owner."""
+    for owner in owners:
+        use = owner.first_use
+        if use is not None and use.operation.name == EDGE_NAME:
+            remove_edge(use.operation)
+
+
+def remove_edge(edge: Operation) -> None:
+    """Remove an edge; what used it uses its operand."""
+    replace_uses(edge.results[0], operands_of(edge)[0])
+    erase(edge)

@@ -10,16 +10,28 @@ dimension keeps the largest prefix of its axes that divides it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.boundary_shardings import transform_function, transform_owners, transform_results
-from shardy_py.graph.data_flow import DATA_FLOW
+from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
+from shardy_py.graph.holders import (
+    SHARDING,
+    Holder,
+    Place,
+    attribute_list_shardings,
+    result_shardings,
+    write_all,
+)
+from shardy_py.graph.movements import Movement, Spot, note
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.top_level import functions_of, meshes_of
 from shardy_py.ir import find_ops
@@ -27,8 +39,6 @@ from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, mesh_of
-
-CALL = "func.call"
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
             transform_function(function, divide, self.name)
         rules = [row.name for row in TABLE.values() if row.keeps_divisible]
         flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
-        for inner in find_ops(op, CALL, *rules, *flows):
+        for inner in find_ops(op, CallOp.name, *rules, *flows):
             if inner.name in DATA_FLOW:
                 transform_owners(inner, divide, self.name)
             else:
@@ -65,3 +75,77 @@ def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> Tens
         return sharding
     shape = tuple(size or 0 for size in tensor.shape)
     return evenly_divided(sharding, shape, mesh_of(sharding, meshes))
+
+
+Change = Callable[[TensorSharding, Attribute], TensorSharding]
+"""The new sharding of a value, from its old one and its type."""
+
+
+def transform_function(function: Operation, change: Change, pass_name: str) -> None:
+    """Change the shardings of arguments and results of `function` that have one, on behalf of a pass."""
+    write_all(
+        (
+            *_changes(function, change, Place.ARGUMENT, pass_name),
+            *_changes(function, change, Place.FUNCTION_RESULT, pass_name),
+        )
+    )
+
+
+def _changes(
+    function: Operation, change: Change, place: Place, pass_name: str
+) -> Iterator[tuple[Holder, TensorSharding]]:
+    is_argument = place is Place.ARGUMENT
+    type_ = cast(FunctionType, function.properties["function_type"])
+    types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
+    shardings = attribute_list_shardings(function.properties.get("arg_attrs" if is_argument else "res_attrs"))
+    for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
+        if sharding is not None and (new := change(sharding, value_type)) is not sharding:
+            holder = Holder(place, function, index)
+            block = function.regions[0].first_block
+            _note(
+                block.args[index] if is_argument and block is not None else holder, sharding, new, pass_name
+            )
+            yield holder, new
+
+
+def _note(spot: Spot, old: TensorSharding, new: TensorSharding, pass_name: str) -> None:
+    if old is not new and old != new:
+        note(Movement(spot, spot, pass_name, old=old, new=new))
+
+
+def transform_results(op: Operation, change: Change, pass_name: str) -> None:
+    """Change the shardings in the attribute of `op`, one a result."""
+    shardings = result_shardings(op)
+    if shardings:
+        new = _changed(shardings, op.results, change, pass_name)
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(new)
+
+
+def transform_owners(op: Operation, change: Change, pass_name: str) -> None:
+    """Change the shardings of the owners of data-flow edges of `op`: block arguments seen from inside."""
+    flow = DATA_FLOW[op.name]
+    for owners, shardings, give in (
+        (
+            flow.block_argument_edge_owners(op),
+            flow.block_argument_edge_owner_shardings(op),
+            flow.set_block_argument_edge_owner_shardings,
+        ),
+        (
+            flow.op_result_edge_owners(op),
+            flow.op_result_edge_owner_shardings(op),
+            flow.set_op_result_edge_owner_shardings,
+        ),
+    ):
+        if shardings:
+            give(op, _changed(shardings, owners, change, pass_name))
+
+
+def _changed(
+    shardings: Sequence[TensorSharding], values: Sequence[SSAValue], change: Change, pass_name: str
+) -> tuple[TensorSharding, ...]:
+    result: list[TensorSharding] = []
+    for old, value in zip(shardings, values, strict=True):
+        new = change(old, value.type)
+        _note(value, old, new, pass_name)
+        result.append(new)
+    return tuple(result)

@@ -3,11 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.boundary_shardings import transform_function, transform_owners, transform_results
 from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.top_level import functions_of, meshes_of, module_of, top_level_ops
 from shardy_py.ir import find_ops
+from shardy_py.passes.update_non_divisible_input_output_shardings import (
+    transform_function,
+    transform_owners,
+    transform_results,
+)
 from shardy_py.sharding import TensorSharding
 
 PROGRAM = """

@@ -26,11 +26,11 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.rewiring import replace_by_values, replace_op
-from shardy_py.graph.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 from shardy_py.gspmd.custom_calls import sharding_call
 from shardy_py.gspmd.frontend_attributes import SHARDING_TARGET, XLA_SHARDING
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, ShardGroup
 from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
+from shardy_py.passes.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 
 
 @dataclass(frozen=True)

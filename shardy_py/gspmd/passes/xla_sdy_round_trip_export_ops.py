@@ -31,7 +31,6 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.graph.without_sdy import replace_constant
 from shardy_py.gspmd.custom_calls import plain_sharding_call
 from shardy_py.gspmd.frontend_attributes import (
     ALLOWED_DIRECTION,
@@ -42,6 +41,7 @@ from shardy_py.gspmd.frontend_attributes import (
     with_frontend,
 )
 from shardy_py.ir import build_operation, erase, find_ops, place_before
+from shardy_py.passes.without_sdy import replace_constant
 
 
 @dataclass(frozen=True)

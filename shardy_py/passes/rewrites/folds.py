@@ -13,10 +13,10 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.dialects.chlo import op_class
-from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.rewiring import replace_op
 from shardy_py.ir import build_operation, operands_of
+from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS

@@ -16,8 +16,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.graph.call_graph import FUNCTION, is_defined_function
-from shardy_py.graph.constraints import CONSTRAINT, MANUAL
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.value_shardings import sharding_of
@@ -37,6 +37,7 @@ NOTES = tuple(
 """All notes but the names of origins."""
 
 SELF = "self"
+CONSTRAINT, MANUAL = ShardingConstraintOp.name, ManualComputationOp.name
 
 Origin = tuple[SSAValue, TensorSharding, str]
 """A value, a sharding of it that the user wrote, and what that is called."""

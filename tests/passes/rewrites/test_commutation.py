@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.ir import find_ops
+from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
 
 
 def test_which_ops_commute() -> None:
