@@ -19,16 +19,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.analysis.function import Body, Form, Function, Node
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
-from shardy_py.graph.calls import callee_name
-from shardy_py.graph.op_graph import OpGraph
+from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
-from shardy_py.ir import terminator_of, walk_pre_order
+from shardy_py.ir import find_ops, terminator_of, walk_pre_order
 from shardy_py.ops import TensorType
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
@@ -37,22 +37,21 @@ _MOST_CALLS = 100
 Values = tuple[int, ...]
 
 
-def mlir_function(module: ModuleOp | OpGraph, name: str = "") -> Function:
+def mlir_function(module: ModuleOp, name: str = "") -> Function:
     """The function of that symbol; `@main`, or else the first one, if none is named."""
     functions = mlir_functions(module, (name,) if name else ())
     return functions.get(name or "main") or next(iter(functions.values()))
 
 
-def mlir_functions(module: ModuleOp | OpGraph, names: Sequence[str] = ()) -> dict[str, Function]:
-    """The functions of these symbols, or all, in program order, of a module or of its op graph."""
-    graph = module if isinstance(module, OpGraph) else OpGraph(module)
-    symbols = graph.functions
+def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Function]:
+    """The functions of these symbols, or all, in program order."""
+    symbols = {function_name(op): op for op in find_ops(module, FuncOp.name)}
     if not symbols:
         raise ShardyError("the module has no function")
     for name in names:
         if name not in symbols:
             raise ShardyError(f"the module has no function @{name}")
-    context = _Context(symbols, ValueNames(graph.module, syntax_table()))
+    context = _Context(symbols, ValueNames(module, syntax_table()))
     return {name: context.function(name) for name in names or symbols}
 
 

@@ -4,7 +4,7 @@
     trail.follow(op, values, rule, before, after, mesh)         for each step that changed some
     trail.write()                                               at the end
 
-Not here: the attributes (`graph/debug_notes.py`), what moved in a step (`propagation/provenance.py`).
+Not here: the attributes (`passes/debug_notes.py`), what moved in a step (`propagation/provenance.py`).
 """
 
 from __future__ import annotations

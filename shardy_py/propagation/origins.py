@@ -5,7 +5,7 @@
     origins.move(1, 3, AxisRef("a"))                   a step moved "a" from value 1 to value 3
     origins.of(3)                                      {AxisRef("a"): "input: 0"}
 
-Values are any numbers. Not here: finding the moves (`provenance.py`), the names (`graph/debug_notes.py`).
+Values are any numbers. Not here: finding the moves (`provenance.py`), the names (`passes/debug_notes.py`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import pytest
 from shardy_py.analysis import Function, function_maps, hlo_function, mlir_function, mlir_functions, node_maps
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.graph.op_graph import OpGraph
 from shardy_py.hlo import read_module
 
 Corpus = Callable[[str], str]
@@ -130,7 +129,6 @@ def test_regions_and_calls_of_mlir() -> None:
         [["(d0)[s0] -> (-s0 + 3),"], ["(d0)[s0] -> (s0),"], ["(d0) -> (),"]],
     ]
     assert set(mlir_functions(parse_module(MLIR))) == {"main", "back"}
-    assert set(mlir_functions(OpGraph(parse_module(MLIR)))) == {"main", "back"}
     assert (
         node_maps(function.nodes[0])[0][0] == function_maps(mlir_function(parse_module(MLIR), "back"))[0][0]
     )
