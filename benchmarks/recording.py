@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.passes import pipelines
-from shardy_py.passes.recording import recording
+from shardy_py.passes.runner import recording
 
 PROGRAM = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "transformer_train_48.mlir.gz"
 PROPAGATE = "sdy-user-priority-propagate"

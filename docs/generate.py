@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shardy_py.cli.option_text import option_text
-from shardy_py.passes import PASSES, Option
+from shardy_py.passes import PASSES
+from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 PAGE = Path(__file__).with_name("passes.md")
@@ -34,7 +34,7 @@ def _lines() -> Iterator[str]:
 def _option_lines(options: Sequence[Option]) -> Iterator[str]:
     for option in options:
         choices = f" ({', '.join(option.choices)})" if option.choices else ""
-        default = option_text(option, option.default) or "empty"
+        default = option.text(option.default) or "empty"
         yield f"- `{option.name}`: {option.summary}{choices}; default: {default}"
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -26,6 +25,7 @@ from shardy_py.graph.movements import carried_over, recorded
 from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
+from shardy_py.passes.runner import run_passes
 from shardy_py.report import collect_values, module_meshes, summarize, summary_text
 from shardy_py.report.communication import Bill, communication_bill
 
@@ -49,7 +49,9 @@ def propagate(module: ModuleOp) -> ModuleOp:
 
 def finish(module: ModuleOp) -> ModuleOp:
     """Restores functions and calls, removes what propagation needed, inserts the reshards that are left."""
-    return run_passes(module, pipelines.outline_passes() + pipelines.export_passes(inline_meshes=False))
+    return run_passes(
+        module, pipelines.outline_passes() + pipelines.export_passes(pipelines.PartitioningOptions())
+    )
 
 
 def collectives(module: ModuleOp) -> ModuleOp:
@@ -80,23 +82,10 @@ def communication(
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
-        _apply(copy, pipelines.collective_passes())
+        run_passes(copy, pipelines.collective_passes(), verify="never")
     return copy, communication_bill(copy, model, (*carried_over(record, origin), *events), originals)
 
 
 def decide_shardings(text: str, file: str = "-") -> str:
     """All stages: what `sdy-opt --sdy-propagation-pipeline` prints."""
     return write(finish(propagate(prepare(read(text, file)))))
-
-
-def run_passes(module: ModuleOp, calls: pipelines.Calls) -> ModuleOp:
-    """Runs passes in order and verifies what they leave."""
-    _apply(module, calls)
-    verify_module(module)
-    return module
-
-
-def _apply(module: ModuleOp, calls: pipelines.Calls) -> None:
-    context = Context()
-    for call in calls:
-        call.build().apply(context, module)

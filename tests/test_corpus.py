@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes import PassCall, pass_by_name
-from shardy_py.pipeline import decide_shardings, read, run_passes
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
+from shardy_py.pipeline import decide_shardings, read
 
 Corpus = Callable[[str], str]
 
@@ -37,12 +38,10 @@ def test_reading_and_printing(
 
 @pytest.mark.parametrize("conservative", [False, True], ids=["", "conservative"])
 def test_rules(corpus_program: str, conservative: bool, corpus: Corpus, reference: Any) -> None:
-    row = pass_by_name("sdy-populate-op-sharding-rules")
-    assert row is not None
     text = corpus(corpus_program)
-    module = run_passes(read(text), (PassCall.of(row, {"conservative_propagation": conservative}),))
-    options = f"conservative-propagation={str(conservative).lower()}"
-    same(print_module(module), reference.run(text, f"func.func({row.name}{{{options}}})"))
+    call = pass_call("sdy-populate-op-sharding-rules", conservative_propagation=conservative)
+    module = run_passes(read(text), (call,))
+    same(print_module(module), reference.run(text, str(call)))
 
 
 def same(ours: str, expected: str) -> None:

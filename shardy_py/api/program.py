@@ -13,9 +13,8 @@ from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -28,9 +27,10 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
-from shardy_py.passes import pass_by_name
-from shardy_py.passes.pipelines import pipeline_by_name
-from shardy_py.passes.registration import Option, OptionValue, PassCall
+from shardy_py.passes import PASSES, PassCall, pass_by_name
+from shardy_py.passes.options import check_options
+from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
+from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import Mesh
 
 Key = str | Value
@@ -188,9 +188,7 @@ class Program:
         """
         calls = _calls(name, options)
         program = self.copy()
-        for call in calls:
-            call.build().apply(Context(), program.module)
-        verify_module(program.module)
+        run_passes(program.module, calls)
         return program
 
     def find(self, key: Key) -> Value:
@@ -228,27 +226,22 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
     pipeline = pipeline_by_name(name)
     found = row or pipeline
     if found is None:
-        raise ShardyError(f"there is no pass or pipeline '{name}'; `sdy-opt --help` lists them")
-    known = {option.field_name: option for option in found.options}
-    given = {option: _option(name, option, value, known) for option, value in options.items()}
+        known = [known.name for known in (*PASSES, *PIPELINES)]
+        raise ShardyError.unknown("pass or pipeline", name, known)
+    lists = {option.field_name for option in found.options if option.default == ()}
+    given = {
+        option: tuple(value) if option in lists and _is_list(value) else value
+        for option, value in options.items()
+    }
+    check_options(name, found.options, given)
     if row is not None:
         return (PassCall.of(row, given),)
     assert pipeline is not None
     return pipeline.expand(**given)
 
 
-def _option(name: str, option: str, value: Any, known: Mapping[str, Option]) -> OptionValue:
-    """The value of an option of the pass or pipeline of that name."""
-    if option not in known:
-        has = ", ".join(sorted(known)) or "none"
-        raise ShardyError(f"{name} has no option {option}; it has: {has}")
-    default, choices = known[option].default, known[option].choices
-    if isinstance(default, tuple) and isinstance(value, Iterable) and not isinstance(value, str):
-        value = tuple(cast("Iterable[str]", value))
-    expect(value, type(default), f"{option} of {name} of the type of {default!r}")
-    if choices and value not in choices:
-        raise ShardyError(f"{option} of {name}: expected one of {', '.join(choices)}; got: {value!r}")
-    return value
+def _is_list(value: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(value, Iterable) and not isinstance(value, str)
 
 
 def _decoded(data: bytes, file: str) -> str:

@@ -16,17 +16,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
-from shardy_py.cli.observers import DumpIR, Observer, Stopwatch
+from shardy_py.cli.observers import DumpIR, Stopwatch
 from shardy_py.cli.reports import Evidence, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.passes import PassCall
-from shardy_py.passes.recording import recording
+from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.diagnostics import render
-from shardy_py.text.xdsl_fallback import make_context
 
 NEW_LINE = "\n"
 
@@ -92,91 +91,60 @@ class _Driver:
     def __init__(self, command: Command, file: str, log: Callable[[str], object]) -> None:
         self.command = command
         self.file = file
-        self.context = make_context()
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()
-        self.begin: Callable[[str], None] = lambda name: None
-        self.observers: tuple[Observer, ...] = ()
+        self.dumps: tuple[Observer, ...] = ()
         if command.print_before != () or command.print_after != ():
-            self.observers = (DumpIR(command.print_before, command.print_after, self.print, log),)
+            self.dumps = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
-        """What one chunk gives after all steps; and diagnostics, warnings first."""
+        """The result of all steps on one chunk; and diagnostics, warnings first."""
         steps = 2 + sum(len(step.calls) for step in self.command.steps)
-        # Dumps go to the terminal while passes run: a bar among them would be in their way.
-        shown = not (self.command.hides_progress or self.observers)
-        with collected_warnings(self.warned_of) as warnings, progress(steps, shown=shown) as self.begin:
-            result, errors = self._process(chunk)
+        # Dumps go to the terminal while passes run, where a progress bar would interfere.
+        shown = not (self.command.hides_progress or self.dumps)
+        with collected_warnings(self.warned_of) as warnings, progress(steps, shown=shown) as begin:
+            try:
+                result, errors = self._result(chunk, begin), ()
+            except ShardyError as error:
+                result, errors = _Result(), error.diagnostics
         return result, (*warnings, *errors)
 
-    def _process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
-        try:
-            self.begin("reading")
-            with self.time("Parser"):
-                module = parse_module(
-                    chunk.text,
-                    self.file,
-                    allow_unregistered=self.command.allow_unregistered,
-                    first_line=chunk.first_line,
-                )
-                verify_module(module)
-            evidence = self.transform_watched(module)
-            self.begin("writing")
-            report = self.report(evidence) if self.command.reports else None
-            if self.command.reports and self.command.output is None:
-                return _Result(report=report), ()
-            with self.time("Output"):
-                return _Result(self.print(module), report), ()
-        except ShardyError as error:
-            return _Result(), error.diagnostics
+    def _result(self, chunk: Chunk, begin: Callable[[str], None]) -> _Result:
+        begin("reading")
+        with self.time("Parser"):
+            module = parse_module(
+                chunk.text,
+                self.file,
+                allow_unregistered=self.command.allow_unregistered,
+                first_line=chunk.first_line,
+            )
+            verify_module(module)
+        evidence = self.transform(module, begin)
+        begin("writing")
+        report = None
+        if self.command.reports:
+            with self.time("Reports"):
+                write = reports_json if self.command.reports_as_json else reports_text
+                report = write(self.command.reports, evidence)
+            if self.command.output is None:
+                return _Result(report=report)
+        with self.time("Output"):
+            return _Result(self.print(module), report)
 
-    def transform_watched(self, module: ModuleOp) -> Evidence:
-        """Runs all steps, and keeps what the reports want to know of them."""
+    def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
+        """Runs all steps, and keeps the evidence that the reports require."""
         rows = [request.row for request in self.command.reports]
         before = cast(ModuleOp, clone(module, {})) if any(row.needs_before for row in rows) else None
-        if not any(row.needs_record for row in rows):
-            self.transform(module)
-            return Evidence(module, before)
-        with recording() as record:
-            self.transform(module)
+        observers = (progress_observer(begin), *self.dumps, self.timer)
+        with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
+            for step in self.command.steps:
+                run_passes(module, step.calls, verify=self.command.verify, observers=observers)
         return Evidence(module, before, record)
 
-    def report(self, evidence: Evidence) -> str:
-        """The text of the reports."""
-        with self.time("Reports"):
-            write = reports_json if self.command.reports_as_json else reports_text
-            return write(self.command.reports, evidence)
-
-    def transform(self, module: ModuleOp) -> None:
-        """Runs all steps; verifies after each, or after each pass, as the command says."""
-        for step in self.command.steps:
-            for call in step.calls:
-                self.apply(call, module)
-                if self.command.verify_each:
-                    self.verify(module)
-            if self.command.verify_each is None:
-                self.verify(module)
-
-    def apply(self, call: PassCall, module: ModuleOp) -> None:
-        """Runs one pass under the eyes of the observers."""
-        self.begin(call.row.name)
-        with self.time(call.row.class_name):
-            transformation = call.build()
-        for observer in self.observers:
-            observer.before(call, module)
-        failed = True
-        try:
-            with self.time(call.row.class_name):
-                transformation.apply(self.context, module)
-            failed = False
-        finally:
-            for observer in self.observers:
-                observer.after(call, module, failed=failed)
-
-    def verify(self, module: ModuleOp) -> None:
-        with self.time("(V) verifier"):
-            verify_module(module)
+    def timer(self, call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
+        """An observer of passes."""
+        return self.time(call.row.class_name if call else "(V) verifier")
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

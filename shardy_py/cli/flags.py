@@ -31,7 +31,7 @@ class Command:
     steps: passes and pipelines in order.
     split_marker: the line that ends a chunk of the input; None: the input is one.
     verify_diagnostics: "all": also unexpected diagnostics fail; "only-expected": they do not; "": off.
-    verify_each: None: after each step; True: after each pass, also within pipelines; False: only the input.
+    verify: the input always; also after each step ("end"), after each pass ("each"), or only it ("never").
     print_before, print_after: names of passes whose IR is dumped; None: every pass.
     reports: what is reported on standard output.
     reports_as_json: whether that is JSON, a line a program.
@@ -43,7 +43,7 @@ class Command:
     split_marker: str | None = None
     output_split_marker: str = SPLIT_MARKER
     verify_diagnostics: str = ""
-    verify_each: bool | None = None
+    verify: Literal["end", "each", "never"] = "end"
     allow_unregistered: bool = False
     is_generic: bool = False
     with_debuginfo: bool = False
@@ -127,8 +127,9 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "verify-each",
-        "Verify the IR after each pass (default: true, a pipeline counting as one)",
-        "verify_each",
+        "Verify the IR after each pass, also within pipelines (default: after each pass and pipeline)",
+        "verify",
+        "each",
     ),
     Flag(
         "allow-unregistered-dialect", "Accept operations of dialects nobody registered", "allow_unregistered"
@@ -219,7 +220,8 @@ def _read(flag: Flag, text: str) -> Any:
         case "boolean":
             if text.lower() not in ("true", "false", "1", "0"):
                 raise _invalid(flag, f"'{text}' is invalid value for boolean argument! Try 0 or 1")
-            return text.lower() in ("true", "1")
+            is_true = text.lower() in ("true", "1")
+            return is_true if flag.value is True else flag.value if is_true else "never"
 
 
 def _invalid(flag: Flag, fact: str) -> UsageError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shardy_py.cli.flags import FLAGS, Flag
-from shardy_py.cli.option_text import option_text
-from shardy_py.passes import PASSES, Option
+from shardy_py.passes import PASSES
+from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 _OVERVIEW = """\
@@ -46,5 +46,5 @@ def _option_usage(option: Option) -> str:
         "|".join(option.choices)
         or {bool: "bool", int: "int", str: "text", tuple: "list"}[type(option.default)]
     )
-    default = option_text(option, option.default)
+    default = option.text(option.default)
     return f"{option.name}=<{kind}>  {option.summary}" + (f" (default: {default})" if default else "")

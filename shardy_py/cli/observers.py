@@ -1,4 +1,4 @@
-"""What watches passes run: dumps of the IR (`--mlir-print-ir-*`) and the time report (`--mlir-timing`)."""
+"""Observers of passes: IR dumps (`--mlir-print-ir-*`) and the time report (`--mlir-timing`)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.passes import PassCall
 
 _RULE = f"===-{'-' * 73}-==="
-
-
-class Observer(Protocol):
-    """Called around each pass, in the order of the passes."""
-
-    def before(self, call: PassCall, module: ModuleOp) -> None:
-        """The pass is about to run."""
-        ...
-
-    def after(self, call: PassCall, module: ModuleOp, *, failed: bool) -> None:
-        """The pass has run, or raised."""
-        ...
 
 
 @dataclass(slots=True)
@@ -61,15 +48,21 @@ class DumpIR:
     print_module: Callable[[ModuleOp], str]
     write: Callable[[str], object]
 
-    def before(self, call: PassCall, module: ModuleOp) -> None:
-        """Dumps if the pass is one of `names_before`."""
+    @contextmanager
+    def __call__(self, call: PassCall | None, module: ModuleOp) -> Generator[None]:
+        """Dumps around a pass; nothing around the verifier."""
+        if call is None:
+            yield
+            return
         if self.names_before is None or call.row.name in self.names_before:
             self._dump("Before", call, module)
-
-    def after(self, call: PassCall, module: ModuleOp, *, failed: bool) -> None:
-        """Dumps if the pass is one of `names_after`."""
-        if self.names_after is None or call.row.name in self.names_after:
-            self._dump("After", call, module, " Failed" if failed else "")
+        outcome = " Failed"
+        try:
+            yield
+            outcome = ""
+        finally:
+            if self.names_after is None or call.row.name in self.names_after:
+                self._dump("After", call, module, outcome)
 
     def _dump(self, when: str, call: PassCall, module: ModuleOp, outcome: str = "") -> None:
         title = f"// -----// IR Dump {when} {call.row.class_name}{outcome} ({call.row.name}) //----- //"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from shardy_py.passes import Option, OptionValue
+from shardy_py.passes.options import Option, OptionValue
 
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
@@ -38,17 +38,6 @@ def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionVal
 def parse_value(option: Option, text: str) -> OptionValue:
     """The value of one option; its default's type says how to read it."""
     return _READERS[type(option.default)](option, text)
-
-
-def option_text(option: Option, value: OptionValue) -> str:
-    """A value as the parser reads it."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case tuple():
-            return ",".join(value)
-        case _:
-            return str(value)
 
 
 def split_words(text: str, separator: str = " ") -> list[str]:

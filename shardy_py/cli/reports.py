@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from shardy_py.passes.recording import Record
+    from shardy_py.passes.runner import Record
     from shardy_py.report.communication import Bill
     from shardy_py.report.explain import Explanation, Reasons
     from shardy_py.report.memory import Target

@@ -1,6 +1,6 @@
 """The record of a run of passes: what they did to shardings, in order, propagation with its journal.
 
-    with recording() as record:                  from shardy_py.passes.recording
+    with recording() as record:                  from shardy_py.passes.runner
         run passes
     record.propagations[0].journal.entries
 

@@ -1,7 +1,7 @@
-"""What the command line and the pipelines know of a pass without loading it: `PassRow` and `Option`.
+"""What the command line and the pipelines know of a pass without loading it: `PassRow` and `PassCall`.
 
-Loading a pass means loading xDSL and what the pass needs, which `sdy-opt --help` shall not pay for. Not here:
-the rows themselves (`passes/__init__.py`), nor how options are written (`cli/option_text.py`).
+Loading a pass means loading xDSL and what the pass needs, which `sdy-opt --help` must not wait for. Not here:
+the rows themselves (`passes/__init__.py`), their options (`options.py`).
 
 >>> row = PassRow("sdy-close-shardings", "Closes every tensor sharding.")
 >>> row.module_name, row.class_name
@@ -15,48 +15,34 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from shardy_py.passes.options import Option, OptionValue, options_of
+
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
-OptionValue = bool | int | str | tuple[str, ...]
-"""The value of an option; its default's type is the option's type."""
 
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option of a pass or pipeline.
-
-    name: as on the command line, "keep-sharding-rules".
-    default: the value without the option; its type is what the option accepts.
-    summary: one phrase for the help.
-    choices: the words allowed; empty: any.
-    """
-
-    name: str
-    default: OptionValue
-    summary: str
-    choices: tuple[str, ...] = ()
-
-    @property
-    def field_name(self) -> str:
-        """The name of the dataclass field that takes it."""
-        return self.name.replace("-", "_")
+GSPMD_PREFIXES = ("xla-sdy-", "stablehlo-ext-")
+"""The names of the passes in `gspmd/passes/`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """One pass: everything else (file, class) follows from its name.
+    """One pass: everything else (file, function, class) follows from its name.
 
+    options_class: the dataclass of its options; None: it has none.
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
-    package: the package that holds its file.
     """
 
     name: str
     summary: str
-    options: tuple[Option, ...] = ()
+    options_class: type | None = None
     anchor: str = "builtin.module"
-    package: str = "shardy_py.passes"
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options, in the order of their declaration."""
+        return options_of(self.options_class)
 
     @property
     def stem(self) -> str:
@@ -66,7 +52,8 @@ class PassRow:
     @property
     def module_name(self) -> str:
         """The module that holds the pass."""
-        return f"{self.package}.{self.stem}"
+        package = "gspmd.passes" if self.name.startswith(GSPMD_PREFIXES) else "passes"
+        return f"shardy_py.{package}.{self.stem}"
 
     @property
     def class_name(self) -> str:
@@ -89,7 +76,20 @@ class PassCall:
         """The pass itself, loaded on demand."""
         return self.row.load()(**dict(self.options))
 
+    def __str__(self) -> str:
+        """The pass as it is written within `builtin.module(...)`."""
+        given = dict(self.options)
+        values = (
+            f"{o.name}={o.text(given[o.field_name])}" for o in self.row.options if o.field_name in given
+        )
+        text = f"{self.row.name}{{{' '.join(values)}}}" if given else self.row.name
+        return f"func.func({text})" if self.row.anchor == "func.func" else text
+
     @staticmethod
     def of(row: PassRow, options: Mapping[str, OptionValue]) -> PassCall:
         """A call from a mapping of field names to values."""
         return PassCall(row, tuple(options.items()))
+
+    def with_options(self, options: Mapping[str, OptionValue]) -> PassCall:
+        """The call with some options changed."""
+        return PassCall.of(self.row, {**dict(self.options), **options})

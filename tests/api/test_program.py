@@ -136,7 +136,7 @@ def test_passes_by_name(program: Program) -> None:
     closed = program.annotate({"x": P(UNCONSTRAINED)}).run("sdy-close-shardings")
     assert str(closed["x"].sharding) == "<@mesh, [{}, {}]>"
     assert program.run("sdy-propagation-pipeline", dedup_functions_fully=True).text()
-    with pytest.raises(ShardyError, match="there is no pass or pipeline 'sdy-x'"):
+    with pytest.raises(ShardyError, match="unknown pass or pipeline 'sdy-x'"):
         program.run("sdy-x")
 
 
@@ -263,14 +263,14 @@ def test_only_what_is_named_is_removed() -> None:
         (lambda p: p.with_mesh(Mesh.of(), cast(Any, 3)), "expected the name of a mesh, got: 3"),
         (lambda p: p.values.named(3), "expected the name, label or source location of a value, got: 3"),
         (lambda p: p.values.arguments(3), "expected the name of a function, got: 3"),
-        (lambda p: p.run("sdy-close-shardings", depth=1), "has no option depth; it has: none"),
+        (lambda p: p.run("sdy-close-shardings", depth=1), "sdy-close-shardings: unknown option 'depth'"),
         (
             lambda p: p.run("sdy-basic-propagate", conservative_propagation=3),
-            "conservative_propagation of sdy-basic-propagate of the type of False, got: 3",
+            "sdy-basic-propagate, conservative_propagation: expected a value like False, got 3",
         ),
         (
             lambda p: p.run("sdy-user-priority-propagate", propagation_strategy="x"),
-            "propagation_strategy of .*: expected one of .*basic.*; got: 'x'",
+            "propagation_strategy: unknown value 'x': expected one of 'basic', ",
         ),
     ],
 )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from shardy_py.api import Mesh, Options, P, Program, Result, ShardyError, propagate
-from shardy_py.api.propagate import OF_PIPELINE, OF_PROPAGATION, PROPAGATE
-from shardy_py.passes.pipelines import pipeline_by_name
+from shardy_py.passes.auto_partitioner import auto_partitioner
+from shardy_py.passes.pipelines import PROPAGATION_PIPELINE
 from tests.api.programs import MATMUL
 
 
@@ -52,10 +51,12 @@ def test_what_if(result: Result) -> None:
 
 def test_options() -> None:
     program = Program.parse(MATMUL).annotate({"x": P(None, "data"), "out": P("model", "data")})
-    text = propagate(program, Options(explicit_collectives=True)).text()
+    text = propagate(program, Options(enable_insert_explicit_collectives=True)).text()
     assert "sdy.all_" in text
-    with pytest.raises(ShardyError, match="expected a strategy among"):
-        Options(strategy="wild")
+    with pytest.raises(
+        ShardyError, match="propagation_strategy: unknown value 'wild': expected one of 'basic', "
+    ):
+        Options(propagation_strategy="wild")
 
 
 CALLS = """
@@ -94,7 +95,7 @@ def test_calls_and_constraints_are_followed() -> None:
 def test_constraints_are_followed_into_collectives() -> None:
     program = Program.parse(CALLS).annotate({"%3": None, "%4": P(None, "y")})
     (constraint,) = program.values.of_op("sharding_constraint")
-    found = propagate(program, Options(explicit_collectives=True))[constraint]
+    found = propagate(program, Options(enable_insert_explicit_collectives=True))[constraint]
     assert (found.op_name, str(found.sharding)) == ("sdy.collective_permute", '<@mesh, [{}, {"y"}]>')
 
 
@@ -103,7 +104,7 @@ def test_reshards_that_become_one_are_followed() -> None:
         "return %4", '%5 = sdy.reshard %4 <@mesh, [{"y"}, {}]> : tensor<8x8xf32>\n return %5'
     )
     program = Program.parse(doubled)
-    found = propagate(program, Options(explicit_collectives=True))
+    found = propagate(program, Options(enable_insert_explicit_collectives=True))
     assert found[program["%4"]] == found[program["%5"]]
 
 
@@ -200,8 +201,8 @@ def test_changes_are_of_each_call() -> None:
         (lambda r: r.what_if(mesh={"@m": Mesh.of()}), "the program has no mesh @m; it has @mesh"),
         (lambda r: propagate(r.source, cast(Any, {})), "expected Options such as .*, got: {}"),
         (
-            lambda r: Options(conservative=cast(Any, "no")),
-            "conservative of the type of False, got: .no",
+            lambda r: Options(conservative_propagation=cast(Any, "no")),
+            "Options, conservative_propagation: expected a value like False, got 'no'",
         ),
     ],
 )
@@ -245,41 +246,29 @@ def test_numbers_and_keys_that_are_none(result: Result) -> None:
         result.values[5]
 
 
-@pytest.mark.parametrize(
-    ("options", "pipeline"),
-    [
-        (Options(conservative=True), {"conservative_propagation": True}),
-        (Options(inline_meshes=True), {"inline_meshes": True}),
-        (Options(keep_sharding_rules=True), {"keep_sharding_rules": True}),
-        (Options(even_boundary=False), {"update_non_divisible_input_output_shardings": False}),
-        (Options(for_further_propagation=True), {"avoid_export_for_partitioning": True}),
-        (Options(dedup_functions_fully=True), {"dedup_functions_fully": True}),
-        (Options(explicit_collectives=True), {"enable_insert_explicit_collectives": True}),
-        (Options(debug_sharding_origins=True), {"debug_sharding_origins": True}),
-        (Options(debug_propagation_edges=True), {"debug_propagation_edge_sharding": True}),
-    ],
-)
-def test_options_are_the_pipeline_s(options: Options, pipeline: dict[str, bool]) -> None:
+SWITCHES = [option.field_name for option in PROPAGATION_PIPELINE.options if isinstance(option.default, bool)]
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_options_are_those_of_the_pipeline(name: str) -> None:
     program = Program.parse(CALLS.replace("8x8", "7x7"))
-    text = propagate(program, options).text()
-    assert text == program.run("sdy-propagation-pipeline", **pipeline).text()
-
-
-def test_every_option_of_the_pipeline_is_there() -> None:
-    row = pipeline_by_name("sdy-propagation-pipeline")
-    assert row is not None
-    assert {option.field_name for option in row.options} == set(OF_PIPELINE.values())
-    assert set(OF_PIPELINE) | set(OF_PROPAGATION) == {field.name for field in fields(Options)}
-    for option in row.options:
-        (name,) = [name for name, known in OF_PIPELINE.items() if known == option.field_name]
-        assert getattr(Options(), name) == option.default
+    value: dict[str, Any] = {name: not getattr(Options(), name)}
+    with auto_partitioner(lambda module: None):
+        assert (
+            propagate(program, Options(**value)).text()
+            == program.run(PROPAGATION_PIPELINE.name, **value).text()
+        )
 
 
 def test_priorities_of_ops_can_be_left_out() -> None:
     program = Program.parse(MATMUL).annotate({"x": P(None, "data"), "out": P("model")})
-    calls = [call for call in Options(op_priorities=False).passes() if call.row.name == PROPAGATE]
+    calls = [
+        call
+        for call in Options(run_op_priority_propagation=False).passes()
+        if call.row.name == "sdy-user-priority-propagate"
+    ]
     assert dict(calls[0].options)["run_op_priority_propagation"] is False
-    assert propagate(program, Options(op_priorities=False)).text()
+    assert propagate(program, Options(run_op_priority_propagation=False)).text()
 
 
 def test_answers_print(result: Result) -> None:

@@ -14,15 +14,20 @@ from xdsl.passes import ModulePass
 
 import shardy_py.passes as passes
 from shardy_py.errors import Diagnostic, Position, ShardyError
-from shardy_py.passes import Option, PassRow
+from shardy_py.passes import PassRow
+from shardy_py.passes.options import option
 
 
 @dataclass(frozen=True)
-class NoteNamePass(ModulePass):
+class NoteNameOptions:
+    text: str = option("x", "name of the attribute")
+
+
+@dataclass(frozen=True)
+class NoteNamePass(NoteNameOptions, ModulePass):
     """Adds an attribute to the module."""
 
     name = "sdy-note-name"
-    text: str = "x"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         op.attributes[f"noted.{self.text}"] = UnitAttr()
@@ -66,8 +71,8 @@ CLASSES: tuple[type[Any], ...] = (NoteNamePass, FailHerePass, BreakModulePass, C
 @pytest.fixture(autouse=True)
 def _test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     for pass_class in CLASSES:
-        options = (Option("text", "x", "what to note"),) if pass_class is NoteNamePass else ()
-        row = PassRow(pass_class.name, pass_class.__doc__ or "", options)
+        options_class = NoteNameOptions if pass_class is NoteNamePass else None
+        row = PassRow(pass_class.name, pass_class.__doc__ or "", options_class)
         module = ModuleType(row.module_name)
         setattr(module, row.class_name, pass_class)
         monkeypatch.setitem(sys.modules, row.module_name, module)

@@ -24,9 +24,9 @@ def test_defaults() -> None:
         (["--split-input-file=// ==="], {"split_marker": "// ==="}),
         (["--verify-diagnostics"], {"verify_diagnostics": "all"}),
         (["--verify-diagnostics=only-expected"], {"verify_diagnostics": "only-expected"}),
-        (["--verify-each"], {"verify_each": True}),
-        (["--verify-each=false"], {"verify_each": False}),
-        (["--verify-each=0"], {"verify_each": False}),
+        (["--verify-each"], {"verify": "each"}),
+        (["--verify-each=false"], {"verify": "never"}),
+        (["--verify-each=0"], {"verify": "never"}),
         (["--mlir-print-op-generic=false"], {"is_generic": False}),
         (["-mlir-print-op-generic"], {"is_generic": True}),
         (

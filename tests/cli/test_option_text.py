@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.cli.option_text import OptionError, option_text, parse_options
-from shardy_py.passes import Option, OptionValue
+from shardy_py.cli.option_text import OptionError, parse_options
+from shardy_py.passes.options import Option, OptionValue
 
 OPTIONS = (
-    Option("keep-rules", False, ""),
+    Option("keep_rules", False, ""),
     Option("size", 1, ""),
     Option("filter", "", ""),
     Option("strategy", "basic", "", ("basic", "aggressive")),
@@ -61,7 +61,5 @@ def test_text_is_read_back() -> None:
         "strategy": "aggressive",
         "labels": ("a", "b"),
     }
-    text = " ".join(
-        f"{o.name}={option_text(o, values[o.field_name])}" for o in OPTIONS if o.field_name in values
-    )
+    text = " ".join(f"{o.name}={o.text(values[o.field_name])}" for o in OPTIONS if o.field_name in values)
     assert parse_options(text, OPTIONS) == values

@@ -9,12 +9,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.context import Context
-
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
+from shardy_py.passes.runner import run_passes
 from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause, refusal_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
@@ -189,9 +188,8 @@ def run_ours(text: str, steps: tuple[Step, ...]) -> str:
     module = parse_module(text)
     verify_module(module)
     for name, options in steps:
-        for call in build_step(name, options).calls:
-            if call.row.name not in NEWER_THAN_JAXLIB:
-                call.build().apply(Context(), module)
+        calls = (c for c in build_step(name, options).calls if c.row.name not in NEWER_THAN_JAXLIB)
+        run_passes(module, calls, verify="never")
     verify_module(module)
     return print_module(module)
 

@@ -69,9 +69,9 @@ def results(program: Program) -> list[Value]:
     "options",
     [
         Options(),
-        Options(explicit_collectives=True),
+        Options(enable_insert_explicit_collectives=True),
         Options(dedup_functions_fully=True),
-        Options(strategy="basic"),
+        Options(propagation_strategy="basic"),
     ],
 )
 def test_values_lead_to_all_their_copies(options: Options) -> None:

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes import OptionValue, PassCall, pass_by_name
-from shardy_py.passes.pipelines import import_passes, inline_passes, outline_passes, propagation_passes
+from shardy_py.passes import PassCall, pass_call
+from shardy_py.passes.pipelines import (
+    PropagationPipelineOptions,
+    import_passes,
+    inline_passes,
+    outline_passes,
+    propagation_passes,
+)
+from shardy_py.passes.runner import run_passes
 from tests.passes.programs import ProgramWriter
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"
@@ -61,7 +67,7 @@ def test_corpus(corpus_program: str, corpus: Callable[[str], str], reference: An
 @pytest.mark.parametrize("seed", range(40))
 def test_random_program(seed: int, reference: Any) -> None:
     """Without propagation: the shardings that the export passes meet are those that the program came with."""
-    exported = tuple(PassCall.of(row, {}) for row in map(pass_by_name, MIRRORS) if row is not None)
+    exported = tuple(map(pass_call, MIRRORS))
     calls = (*import_passes(), *inline_passes(), *outline_passes(), *exported)
     run_beside(reference, ProgramWriter(seed).program(), calls)
 
@@ -69,7 +75,11 @@ def test_random_program(seed: int, reference: Any) -> None:
 @pytest.mark.parametrize("seed", range(40, 60))
 @pytest.mark.parametrize("dedup", [False, True], ids=["", "dedup"])
 def test_random_program_all_the_way(seed: int, dedup: bool, reference: Any) -> None:
-    run_beside(reference, ProgramWriter(seed).program(), propagation_passes(dedup_functions_fully=dedup))
+    run_beside(
+        reference,
+        ProgramWriter(seed).program(),
+        propagation_passes(PropagationPipelineOptions(dedup_functions_fully=dedup)),
+    )
 
 
 def run_beside(reference: Any, text: str, calls: Iterable[PassCall]) -> None:
@@ -78,20 +88,7 @@ def run_beside(reference: Any, text: str, calls: Iterable[PassCall]) -> None:
     with reference.context():
         theirs = reference.ir.Module.parse(text)
         for call in calls:
-            call.build().apply(Context(), ours)
+            run_passes(ours, (call,), verify="never")
             if call.row.name not in NEWER_THAN_JAXLIB:
-                reference.passmanager.PassManager.parse(spelling(call)).run(theirs.operation)
+                reference.passmanager.PassManager.parse(f"builtin.module({call})").run(theirs.operation)
             assert print_module(ours) == str(theirs).rstrip("\n") + "\n", f"after {call.row.name}"
-
-
-def spelling(call: PassCall) -> str:
-    """The call as MLIR's pass manager reads it."""
-    options = " ".join(f"{name.replace('_', '-')}={value_text(value)}" for name, value in call.options)
-    text = f"{call.row.name}{{{options}}}" if options else call.row.name
-    anchored = f"func.func({text})" if call.row.anchor == "func.func" else text
-    return f"builtin.module({anchored})"
-
-
-def value_text(value: OptionValue) -> str:
-    """The value of an option as MLIR reads it."""
-    return ",".join(value) if isinstance(value, tuple) else str(value).lower()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, TensorType, UnitAttr, f32
 from xdsl.ir import Operation, Region
 
@@ -32,6 +31,7 @@ from shardy_py.passes.auto_partitioner import (
     register_auto_partitioner,
     registered_auto_partitioner,
 )
+from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, ShardingRule, TensorSharding
 
 PROGRAM = """
@@ -59,8 +59,7 @@ def ops(module: ModuleOp) -> dict[str, Operation]:
 def run(partitioner: AutoPartitioner, name: str = "sdy-auto-partition", options: str = "") -> str:
     module = parse_module(PROGRAM, "program.mlir")
     with auto_partitioner(partitioner):
-        for call in build_step(name, options).calls:
-            call.build().apply(Context(), module)
+        run_passes(module, build_step(name, options).calls, verify="never")
     return print_module(module)
 
 

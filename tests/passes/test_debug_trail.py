@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.dialects.verification import verify_module
+from shardy_py.passes import pass_call
 from shardy_py.passes.pipelines import import_passes
+from shardy_py.passes.runner import run_passes
 from tests.propagation.random_programs import random_program
 
 BOTH = "debug-sharding-origins=true debug-propagation-edge-sharding=true"
@@ -26,9 +26,7 @@ STEPS = (
 def propagated(text: str, *, is_noted: bool = True) -> str:
     module = parse_module(text)
     for name, options in STEPS:
-        for call in build_step(name, options if is_noted else "").calls:
-            call.build().apply(Context(), module)
-            verify_module(module)
+        run_passes(module, build_step(name, options if is_noted else "").calls, verify="each")
     return print_module(module)
 
 
@@ -53,9 +51,7 @@ def test_random_program(seed: int, reference: Any) -> None:
 def test_notes_change_nothing_else(seed: int) -> None:
     text = random_program(seed)
     module = parse_module(propagated(text))
-    for name in ("sdy-remove-propagation-debug-info",):
-        for call in build_step(name, "").calls:
-            call.build().apply(Context(), module)
+    run_passes(module, (pass_call("sdy-remove-propagation-debug-info"),))
     without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
     assert without == propagated(text, is_noted=False)
 

@@ -15,7 +15,9 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.xla import inline_calls
 from shardy_py.passes import pipelines
-from shardy_py.pipeline import decide_shardings, run_passes
+from shardy_py.passes.options import ImportShardingsOptions
+from shardy_py.passes.runner import run_passes
+from shardy_py.pipeline import decide_shardings
 from tests.passes.dumped_programs import SEPARATOR
 from tests.passes.partitioned_programs import COUNT
 
@@ -51,7 +53,9 @@ def comparable(text: str) -> list[str]:
 
 @pytest.mark.parametrize("index", PROGRAMS)
 def test_gspmd_read_is_what_jax_lowers_to_sdy(index: int) -> None:
-    ours = converted(dumped("gspmd")[index], pipelines.stablehlo_import_passes(mesh_axes=AXES))
+    ours = converted(
+        dumped("gspmd")[index], pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
+    )
     theirs = converted(dumped("sdy")[index], ())
     assert comparable(ours) == comparable(theirs)
 
@@ -66,7 +70,7 @@ def test_sdy_written_is_what_jax_lowers_for_gspmd(index: int) -> None:
 @pytest.mark.parametrize("index", PROGRAMS)
 def test_bodies_that_xla_has_inlined_are_read_too(index: int) -> None:
     """Calls inlined before it is read, as XLA does, or afterwards; what depends on other values is parted."""
-    read = pipelines.stablehlo_import_passes(mesh_axes=AXES)
+    read = pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
     before, after = (parse_module(dumped("gspmd")[index]) for _ in range(2))
     inline_calls(before)
     inlined = print_module(run_passes(before, read))
@@ -80,7 +84,9 @@ def test_bodies_that_xla_has_inlined_are_read_too(index: int) -> None:
 
 @pytest.mark.parametrize("index", PROGRAMS)
 def test_there_and_back(index: int) -> None:
-    calls = pipelines.stablehlo_export_passes() + pipelines.stablehlo_import_passes(mesh_axes=AXES)
+    calls = pipelines.stablehlo_export_passes() + pipelines.stablehlo_import_passes(
+        ImportShardingsOptions(mesh_axes=AXES)
+    )
     program = dumped("sdy")[index]
     assert comparable(converted(program, calls)) == comparable(converted(program, ()))
 

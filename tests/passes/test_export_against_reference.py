@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes import PassCall, pass_by_name
-from shardy_py.passes.pipelines import export_passes
+from shardy_py.passes import PassCall, pass_call
+from shardy_py.passes.pipelines import PartitioningOptions, export_passes
+from shardy_py.passes.runner import run_passes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"
 FIRST = "sdy-update-non-divisible-input-output-shardings"
 
-EXPORT = export_passes(inline_meshes=False)
+EXPORT = export_passes(PartitioningOptions())
 CALLS = EXPORT[next(i for i, call in enumerate(EXPORT) if call.row.name == FIRST) :]
 NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
 
@@ -32,31 +32,15 @@ DIFFERS = {
 }
 
 
-def call(name: str, **options: Any) -> PassCall:
-    row = pass_by_name(name)
-    assert row is not None
-    return PassCall.of(row, options)
-
-
-FULL = call("sdy-insert-explicit-reshards", enable_full_version=True)
-CANONICALIZE = call("canonicalize")
-
-
-def spelling(step: PassCall) -> str:
-    """A pass as MLIR's pass manager reads it."""
-    options = " ".join(
-        f"{name.replace('_', '-')}={','.join(v) if isinstance(v, tuple) else str(v).lower()}"
-        for name, v in step.options
-    )
-    text = f"{step.row.name}{{{options}}}" if options else step.row.name
-    return f"func.func({text})" if step.row.anchor == "func.func" else text
+FULL = pass_call("sdy-insert-explicit-reshards", enable_full_version=True)
+CANONICALIZE = pass_call("canonicalize")
 
 
 def same(text: str, step: PassCall, reference: Any) -> str:
     """Compares what both sides make of `text`; their text."""
     module = parse_module(text)
-    step.build().apply(Context(), module)
-    expected = text if step.row.name in NEWER_THAN_JAXLIB else reference.run(text, spelling(step))
+    run_passes(module, (step,), verify="never")
+    expected = text if step.row.name in NEWER_THAN_JAXLIB else reference.run(text, str(step))
     assert print_module(module) == expected, f"after {step.row.name}"
     return expected
 

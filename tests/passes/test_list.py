@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from xdsl.passes import ModulePass
 
-from shardy_py.passes import PASSES, Option, PassRow, pass_by_name
+from shardy_py.passes import PASSES, PassRow, options, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
 
@@ -54,13 +54,13 @@ def test_summaries_are_one_sentence() -> None:
 
 
 def test_names_follow_the_rule() -> None:
-    row = PassRow("sdy-some-new-pass", "Does.", (Option("a-b", 1, "x"),))
+    row = PassRow("sdy-some-new-pass", "Does.", options.UnflattenCallGraphOptions)
     assert (row.stem, row.class_name, row.module_name) == (
         "some_new_pass",
         "SomeNewPassPass",
         "shardy_py.passes.some_new_pass",
     )
-    assert row.options[0].field_name == "a_b"
+    assert [option.name for option in row.options] == ["dedup-functions-fully"]
 
 
 def test_listing_loads_no_xdsl() -> None:

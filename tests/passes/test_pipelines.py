@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from shardy_py.cli.pass_text import build_step
-from shardy_py.passes.pipelines import export_passes, propagation_passes
+from shardy_py.passes.pipelines import (
+    ExportPipelineOptions,
+    PropagationPipelineOptions,
+    export_passes,
+    propagation_passes,
+)
 
 NEWER_THAN_JAXLIB = {
     "sdy-verify-unreduced-axes",  # it changes no IR
@@ -72,7 +77,7 @@ def test_notes_are_made_and_removed() -> None:
 
 
 def test_export_options() -> None:
-    assert [c.row.name for c in export_passes(avoid_export_for_partitioning=True)] == [
+    assert [c.row.name for c in export_passes(ExportPipelineOptions(avoid_export_for_partitioning=True))] == [
         "sdy-constant-or-scalar-merger",
         "sdy-sink-data-flow-edges",
         "sdy-update-non-divisible-input-output-shardings",
@@ -81,30 +86,39 @@ def test_export_options() -> None:
         "sdy-drop-sharding-rules",
     ]
     assert export_passes()[-1].row.name == "sdy-inline-meshes"
-    shorter = {c.row.name for c in export_passes(update_non_divisible_input_output_shardings=False)}
+    uneven = ExportPipelineOptions(update_non_divisible_input_output_shardings=False)
+    shorter = {c.row.name for c in export_passes(uneven)}
     assert "sdy-remove-sub-axes-in-input-output-shardings" not in shorter
 
 
 def test_propagation_takes_the_options_of_the_export() -> None:
-    names = [call.row.name for call in propagation_passes(avoid_export_for_partitioning=True)]
+    names = [
+        call.row.name
+        for call in propagation_passes(PropagationPipelineOptions(avoid_export_for_partitioning=True))
+    ]
     assert "sdy-insert-explicit-reshards" not in names
     assert "sdy-remove-sharding-groups" not in names
-    names = [call.row.name for call in propagation_passes(keep_sharding_rules=True, inline_meshes=True)]
+    names = [
+        call.row.name
+        for call in propagation_passes(
+            PropagationPipelineOptions(keep_sharding_rules=True, inline_meshes=True)
+        )
+    ]
     assert "sdy-drop-sharding-rules" not in names
     assert names[-1] == "sdy-inline-meshes"
-    uneven = propagation_passes(update_non_divisible_input_output_shardings=False)
+    uneven = propagation_passes(PropagationPipelineOptions(update_non_divisible_input_output_shardings=False))
     assert "sdy-update-non-divisible-input-output-shardings" not in [call.row.name for call in uneven]
 
 
 def test_conservative_propagation_reaches_the_pass() -> None:
     for conservative in (False, True):
-        calls = propagation_passes(conservative_propagation=conservative)
+        calls = propagation_passes(PropagationPipelineOptions(conservative_propagation=conservative))
         (call,) = (call for call in calls if call.row.name == "sdy-user-priority-propagate")
         assert dict(call.options).get("conservative_propagation", False) is conservative
 
 
 def test_an_option_without_effect() -> None:
-    assert export_passes(avoid_reshards_on_calls=True) == export_passes()
+    assert export_passes(ExportPipelineOptions(avoid_reshards_on_calls=True)) == export_passes()
 
 
 def test_explicit_batching_follows_the_splitter() -> None:

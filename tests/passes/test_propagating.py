@@ -3,13 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import collected_warnings
 from shardy_py.ir import walk_pre_order
-from shardy_py.passes import PassCall, pass_by_name
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 
 PROGRAM = """
 sdy.mesh @mesh = <["a"=2]>
@@ -27,11 +27,8 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"},
 
 
 def apply(name: str, **options: Any) -> ModuleOp:
-    row = pass_by_name(name)
-    assert row is not None
     module = parse_module(PROGRAM, "program.mlir")
-    PassCall.of(row, options).build().apply(Context(), module)
-    return module
+    return run_passes(module, (pass_call(name, **options),), verify="never")
 
 
 def rules(module: ModuleOp) -> dict[str, str]:

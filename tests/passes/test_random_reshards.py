@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import ShardyError
-from shardy_py.passes.canonicalize import CanonicalizePass
-from shardy_py.passes.insert_explicit_reshards import InsertExplicitReshardsPass
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 from tests.passes.sharded_programs import ShardedProgram
 
 SEEDS = range(60)
@@ -18,10 +17,10 @@ SEEDS = range(60)
 
 def resharded(text: str, *, is_full: bool, is_canonical: bool = False) -> str:
     module = parse_module(text)
-    InsertExplicitReshardsPass(enable_full_version=is_full).apply(Context(), module)
+    calls = [pass_call("sdy-insert-explicit-reshards", enable_full_version=is_full)]
     if is_canonical:
-        CanonicalizePass().apply(Context(), module)
-    return print_module(module)
+        calls.append(pass_call("canonicalize"))
+    return print_module(run_passes(module, calls, verify="never"))
 
 
 @pytest.mark.parametrize("is_full", [True, False], ids=["full", "minimal"])

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes.reshard_to_collectives import ReshardToCollectivesPass
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 from tests.passes.reshard_programs import MIXED, ReshardProgram
 
 SEEDS = range(80)
@@ -18,8 +18,8 @@ PASSES = "func.func(sdy-reshard-to-collectives{{keep-redundant-reshards={}}})"
 
 def as_collectives(text: str, *, keeps: bool = False) -> str:
     module = parse_module(text)
-    ReshardToCollectivesPass(keep_redundant_reshards=keeps).apply(Context(), module)
-    return print_module(module)
+    call = pass_call("sdy-reshard-to-collectives", keep_redundant_reshards=keeps)
+    return print_module(run_passes(module, (call,), verify="never"))
 
 
 @pytest.mark.parametrize("keeps", [False, True])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import collected_warnings
+from shardy_py.passes.runner import run_passes
 from shardy_py.passes.save_module import save_module
 
 PROGRAM = """
@@ -25,8 +25,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a
 
 def run(name: str, options: str) -> str:
     module = parse_module(PROGRAM)
-    for call in build_step(name, options).calls:
-        call.build().apply(Context(), module)
+    run_passes(module, build_step(name, options).calls, verify="never")
     return print_module(module)
 
 

@@ -8,8 +8,8 @@ from shardy_py.dialects import parse_module
 from shardy_py.graph.build import build_program
 from shardy_py.passes.pipelines import import_passes, inline_passes
 from shardy_py.passes.propagating import rule_deriver
+from shardy_py.passes.runner import run_passes
 from shardy_py.passes.sharding_group_import import synchronize_groups
-from shardy_py.pipeline import run_passes
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.fixpoint import Event
 from shardy_py.propagation.journal import Journal

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from xdsl.context import Context
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes import PassCall, pass_by_name
+from shardy_py.passes import pass_call
 from shardy_py.passes.pipelines import propagation_passes
+from shardy_py.passes.runner import run_passes
 from tests.propagation.random_programs import random_program
 
 PASSES = ("basic", "aggressive", "op-priority", "user-priority")
@@ -25,11 +25,9 @@ FRONT = (
 
 def run(text: str, name: str, options: dict[str, str]) -> str:
     """Our output of one pass."""
-    row = pass_by_name(name)
-    assert row is not None
     fields = {o.replace("-", "_"): v if v in STRATEGIES else v == "true" for o, v in options.items()}
     module = parse_module(text)
-    PassCall.of(row, fields).build().apply(Context(), module)
+    run_passes(module, (pass_call(name, **fields),), verify="never")
     return print_module(module)
 
 
@@ -70,8 +68,7 @@ def test_random_programs_through_the_pipeline(seed: int, reference: Any) -> None
     """Here the order of uses after the passes before propagation counts too."""
     program = random_program(seed, keeps_all=True)
     module = parse_module(program)
-    for call in propagation_passes():
-        call.build().apply(Context(), module)
+    run_passes(module, propagation_passes(), verify="never")
     assert print_module(module) == reference.run(program, "sdy-propagation-pipeline")
 
 

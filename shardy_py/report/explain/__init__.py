@@ -1,6 +1,6 @@
 """Why a tensor is sharded as it is, and why not otherwise: answers from the record of the passes.
 
-    with recording() as record:                      from shardy_py.passes.recording
+    with recording() as record:                      from shardy_py.passes.runner
         run passes
     explainer = Explainer(record, module)
     print(explainer.explain(value))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.irdl import (
@@ -37,8 +36,9 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.ir import find_ops
 from shardy_py.ops import TABLE, OpRecord
-from shardy_py.passes import PassCall, pass_by_name, pipelines
+from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.auto_partition import first_change, structure
+from shardy_py.passes.runner import run_passes
 from shardy_py.rules import einsum_rule
 from shardy_py.sharding import ShardingRule
 
@@ -155,11 +155,7 @@ def _dialect() -> Iterator[None]:
 
 
 def applied(module: ModuleOp, name: str, **options: Any) -> ModuleOp:
-    row = pass_by_name(name)
-    assert row is not None
-    PassCall.of(row, options).build().apply(Context(), module)
-    verify_module(module)
-    return module
+    return run_passes(module, (pass_call(name, **options),))
 
 
 def run(text: str, *names: str) -> str:
@@ -294,8 +290,6 @@ def test_the_whole_pipeline_knows_them() -> None:
     for text in (LOCAL, STAGE, FLIP):
         module = parse_module(text)
         with collected_warnings() as warnings:
-            for call in pipelines.propagation_passes():
-                call.build().apply(Context(), module)
-                verify_module(module)
+            run_passes(module, pipelines.propagation_passes(), verify="each")
         assert warnings == []
         assert "data_flow_edge" not in print_module(module)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.passes.xla_sdy_import_shardings import XlaSdyImportShardingsPass
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 
 DUMP = """
 func.func @main(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,2]<=[8]}"},
@@ -17,6 +18,10 @@ func.func @main(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,2]<=[8]}"},
   return
 }
 """
+
+
+def import_shardings(module: ModuleOp, **options: Any) -> None:
+    run_passes(module, (pass_call("xla-sdy-import-shardings", **options),), verify="never")
 
 
 @pytest.mark.parametrize(
@@ -36,10 +41,10 @@ func.func @main(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,2]<=[8]}"},
 def test_options(options: dict[str, Any], message: str | None) -> None:
     module = parse_module(DUMP)
     if message is None:
-        XlaSdyImportShardingsPass(**options).apply(Context(), module)
+        import_shardings(module, **options)
         return
     with pytest.raises(ShardyError, match=message):
-        XlaSdyImportShardingsPass(**options).apply(Context(), module)
+        import_shardings(module, **options)
 
 
 def test_more_arguments_than_words() -> None:
@@ -47,10 +52,10 @@ def test_more_arguments_than_words() -> None:
     with pytest.raises(
         ShardyError, match="arg 2 - allow-propagation lists 2 words; expected one, or one for"
     ):
-        XlaSdyImportShardingsPass(allow_propagation_to_args=("true", "false")).apply(Context(), module)
+        import_shardings(module, allow_propagation_to_args=("true", "false"))
 
 
 def test_dumps_for_several_numbers_of_devices() -> None:
     module = parse_module(DUMP.replace("{replicated}", "{devices=[4]<=[4]}"))
     with pytest.raises(ShardyError, match=r"is for 8 devices, .* for 4; expected one number of devices"):
-        XlaSdyImportShardingsPass().apply(Context(), module)
+        import_shardings(module)

@@ -11,8 +11,9 @@ import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import pass_by_name
+from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.passes.pipelines import pipeline_by_name, stablehlo_import_passes
-from shardy_py.pipeline import run_passes
+from shardy_py.passes.runner import run_passes
 
 
 def test_examples_run(root: Path) -> None:
@@ -45,7 +46,9 @@ def test_hlo_text_becomes_a_dump(root: Path) -> None:
     )
     names: dict[str, Any] = {"text": HLO}
     exec(block, names)
-    read = stablehlo_import_passes(mesh_axes=("x=4", "y=2"), allow_propagation_to_results=("true",))
+    read = stablehlo_import_passes(
+        ImportShardingsOptions(mesh_axes=("x=4", "y=2"), allow_propagation_to_results=("true",))
+    )
     text = print_module(run_passes(parse_module(names["dump"]), read))
     assert '%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}' in text
     assert "-> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {?}]>})" in text

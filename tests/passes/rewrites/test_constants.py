@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 
-from xdsl.context import Context
-
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.passes.canonicalize import CanonicalizePass
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 
 
 def canonical(text: str) -> list[str]:
     """The ops of the only function, by name and constant."""
     module = parse_module(text)
-    CanonicalizePass().apply(Context(), module)
+    run_passes(module, (pass_call("canonicalize"),), verify="never")
     found = re.findall(r"(stablehlo\.\w+|sdy\.\w+|return)(?:.*dense<(\d)\.)?", print_module(module))
     return [name + (f" {value}" if value else "") for name, value in found]
 

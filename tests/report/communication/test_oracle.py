@@ -27,7 +27,7 @@ sdy.mesh @turned = <["x"=4, "y"=2, "z"=4], device_ids=[{ids}]>
 
 
 def resharded(source: str, target: str, type_: str = "16x16xf32") -> Result:
-    options = Options(even_boundary=False)
+    options = Options(update_non_divisible_input_output_shardings=False)
     return propagate(
         Program.parse(
             f"{MESHES}func.func @main(%arg0: tensor<{type_}> {{sdy.sharding = #sdy.sharding{source}}})"

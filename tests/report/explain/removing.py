@@ -18,7 +18,7 @@ from shardy_py.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.ir import owning_op, walk_pre_order
-from shardy_py.passes.recording import recording
+from shardy_py.passes.runner import recording
 from shardy_py.pipeline import finish, prepare, propagate
 from shardy_py.report.explain import Explainer
 from shardy_py.report.explain.explaining import final_sharding, spot_of

@@ -8,8 +8,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.passes import pipelines
-from shardy_py.passes.recording import recording
-from shardy_py.pipeline import run_passes
+from shardy_py.passes.runner import recording, run_passes
 from shardy_py.report.explain import Explainer, Explanation, WhyNot
 from shardy_py.report.explain.explaining import spot_of
 from tests.propagation.random_programs import random_program
@@ -181,7 +180,12 @@ def test_inserted_reshards() -> None:
     )
     module = parse_module(text)
     with recording() as record:
-        run_passes(module, pipelines.propagation_passes(enable_insert_explicit_collectives=True))
+        run_passes(
+            module,
+            pipelines.propagation_passes(
+                pipelines.PropagationPipelineOptions(enable_insert_explicit_collectives=True)
+            ),
+        )
     explainer = Explainer(record, module)
     entries = [e for e in explainer.names.table.entries if e.op.name == "sdy.collective_permute"]
     assert entries

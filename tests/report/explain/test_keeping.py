@@ -9,8 +9,7 @@ import pytest
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
 from shardy_py.passes import pipelines
-from shardy_py.passes.recording import recording
-from shardy_py.pipeline import run_passes
+from shardy_py.passes.runner import recording, run_passes
 from shardy_py.report.explain import AxisExplanation, Explainer
 from tests.differential.programs import Width, wide_program
 from tests.report.explain.removing import explained

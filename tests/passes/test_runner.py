@@ -8,9 +8,8 @@ import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.movements import is_recording
-from shardy_py.passes import PassCall, pass_by_name, pipelines
-from shardy_py.passes.recording import recording
-from shardy_py.pipeline import run_passes
+from shardy_py.passes import pass_call, pipelines
+from shardy_py.passes.runner import recording, run_passes
 from tests.propagation.random_programs import random_program
 
 
@@ -34,14 +33,13 @@ def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
 
 
 def test_only_within() -> None:
-    row = pass_by_name("sdy-basic-propagate")
-    assert row is not None
+    calls = (pass_call("sdy-basic-propagate"),)
     with recording() as outer:
         assert is_recording()
         with recording() as inner:
-            run_passes(parse_module(random_program(1)), (PassCall(row),))
+            run_passes(parse_module(random_program(1)), calls)
         assert not outer.events
     assert not is_recording()
-    run_passes(parse_module(random_program(1)), (PassCall(row),))
+    run_passes(parse_module(random_program(1)), calls)
     assert len(inner.propagations) == 1
     assert not outer.events

@@ -1,0 +1,218 @@
+"""Options of passes: dataclasses whose fields are the only place where an option is named and described.
+
+Parsing, `--help`, docs/passes.md, xDSL's own pipeline parser and the passes themselves read the same fields;
+on the command line `_` is written `-`. `PassRow` refers to the class. Options of pipelines are declared so
+too, in `pipelines.py`. Importing this module loads no xDSL.
+
+>>> options_of(UnflattenCallGraphOptions)[0].name
+'dedup-functions-fully'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TypeVar, cast
+
+from shardy_py.errors import ShardyError
+
+OptionValue = bool | int | str | tuple[str, ...]
+"""The value of an option."""
+
+Value = TypeVar("Value", bool, int, str, tuple[str, ...])
+
+
+def option(default: Value, summary: str, choices: tuple[str, ...] = ()) -> Value:
+    """Returns the dataclass field of an option.
+
+    default: its type is the type of the option.
+    summary: one phrase for `--help`.
+    choices: the valid values of a string; empty: any.
+    """
+    return cast(Value, field(default=default, metadata={"summary": summary, "choices": choices}))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as its field declares it."""
+
+    field_name: str
+    default: OptionValue
+    summary: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+        return self.field_name.replace("_", "-")
+
+    def text(self, value: OptionValue) -> str:
+        """A value as option parsers read it."""
+        match value:
+            case bool():
+                return "true" if value else "false"
+            case tuple():
+                return ",".join(value)
+            case _:
+                return str(value)
+
+
+def options_of(options_class: type | None) -> tuple[Option, ...]:
+    """The options that a dataclass declares; none for None."""
+    if options_class is None:
+        return ()
+    return tuple(Option(f.name, cast(OptionValue, f.default), **f.metadata) for f in fields(options_class))
+
+
+def check_options(what: str, options: Iterable[Option], values: Mapping[str, object]) -> None:
+    """Checks the values that a caller gives for options, by field name; `what` is for the messages.
+
+    Raises:
+        ShardyError: there is no such option, or its value is of another type or none of the choices.
+    """
+    by_name = {option.field_name: option for option in options}
+    for name, value in values.items():
+        option = by_name.get(name)
+        if option is None:
+            raise ShardyError.unknown("option", name, by_name, what=what)
+        if type(value) is not type(option.default):
+            expected = "a tuple of strings" if option.default == () else f"a value like {option.default!r}"
+            raise ShardyError.unexpected(f"{what}, {name}", expected=expected, got=f"{value!r}"[:200])
+        if option.choices and value not in option.choices:
+            raise ShardyError.unknown("value", str(value), option.choices, what=f"{what}, {name}")
+
+
+@dataclass(frozen=True)
+class ImportShardingsOptions:
+    """Options of `xla-sdy-import-shardings`."""
+
+    mesh_axes: tuple[str, ...] = option((), "axes of the mesh, such as x=4,y=2; default: inferred")
+    allow_propagation_to_args: tuple[str, ...] = option((), "true or false per argument of main, or for all")
+    allow_propagation_to_results: tuple[str, ...] = option((), "true or false per result of main, or for all")
+
+
+@dataclass(frozen=True)
+class ImportFuncCallsOptions:
+    """Options of `sdy-import-func-calls`."""
+
+    add_data_flow_edges_on_named_computations: bool = option(
+        True, "also insert data-flow edges for the named computations"
+    )
+
+
+@dataclass(frozen=True)
+class DebugInfoOptions:
+    """Options of `sdy-apply-sharding-constraints`, and of all passes that decide shardings."""
+
+    debug_sharding_origins: bool = option(False, "record which user sharding each axis originates from")
+    debug_propagation_edge_sharding: bool = option(False, "record the edges along which each axis propagated")
+
+
+@dataclass(frozen=True)
+class ConservativeOptions:
+    """Options of `sdy-populate-op-sharding-rules`."""
+
+    conservative_propagation: bool = option(False, "no sub-axes and no shardings that require padding")
+
+
+@dataclass(frozen=True)
+class StrategyOptions(ConservativeOptions):
+    """How propagation resolves conflicts."""
+
+    propagation_strategy: str = option(
+        "aggressive",
+        "how conflicts between factors are resolved",
+        ("basic", "aggressive", "basic-then-aggressive"),
+    )
+
+
+@dataclass(frozen=True)
+class OpPriorityOptions(StrategyOptions):
+    """Options of propagation in pipelines."""
+
+    run_op_priority_propagation: bool = option(True, "propagate through pass-through ops first")
+
+
+@dataclass(frozen=True)
+class PropagateOptions(DebugInfoOptions):
+    """Options that all propagation passes share."""
+
+    keep_sharding_rules: bool = option(False, "keep the derived sharding rules on the ops")
+    module_dump_directory: str = option("", "directory for dumps of the module after each user priority")
+
+
+@dataclass(frozen=True)
+class BasicPropagateOptions(PropagateOptions, ConservativeOptions):
+    """Options of `sdy-basic-propagate`."""
+
+
+@dataclass(frozen=True)
+class AggressivePropagateOptions(PropagateOptions, StrategyOptions):
+    """Options of `sdy-aggressive-propagate`."""
+
+
+@dataclass(frozen=True)
+class OpPriorityPropagateOptions(PropagateOptions, OpPriorityOptions):
+    """Options of `sdy-op-priority-propagate`."""
+
+
+@dataclass(frozen=True)
+class UserPriorityPropagateOptions(OpPriorityPropagateOptions):
+    """Options of `sdy-user-priority-propagate`."""
+
+    dump_index: int = option(0, "number in the file names of the dumps")
+
+
+@dataclass(frozen=True)
+class UnflattenCallGraphOptions:
+    """Options of `sdy-unflatten-call-graph`."""
+
+    dedup_functions_fully: bool = option(False, "merge clones even if their shardings differ")
+
+
+@dataclass(frozen=True)
+class SinkDataFlowEdgesOptions:
+    """Options of `sdy-sink-data-flow-edges`."""
+
+    sink_debug_sharding_origins: bool = option(False, "also move the recorded origins of axes")
+    sink_debug_propagation_edge_sharding: bool = option(False, "also move the recorded propagation edges")
+
+
+@dataclass(frozen=True)
+class InsertExplicitReshardsOptions:
+    """Options of `sdy-insert-explicit-reshards`."""
+
+    enable_full_version: bool = option(False, "for every op, not only for those that require it")
+
+
+@dataclass(frozen=True)
+class ReshardToCollectivesOptions:
+    """Options of `sdy-reshard-to-collectives`."""
+
+    keep_redundant_reshards: bool = option(False, "keep reshards between equivalent shardings")
+
+
+@dataclass(frozen=True)
+class CanonicalizeOptions:
+    """Options of `canonicalize`."""
+
+    enable_patterns: tuple[str, ...] = option((), "only apply patterns with these labels")
+
+
+@dataclass(frozen=True)
+class SaveModuleOptions:
+    """Options of `sdy-save-module`."""
+
+    dump_directory: str = option("", "existing directory; empty: nothing is written")
+    file_name: str = option("module", "file name without .mlir")
+    dump_index: int = option(-1, "number in front of the file name; negative: none")
+
+
+@dataclass(frozen=True)
+class ExportShardingsOptions:
+    """Options of `xla-sdy-stablehlo-export-shardings`."""
+
+    add_missing_sharding_to_control_flow: bool = option(
+        False, "mark loops and branches without a sharding as replicated"
+    )
+    enable_hlo_sharding_v3: bool = option(False, "write shardings as mesh and axes")

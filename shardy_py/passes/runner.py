@@ -1,0 +1,77 @@
+"""Runs sequences of passes on a module, with verification, observers and recording; nothing else does.
+
+    run_passes(module, propagation_passes())
+    run_passes(module, calls, verify="each", observers=(progress_observer(begin),))
+
+`pipeline.py`, `api/` and `sdy-opt` all use it. Not here: which passes run (`pipelines.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.dialects.verification import verify_module
+from shardy_py.graph.movements import recorded
+from shardy_py.graph.run_record import Record
+from shardy_py.passes.registration import PassCall
+
+Observer = Callable[[PassCall | None, ModuleOp], AbstractContextManager[object]]
+"""Returns a context manager that is entered around a pass, or, given None, around the verifier."""
+
+
+def run_passes(
+    module: ModuleOp,
+    calls: Iterable[PassCall],
+    *,
+    verify: Literal["end", "each", "never"] = "end",
+    observers: Sequence[Observer] = (),
+) -> ModuleOp:
+    """Runs passes on `module` in place, in order, and returns it.
+
+    verify: whether the module is verified after the last pass, after each pass, or not at all.
+    observers: entered in this order around each pass and each run of the verifier.
+
+    Raises:
+        ShardyError: a pass rejects the program, or what it leaves is invalid.
+    """
+    context = Context()
+
+    def observed(call: PassCall | None, work: Callable[[], object]) -> None:
+        with ExitStack() as stack:
+            for observer in observers:
+                stack.enter_context(observer(call, module))
+            work()
+
+    for call in calls:
+        observed(call, lambda call=call: call.build().apply(context, module))
+        if verify == "each":
+            observed(None, lambda: verify_module(module))
+    if verify == "end":
+        observed(None, lambda: verify_module(module))
+    return module
+
+
+def progress_observer(begin: Callable[[str], None]) -> Observer:
+    """Calls `begin` with the name of each pass; `progress` gives such a function."""
+
+    def observe(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[object]:
+        if call is not None:
+            begin(call.row.name)
+        return nullcontext()
+
+    return observe
+
+
+@contextmanager
+def recording() -> Generator[Record]:
+    """Yields the record of what all passes run within do to shardings.
+
+    Recording changes no pass and costs little: the record is evaluated only when it is queried.
+    """
+    with recorded() as events:
+        yield Record(events)
