@@ -229,7 +229,7 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
         known = [known.name for known in (*PASSES, *PIPELINES)]
         raise ShardyError.unknown("pass or pipeline", name, known)
     lists = {option.field_name for option in found.options if option.default == ()}
-    given = {
+    given: dict[str, Any] = {
         option: tuple(value) if option in lists and _is_list(value) else value
         for option, value in options.items()
     }

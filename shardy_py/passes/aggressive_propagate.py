@@ -23,4 +23,6 @@ class AggressivePropagatePass(PropagatePass):
 
     @override
     def strategy(self) -> PropagationOptions:
-        return PropagationOptions(self.propagation_strategy, by_op_priority=False, by_user_priority=False)
+        return PropagationOptions(
+            self.propagation_strategy, run_op_priority_propagation=False, run_user_priority_propagation=False
+        )

@@ -22,4 +22,6 @@ class BasicPropagatePass(PropagatePass):
 
     @override
     def strategy(self) -> PropagationOptions:
-        return PropagationOptions("basic", by_op_priority=False, by_user_priority=False)
+        return PropagationOptions(
+            "basic", run_op_priority_propagation=False, run_user_priority_propagation=False
+        )

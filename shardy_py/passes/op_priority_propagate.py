@@ -26,6 +26,6 @@ class OpPriorityPropagatePass(PropagatePass):
     def strategy(self) -> PropagationOptions:
         return PropagationOptions(
             self.propagation_strategy,
-            by_op_priority=self.run_op_priority_propagation,
-            by_user_priority=False,
+            run_op_priority_propagation=self.run_op_priority_propagation,
+            run_user_priority_propagation=False,
         )

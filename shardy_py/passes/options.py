@@ -29,7 +29,7 @@ def option(default: Value, summary: str, choices: tuple[str, ...] = ()) -> Value
     summary: one phrase for `--help`.
     choices: the valid values of a string; empty: any.
     """
-    return cast(Value, field(default=default, metadata={"summary": summary, "choices": choices}))
+    return field(default=default, metadata={"summary": summary, "choices": choices})
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class PopulateOpShardingRulesPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rule_of = rule_deriver(conservative=self.conservative_propagation)
+        rule_of = rule_deriver(conservative_propagation=self.conservative_propagation)
         without_rule: list[tuple[Operation, OpRecord]] = []
         for inner in walk_pre_order(op, include_root=False):
             if RULE not in inner.attributes:

@@ -40,13 +40,13 @@ _RULES: dict[tuple[int, bool], ShardingRule | None] = SESSION.table("derived rul
 _RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.table("rule attributes")
 
 
-def rule_deriver(*, conservative: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
+def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
     """A function that derives the rule of a record, once for each (`record_of` keeps records alive)."""
 
     def rule_of(record: OpRecord) -> ShardingRule | None:
-        key = (id(record), conservative)
+        key = (id(record), conservative_propagation)
         if key not in _RULES:
-            _RULES[key] = derive_rule(record, conservative=conservative)
+            _RULES[key] = derive_rule(record, conservative_propagation=conservative_propagation)
         return _RULES[key]
 
     return rule_of
@@ -101,7 +101,7 @@ class PropagatePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         propagate_module(
             op,
-            replace(self.strategy(), is_conservative=self.conservative_propagation),
+            replace(self.strategy(), conservative_propagation=self.conservative_propagation),
             keep_sharding_rules=self.keep_sharding_rules,
             notes=Notes(origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding),
             dump=self.dump(),
@@ -121,7 +121,7 @@ def propagate_module(
     debug = DebugTrail(module, origins=notes.origins, edges=notes.edges) if notes else None
     trail: list[Taken] | None = None if debug is None else []
     synchronize_groups(module)
-    program = build_program(module, rule_deriver(conservative=options.is_conservative))
+    program = build_program(module, rule_deriver(conservative_propagation=options.conservative_propagation))
     journal = Journal() if is_recording() else None
     if journal is not None:
         note(Propagation.of(program, journal))

@@ -25,7 +25,9 @@ class UserPriorityPropagatePass(PropagatePass):
 
     @override
     def strategy(self) -> PropagationOptions:
-        return PropagationOptions(self.propagation_strategy, by_op_priority=self.run_op_priority_propagation)
+        return PropagationOptions(
+            self.propagation_strategy, run_op_priority_propagation=self.run_op_priority_propagation
+        )
 
     @override
     def dump(self) -> Dump:

@@ -87,10 +87,10 @@ def _fitting(tensor: TensorProjection, factor: int, axes: Axes, options: StepOpt
     def across(axis: AxisRef, sharded: int) -> AxisRef | None:
         return prefix_across_factors(axis, tensor, factor)
 
-    axes = truncate(axes, within, mesh, is_conservative=options.is_conservative)
+    axes = truncate(axes, within, mesh, conservative_propagation=options.conservative_propagation)
     if not is_strict_prefix(along.axes, axes):
         return ()
-    return truncate(axes, across, mesh, is_conservative=options.is_conservative)
+    return truncate(axes, across, mesh, conservative_propagation=options.conservative_propagation)
 
 
 def _cut_to_results(axes: Axes, results: list[TensorProjection], factor: int) -> Axes:

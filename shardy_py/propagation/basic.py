@@ -28,13 +28,13 @@ class StepOptions:
     """What a strategy needs to know of an op beside its shardings.
 
     factor_sizes, directions: one a factor of the rule; a blocked factor has direction NONE.
-    is_conservative: never split an axis, nor cut a dimension unevenly.
+    conservative_propagation: never split an axis, nor cut a dimension unevenly.
     is_elementwise: the op computes each element on its own; the aggressive strategy treats it differently.
     """
 
     factor_sizes: tuple[int, ...]
     directions: Directions
-    is_conservative: bool = False
+    conservative_propagation: bool = False
     is_elementwise: bool = False
 
 
@@ -49,7 +49,7 @@ def basic(projection: Projection, options: StepOptions, mesh: Mesh) -> Projectio
         if not axes:
             continue
         keep = partial(_prefix_for_all, projection.tensors, factor, size, mesh)
-        axes = truncate(axes, keep, mesh, is_conservative=options.is_conservative)
+        axes = truncate(axes, keep, mesh, conservative_propagation=options.conservative_propagation)
         projection = projection.expanded(factor, axes)
     return projection
 
@@ -75,13 +75,13 @@ def truncate(
     keep: Callable[[AxisRef, int], AxisRef | None],
     mesh: Mesh,
     *,
-    is_conservative: bool,
+    conservative_propagation: bool,
 ) -> Axes:
     """Cut `axes` behind the first one of which `keep(axis, parts before it)` keeps less than all."""
     sharded = 1
     for index, axis in enumerate(axes):
         kept = keep(axis, sharded)
-        if kept is None or (is_conservative and kept.sub_axis):
+        if kept is None or (conservative_propagation and kept.sub_axis):
             return axes[:index]
         if kept != axis:
             return (*axes[:index], kept)

@@ -71,7 +71,7 @@ class Propagator:
         program: FlatProgram,
         meshes: Mapping[str, Mesh],
         *,
-        is_conservative: bool = False,
+        conservative_propagation: bool = False,
         log: list[Event] | None = None,
         trail: list[Taken] | None = None,
         journal: Journal | None = None,
@@ -87,7 +87,7 @@ class Propagator:
         self.trail = trail
         self._journal = journal
         self._meshes = meshes
-        self._is_conservative = is_conservative
+        self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
         self._reads = [_reader(slots) for slots in program.step_slots]
@@ -277,8 +277,10 @@ class Propagator:
                 tables.append(None)
                 modes.append(0)
                 continue
-            is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
-            options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
+            conservative_propagation = self._is_conservative and not kind.is_edge and not kind.is_barrier
+            options = StepOptions(
+                kind.rule.factor_sizes, directions, conservative_propagation, kind.is_elementwise
+            )
             tables.append(self._table(Step(kind.rule, strategy, options, kind.boundary)))
             modes.append(self._mode(index, strategy, directions))
         return tables, modes

@@ -31,15 +31,15 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 class PropagationOptions:
     """What the passes let the user choose.
 
-    strategy: a key of `STRATEGIES`.
-    by_op_priority, by_user_priority: whether these levels are on.
-    is_conservative: never split an axis, nor cut a dimension unevenly.
+    propagation_strategy: a key of `STRATEGIES`.
+    run_op_priority_propagation, run_user_priority_propagation: whether these levels are on.
+    conservative_propagation: never split an axis, nor cut a dimension unevenly.
     """
 
-    strategy: str = "aggressive"
-    by_op_priority: bool = True
-    by_user_priority: bool = True
-    is_conservative: bool = False
+    propagation_strategy: str = "aggressive"
+    run_op_priority_propagation: bool = True
+    run_user_priority_propagation: bool = True
+    conservative_propagation: bool = False
 
 
 def propagate(
@@ -57,11 +57,15 @@ def propagate(
     `log` gets every change, `trail` every step that made some, `journal` both in short. `between` is called
     after each user priority but the last, with that priority.
     """
-    conservative = options.is_conservative
     propagator = Propagator(
-        program, meshes, is_conservative=conservative, log=log, trail=trail, journal=journal
+        program,
+        meshes,
+        conservative_propagation=options.conservative_propagation,
+        log=log,
+        trail=trail,
+        journal=journal,
     )
-    if not options.by_user_priority:
+    if not options.run_user_priority_propagation:
         _run_rounds(propagator, options, "")
         return propagator
     waiting = hold_back(propagator, meshes)
@@ -77,8 +81,8 @@ def propagate(
 
 
 def _run_rounds(propagator: Propagator, options: PropagationOptions, prefix: str) -> None:
-    schedule = OP_PRIORITIES if options.by_op_priority else ONE_ROUND
+    schedule = OP_PRIORITIES if options.run_op_priority_propagation else ONE_ROUND
     for number, function in enumerate(schedule):
-        for strategy in STRATEGIES[options.strategy]:
+        for strategy in STRATEGIES[options.propagation_strategy]:
             stage = f"{prefix}{function.__name__}, {strategy.__name__}"
             propagator.run_round(strategy, schedule, number, stage)

@@ -27,11 +27,12 @@ from shardy_py.sharding import Factor, ShardingRule
 _MALFORMED = (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError)
 
 
-def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule | None:
+def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
     """The rule that Shardy has for an op, None if it has none.
 
-    A rule that the user wrote on the op is the caller's to look up first. `conservative`: no propagation
-    through dimensions whose sharding costs communication to keep.
+    A rule that the user wrote on the op is the caller's to look up first.
+
+    conservative_propagation: no propagation through dimensions whose sharding costs communication to keep.
     """
     row = row_of(record)
     if row.rule_source is not RuleSource.MAPS or not record.results:
@@ -43,7 +44,9 @@ def derive_rule(record: OpRecord, *, conservative: bool = False) -> ShardingRule
     _check_static(record)
     policy = POLICIES.get(row_name(record), DEFAULT)
     try:
-        return derive_from_maps(row.maps(record), record, policy=policy, conservative=conservative)
+        return derive_from_maps(
+            row.maps(record), record, policy=policy, conservative_propagation=conservative_propagation
+        )
     except _MALFORMED as error:
         # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
         detail = f": {error}" if isinstance(error, ValueError) else ""
@@ -61,7 +64,11 @@ def unknown_warning(record: OpRecord) -> str | None:
 
 
 def derive_from_maps(
-    groups: tuple[Reads, ...], record: OpRecord, *, policy: Policy = DEFAULT, conservative: bool = False
+    groups: tuple[Reads, ...],
+    record: OpRecord,
+    *,
+    policy: Policy = DEFAULT,
+    conservative_propagation: bool = False,
 ) -> ShardingRule | None:
     """The rule that follows from maps, whatever the op; sound if they are and no policy is given."""
     if policy.keeps_order:
@@ -69,9 +76,9 @@ def derive_from_maps(
             return None  # nothing is worth propagating
         if len(groups) == 1 and keeps_row_major_order(record, groups[0]):
             return _reshape_rule(record, groups[0])
-    made = sketch(record, groups, policy.treat, conservative=conservative)
+    made = sketch(record, groups, policy.treat, conservative=conservative_propagation)
     if policy.finish:
-        policy.finish(made, conservative)
+        policy.finish(made, conservative_propagation)
     return build(made, policy.walk(record), carrier_first=policy.carrier_first)
 
 

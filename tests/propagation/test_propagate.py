@@ -9,9 +9,11 @@ from shardy_py.propagation.priorities import held_back, released
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from tests.propagation.notation import ADD, DOT, MESHES, rule, sharding, shardings, short, step
 
-BASIC = PropagationOptions("basic", by_op_priority=False, by_user_priority=False)
-AGGRESSIVE = PropagationOptions("aggressive", by_op_priority=False, by_user_priority=False)
-OPS = PropagationOptions(by_user_priority=False)
+BASIC = PropagationOptions("basic", run_op_priority_propagation=False, run_user_priority_propagation=False)
+AGGRESSIVE = PropagationOptions(
+    "aggressive", run_op_priority_propagation=False, run_user_priority_propagation=False
+)
+OPS = PropagationOptions(run_user_priority_propagation=False)
 EW = step(ADD, Role.PASS_THROUGH)
 SHARED = step(ADD, Role.PASS_THROUGH, shared=True)
 UNARY = step("ij -> ij, i=8, j=8", Role.PASS_THROUGH)
@@ -66,7 +68,9 @@ def test_ops_with_shared_operands_wait_a_round() -> None:
 def test_the_strategies_one_after_the_other() -> None:
     dot = [(step(DOT, reduction="k"), (1, 2, 3))]
     start = "[{a, ?}, {?}]; [{?}, {a, ?}]; -"
-    both = PropagationOptions("basic-then-aggressive", by_op_priority=False, by_user_priority=False)
+    both = PropagationOptions(
+        "basic-then-aggressive", run_op_priority_propagation=False, run_user_priority_propagation=False
+    )
     assert run(start, dot, BASIC)[2] == "-"
     assert run(start, dot, both)[2] == "[{a, ?}, {?}]"
 

@@ -13,7 +13,7 @@ from tests.ops.examples import DOT, EXAMPLES, SCALAR, op, t
 
 
 def rule_of(record: OpRecord, *, conservative: bool = False) -> str:
-    return str(derive_rule(record, conservative=conservative))
+    return str(derive_rule(record, conservative_propagation=conservative))
 
 
 EXPECTED = {
@@ -81,7 +81,7 @@ def test_every_rule_maps_every_dimension_and_no_factor_twice_in_a_tensor(
     name: str, conservative: bool
 ) -> None:
     record = EXAMPLES[name]
-    rule = derive_rule(record, conservative=conservative)
+    rule = derive_rule(record, conservative_propagation=conservative)
     if rule is None:
         return
     kinds = (*record.operands, *record.results)

@@ -20,7 +20,7 @@ pytest.importorskip("jaxlib", reason="the reference is C++ Shardy as jaxlib carr
 
 
 def text_of(record: OpRecord, *, conservative: bool) -> str | None:
-    rule = derive_rule(record, conservative=conservative)
+    rule = derive_rule(record, conservative_propagation=conservative)
     return None if rule is None else str(rule)
 
 
