@@ -25,9 +25,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py.analysis.function import Body, Form, Function, Node
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
-from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
+from shardy_py.graph.symbols import callee_name, function_name
 from shardy_py.ir import find_ops, terminator_of, walk_pre_order
 from shardy_py.ops import TensorType
 from shardy_py.text.naming import ValueNames

@@ -35,7 +35,7 @@ from shardy_py.frontends.xla_folds import fold
 from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
 from shardy_py.frontends.xla_meshes import merge_meshes
 from shardy_py.frontends.xla_order import mark_late, order_as_hlo
-from shardy_py.graph.call_graph import calls_in, functions_bottom_up
+from shardy_py.graph.calls import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dying_ops

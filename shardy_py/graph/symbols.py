@@ -1,77 +1,70 @@
 """The symbols of a module (functions, meshes), and unique names for new ones.
 
-Not here: which functions call which (`call_graph.py`), which symbols nothing refers to
-(`passes/symbol_dce.py`).
-
     symbols = Symbols(module)
     symbols.insert(clone)           # "f" if that name is free, else "f_0", "f_1", ...
+
+Not here: which functions call which (`calls.py`), unreferenced symbols (`passes/symbol_dce.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy.ops import MeshOp
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.calls import callee_name
 from shardy_py.ir import erase, place_at_end
 from shardy_py.sharding import Mesh
 from shardy_py.text.source import position_of
 
-FUNCTION = "func.func"
 MAIN = "main"
-MESH = "sdy.mesh"
 
 
 class Symbols:
-    """What the symbols at the top of one module name.
+    """The symbols at the top level of one module.
 
-    Numbers behind unique names count up over all names, as in MLIR: copies of f and g are f_0 and g_1.
+    Numbers of unique names count up over all names, as in MLIR: copies of f and g are f_0 and g_1.
     """
 
     def __init__(self, module: ModuleOp) -> None:
         """Collect the symbols of `module`."""
         self.module = module
-        self._ops: dict[str, Operation] = {}
         self._counter = 0
-        op = module.body.block.first_op
-        while op is not None:
-            name = symbol_name(op)
-            if name is not None:
-                self._ops[name] = op
-            op = op.next_op
+        named = ((symbol_name(op), op) for op in top_level_ops(module))
+        self._ops: dict[str, Operation] = {name: op for name, op in named if name is not None}
 
     def get(self, name: str) -> Operation | None:
-        """The op of that name."""
+        """The op of that name, or None."""
         return self._ops.get(name)
 
     def function(self, name: str) -> Operation:
-        """The function of that name; an error if there is none."""
+        """The function of that name; raises `ShardyError` if there is none."""
         op = self._ops.get(name)
-        if op is None or op.name != FUNCTION:
+        if not isinstance(op, FuncOp):
             raise ShardyError(f"Failed to lookup function: {name}")
         return op
 
     def callee(self, call: Operation) -> Operation:
-        """The function that a call names; an error if there is none."""
+        """The callee of a call; raises `ShardyError` if there is none."""
         return self.function(callee_name(call))
 
     def mesh(self, reference: str | Mesh) -> Mesh | None:
-        """The mesh itself, of a name or an inlined mesh; None if there is none of that name."""
+        """The mesh of a name, or an inlined mesh itself; None for an unknown name."""
         if isinstance(reference, Mesh):
             return reference
         op = self._ops.get(reference)
-        return cast(Any, op.properties["mesh"]).data if op is not None and op.name == MESH else None
+        return op.mesh.data if isinstance(op, MeshOp) else None
 
     def meshes(self) -> dict[str, Mesh]:
-        """All named meshes."""
-        named = {name: op for name, op in self._ops.items() if op.name == MESH}
-        return {name: cast(Any, op.properties["mesh"]).data for name, op in named.items()}
+        """The meshes by symbol."""
+        return {name: op.mesh.data for name, op in self._ops.items() if isinstance(op, MeshOp)}
 
     def insert(self, op: Operation) -> str:
-        """Give `op` a name of its own, put it last in the module unless it stands there, return the name."""
+        """Make the name of `op` unique and return it; a detached op is placed at the end of the module."""
         if op.parent is None:
             place_at_end(op, self.module.body.block)
         wanted = symbol_name(op)
@@ -93,22 +86,61 @@ class Symbols:
         erase(op)
 
     def main(self) -> Operation:
-        """The function where a program starts: the only one, or else `main`; an error if there is none."""
-        functions = [op for op in self._ops.values() if op.name == FUNCTION]
-        if len(functions) != 1 and self.get(MAIN) not in functions:
+        """The entry function: the only function, or else `main`; raises `ShardyError` if there is none."""
+        functions = [op for op in self._ops.values() if isinstance(op, FuncOp)]
+        if len(functions) == 1:
+            return functions[0]
+        if self.get(MAIN) not in functions:
             found = ", ".join(f"@{symbol_name(op)}" for op in functions) or "none"
             place = position_of(cast(Any, functions[0] if functions else self.module).location)
             fact = f"needs one function, or one named @{MAIN}; it has: {found}"
             raise ShardyError(Diagnostic(f"'builtin.module' op {fact}", place))
-        return functions[0] if len(functions) == 1 else self.function(MAIN)
+        return self.function(MAIN)
 
 
 def symbol_name(op: Operation) -> str | None:
-    """The symbol that `op` defines."""
+    """The symbol that `op` defines, or None."""
     attribute = op.properties.get("sym_name") or op.attributes.get("sym_name")
     return attribute.data if isinstance(attribute, StringAttr) else None
 
 
+def function_name(function: Operation) -> str:
+    """The symbol of a function."""
+    return cast(Any, function.properties["sym_name"]).data
+
+
+def callee_name(call: Operation) -> str:
+    """The symbol that a call refers to."""
+    return cast(Any, call.properties["callee"]).root_reference.data
+
+
 def set_callee(call: Operation, name: str) -> None:
-    """Let `call` call the function of that name."""
+    """Make `call` call the function of that name."""
     call.properties["callee"] = SymbolRefAttr(name)
+
+
+def top_level_ops(module: ModuleOp) -> Iterator[Operation]:
+    """The ops in the body of `module`, in order; the caller may erase or move the op it was given."""
+    block = module.body.first_block
+    op = None if block is None else block.first_op
+    while op is not None:
+        following = op.next_op
+        yield op
+        op = following
+
+
+def meshes_of(module: ModuleOp) -> dict[str, Mesh]:
+    """The meshes of `module` by symbol."""
+    return {op.sym_name.data: op.mesh.data for op in top_level_ops(module) if isinstance(op, MeshOp)}
+
+
+def functions_of(module: ModuleOp) -> tuple[FuncOp, ...]:
+    """The functions of `module`, in order."""
+    return tuple(op for op in top_level_ops(module) if isinstance(op, FuncOp))
+
+
+def module_of(op: Operation) -> ModuleOp:
+    """The outermost op around `op`, which is a module."""
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return cast(ModuleOp, op)

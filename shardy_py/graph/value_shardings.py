@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
-from shardy_py.graph.call_graph import FUNCTION
 from shardy_py.graph.data_flow import DATA_FLOW, edge_of_target, owner_of_target
 from shardy_py.graph.holders import (
     PROPERTY_OF,
@@ -60,7 +60,7 @@ def shardable_value(value: SSAValue) -> SSAValue | None:
     if isinstance(value, OpResult):
         return value
     parent = cast(Block, value.owner).parent_op()
-    if parent is None or parent.name == FUNCTION:
+    if parent is None or parent.name == FuncOp.name:
         return value
     return owner_of_target(value) if parent.name in DATA_FLOW else None
 
@@ -75,7 +75,7 @@ def own_holder(value: SSAValue) -> Holder | None:
     if parent is None:
         return None
     index: int = cast(Any, value).index
-    if parent.name == FUNCTION:
+    if parent.name == FuncOp.name:
         return Holder(Place.ARGUMENT, parent, index)
     if parent.name == "stablehlo.async_start":
         return holder_of(operands_of(parent)[index])

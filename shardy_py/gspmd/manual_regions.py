@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import ManualComputationOp
-from shardy_py.graph.call_graph import calls_in, functions_top_down
-from shardy_py.graph.calls import callee_name, function_name
+from shardy_py.graph.calls import calls_in, functions_top_down
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.symbols import FUNCTION, Symbols, set_callee
+from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee
 from shardy_py.sharding import Mesh
 
 
@@ -65,7 +65,7 @@ def region_at(op: Operation, of_function: ManualRegion) -> ManualRegion:
     """What is manual at `op`, in a function in which `of_function` is."""
     around: list[ManualComputationOp] = []
     parent = op.parent_op()
-    while parent is not None and parent.name != FUNCTION:
+    while parent is not None and parent.name != FuncOp.name:
         if isinstance(parent, ManualComputationOp):
             around.append(parent)
         parent = parent.parent_op()

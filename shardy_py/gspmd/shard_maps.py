@@ -18,11 +18,10 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, ReturnOp, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
-from shardy_py.graph.call_graph import calls_in
-from shardy_py.graph.calls import callee_name
+from shardy_py.graph.calls import calls_in
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.op_errors import error_at
-from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.symbols import Symbols, callee_name
 from shardy_py.gspmd.frontend_attributes import call_target
 from shardy_py.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.sharding import TensorSharding

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import FuncDataFlowEdgeOp, TensorShardingPerValueAttr
-from shardy_py.graph.call_graph import FUNCTION, calls_in, is_defined_function
+from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import has_static_shape, sharding_of
@@ -34,7 +35,7 @@ class AddFuncDataFlowEdgesPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = Symbols(op).main()
-        for function in find_ops(op, FUNCTION):
+        for function in find_ops(op, FuncOp.name):
             if function is not main and is_defined_function(function):
                 for argument in reversed(function.regions[0].blocks[0].args):
                     add_edge(argument, function)

@@ -17,11 +17,12 @@ from typing import Any, cast
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp
-from shardy_py.graph.call_graph import CALL, copy_function, functions_bottom_up, original_name
+from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.movements import note_copies
 from shardy_py.graph.plain import tensor_type
@@ -192,7 +193,7 @@ class _Splitter:
                 self._clone(value, mapping)
             elif value in mapping or is_scalar(value):
                 continue
-            elif task is Task.KEEP and _has_one_use(op) and op.name != CALL:
+            elif task is Task.KEEP and _has_one_use(op) and op.name != CallOp.name:
                 mapping[value] = value
                 for index, operand in reversed([*enumerate(operands_of(op))]):
                     if isinstance(operand, OpResult):
@@ -209,7 +210,7 @@ class _Splitter:
         op = value.op
         copy = clone(op, mapping)
         place_before(copy, op)
-        if copy.name == CALL:
+        if copy.name == CallOp.name:
             function = copy_function(self._symbols.callee(copy), self._symbols)
             set_callee(copy, self._symbols.insert(function))
         for use in tuple(value.uses):

@@ -43,7 +43,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import PROPERTY_OF, RULE, SHARDING, attribute_list_shardings
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.rewiring import replace_by_values, replace_op
-from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.symbols import functions_of, meshes_of
 from shardy_py.ir import (
     build_operation,
     erase,

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ManualComputationOp, ShardingConstraintOp
-from shardy_py.graph.call_graph import FUNCTION, is_defined_function
+from shardy_py.graph.calls import is_defined_function
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.value_shardings import sharding_of
@@ -141,7 +142,7 @@ def call_own_origins_self(module: ModuleOp) -> None:
                 edge = edge_of_target(owner)
                 if edge is not None:
                     _rename(edge, StringAttr(border_name(name, owner)))
-        elif op.name == FUNCTION:
+        elif op.name == FuncOp.name:
             for place, kind in (("arg_attrs", "input"), ("res_attrs", "output")):
                 for index, entries in enumerate(_value_attributes(op, place)):
                     if ORIGINS in entries.data:
@@ -189,7 +190,7 @@ def _with_self(note: Attribute, own: Attribute | None) -> DictionaryAttr:
 
 def _function_around(op: Operation) -> Operation | None:
     around: Operation | None = op
-    while around is not None and around.name != FUNCTION:
+    while around is not None and around.name != FuncOp.name:
         around = around.parent_op()
     return around
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
 from shardy_py.graph.build import Program
-from shardy_py.graph.call_graph import FUNCTION
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import shardable_value, sharding_of
@@ -141,7 +141,7 @@ class DebugTrail:
             edges = edges_of(moves, operand_count)
             if not edges:
                 continue
-            if op.name == FUNCTION:
+            if op.name == FuncOp.name:
                 # Each returned value is matched on its own, as if it were the only one.
                 set_value_note(op, "res_attrs", 0, EDGES, PropagationEdgesAttr(edges))
             else:

@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from shardy_py.dialects.sdy import MeshOp
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.symbols import MESH
 from shardy_py.ir import erase, find_ops, walk_pre_order
 
 
@@ -33,7 +33,7 @@ class DropShardingAndMeshPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         remove_attributes(op, {SHARDING})
-        for mesh in find_ops(op, MESH):
+        for mesh in find_ops(op, MeshOp.name):
             erase(mesh)
 
 

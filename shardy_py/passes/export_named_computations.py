@@ -35,7 +35,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.graph.call_graph import ORIGINAL_NAME
+from shardy_py.graph.calls import ORIGINAL_NAME
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved

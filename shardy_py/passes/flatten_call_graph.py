@@ -15,9 +15,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import calls_in, copy_function, functions_bottom_up
-from shardy_py.graph.calls import function_name
-from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.graph.calls import calls_in, copy_function, functions_bottom_up
+from shardy_py.graph.symbols import Symbols, function_name, set_callee
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.passes import ModulePass
 
@@ -29,14 +30,13 @@ from shardy_py.dialects.sdy import (
     TensorShardingPerValueAttr,
 )
 from shardy_py.errors import warn_once
-from shardy_py.graph.call_graph import CALL, calls_in, functions_bottom_up, original_name
-from shardy_py.graph.calls import function_name
+from shardy_py.graph.calls import calls_in, functions_bottom_up, original_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, TERMINATORS, argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.graph.symbols import FUNCTION, Symbols
+from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_shardings import argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
 from shardy_py.passes.add_data_flow_edges import insert_edges
@@ -147,7 +147,7 @@ def separate_names(module: ModuleOp, symbols: Symbols) -> None:
     if not computations:
         return
     bodies: dict[str, Region | tuple[Hashable, ...]] = {}
-    for function in find_ops(module, FUNCTION):
+    for function in find_ops(module, FuncOp.name):
         bodies.setdefault(original_name(function).data, function.regions[0])
     for computation in computations:
         wanted = cast(StringAttr, computation.properties["name"]).data
@@ -198,7 +198,7 @@ def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
 
 def _entries(op: Operation, symbols: Symbols) -> Iterator[Hashable]:
     yield frozenset(op.attributes.items())
-    if op.name == CALL:
+    if op.name == CallOp.name:
         yield original_name(symbols.callee(op))
     else:
         yield frozenset(op.properties.items())

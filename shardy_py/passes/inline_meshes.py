@@ -19,12 +19,12 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, SymbolRefA
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
+from shardy_py.dialects.sdy import MeshOp
 from shardy_py.dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
 from shardy_py.dialects.stablehlo.structs import Mesh as StablehloMesh
 from shardy_py.dialects.stablehlo.structs import MeshAxis, ReplicaGroupMeshAxes
 from shardy_py.graph.sharding_walk import transform_shardings
-from shardy_py.graph.symbols import MESH
-from shardy_py.graph.top_level import meshes_of, top_level_ops
+from shardy_py.graph.symbols import meshes_of, top_level_ops
 from shardy_py.ir import erase, walk_pre_order
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import mesh_of
@@ -47,7 +47,7 @@ class InlineMeshesPass(ModulePass):
             if isinstance(groups, ReplicaGroupMeshAxesAttr):
                 inner.properties[GROUPS] = _with_mesh(groups, meshes)
         for inner in list(top_level_ops(op)):
-            if inner.name == MESH:
+            if inner.name == MeshOp.name:
                 erase(inner)
 
 

@@ -18,8 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.passes.reshard_insertion import ReshardInsertion
 
 

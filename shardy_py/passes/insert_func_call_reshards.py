@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
-from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.calls import calls_in
 from shardy_py.graph.holders import function_results
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols

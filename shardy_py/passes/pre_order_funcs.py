@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import functions_top_down
+from shardy_py.graph.calls import functions_top_down
 from shardy_py.ir import place_at_end, take_out
 
 

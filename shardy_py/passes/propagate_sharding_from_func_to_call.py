@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import calls_in
+from shardy_py.graph.calls import calls_in
 from shardy_py.graph.holders import function_results
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols

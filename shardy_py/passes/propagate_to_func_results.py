@@ -17,7 +17,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import is_defined_function
+from shardy_py.graph.calls import is_defined_function
 from shardy_py.graph.holders import Holder, Place, write_all
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols

@@ -23,7 +23,7 @@ from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader
-from shardy_py.graph.top_level import meshes_of
+from shardy_py.graph.symbols import meshes_of
 from shardy_py.ir import find_ops, operands_of, place_before
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent

@@ -25,9 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import calls_in
-from shardy_py.graph.calls import callee_name
-from shardy_py.graph.symbols import symbol_name
+from shardy_py.graph.calls import calls_in
+from shardy_py.graph.symbols import callee_name, symbol_name
 from shardy_py.ir import erase, walk_pre_order
 from shardy_py.sharding import TensorSharding
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.call_graph import FUNCTION, ORIGINAL_NAME, calls_in, original_name
-from shardy_py.graph.calls import function_name
+from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, original_name
 from shardy_py.graph.movements import Merger, is_recording, note
-from shardy_py.graph.symbols import Symbols, set_callee
+from shardy_py.graph.symbols import Symbols, function_name, set_callee
 from shardy_py.graph.value_shardings import argument_shardings, result_shardings
 from shardy_py.ir import find_ops, walk_pre_order
 
@@ -55,7 +55,7 @@ class UnflattenCallGraphPass(ModulePass):
                 mergers[id(old)] = (old, function)
         if is_recording():
             note_mergers(mergers.values())
-        for function in find_ops(op, FUNCTION):
+        for function in find_ops(op, FuncOp.name):
             function.attributes.pop(ORIGINAL_NAME, None)
             function.attributes.pop(MANUAL_AXES, None)
 

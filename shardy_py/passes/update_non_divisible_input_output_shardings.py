@@ -33,7 +33,7 @@ from shardy_py.graph.holders import (
 )
 from shardy_py.graph.movements import Movement, Spot, note
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.symbols import functions_of, meshes_of
 from shardy_py.ir import find_ops
 from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided

@@ -24,8 +24,7 @@ from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings, manual_axes
 from shardy_py.graph.record import name_of
 from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, survey
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.errors import ShardyError
-from shardy_py.graph.call_graph import calls_in, functions_top_down
-from shardy_py.graph.calls import callee_name, function_name
+from shardy_py.graph.calls import calls_in, functions_top_down
 from shardy_py.graph.holders import manual_axes
+from shardy_py.graph.symbols import callee_name, function_name
 from shardy_py.ir import find_ops, operands_of, terminator_of
 from shardy_py.ops import record
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices

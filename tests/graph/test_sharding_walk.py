@@ -5,7 +5,7 @@ from dataclasses import replace
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.sharding_reader import ShardingReader, survey
 from shardy_py.graph.sharding_walk import transform_shardings
-from shardy_py.graph.top_level import functions_of, meshes_of, module_of, top_level_ops
+from shardy_py.graph.symbols import functions_of, meshes_of, module_of, top_level_ops
 from shardy_py.ir import find_ops
 from shardy_py.passes.update_non_divisible_input_output_shardings import (
     transform_function,

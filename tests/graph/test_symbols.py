@@ -7,10 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.graph.call_graph import copy_function, functions_bottom_up, functions_top_down
-from shardy_py.graph.calls import function_name
+from shardy_py.graph.calls import copy_function, functions_bottom_up, functions_top_down
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.ir import find_ops
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph.calls import function_name
+from shardy_py.graph.symbols import function_name
 from shardy_py.passes.symbol_dce import unreferenced_symbols
 from tests.graph.test_symbols import module_of
 

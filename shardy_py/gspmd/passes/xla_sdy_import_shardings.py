@@ -37,8 +37,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.symbols import MAIN, Symbols, symbol_name
-from shardy_py.graph.top_level import functions_of, module_of
+from shardy_py.graph.symbols import MAIN, Symbols, functions_of, module_of, symbol_name
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.frontend_attributes import (
     FRONTEND_ATTRIBUTES,

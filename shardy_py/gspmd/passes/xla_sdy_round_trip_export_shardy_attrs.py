@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import MeshAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.holders import RULE, SHARDING, attribute_list_shardings
-from shardy_py.graph.top_level import functions_of, meshes_of
+from shardy_py.graph.symbols import functions_of, meshes_of
 from shardy_py.gspmd.frontend_attributes import (
     FUNCTION_RESULT_SHARDING,
     ROUND_TRIP_MESHES,

@@ -32,8 +32,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, write_all
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.symbols import MAIN, Symbols
-from shardy_py.graph.top_level import functions_of
+from shardy_py.graph.symbols import MAIN, Symbols, functions_of
 from shardy_py.gspmd.frontend_attributes import (
     COMBINE_HALVES,
     FRONTEND_ATTRIBUTES,

@@ -22,11 +22,9 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
-from shardy_py.graph.call_graph import calls_in
-from shardy_py.graph.calls import callee_name
+from shardy_py.graph.calls import calls_in
 from shardy_py.graph.op_errors import error_at, errors_at
-from shardy_py.graph.symbols import Symbols, symbol_name
-from shardy_py.graph.top_level import functions_of
+from shardy_py.graph.symbols import Symbols, callee_name, functions_of, symbol_name
 from shardy_py.gspmd.frontend_attributes import (
     CUSTOM_CALL,
     GLOBAL_TO_LOCAL,

@@ -20,12 +20,11 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import ManualAxesAttr, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import RULE, SHARDING
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.symbols import MESH
-from shardy_py.graph.top_level import functions_of, meshes_of, top_level_ops
+from shardy_py.graph.symbols import functions_of, meshes_of, top_level_ops
 from shardy_py.gspmd.frontend_attributes import (
     CONTROL_FLOW,
     MANUAL_AXES,
@@ -68,7 +67,7 @@ class XlaSdyStablehloExportShardingsPass(ModulePass):
                 if is_missing and self.add_missing_sharding_to_control_flow:
                     inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
         for inner in list(top_level_ops(op)):
-            if inner.name == MESH:
+            if inner.name == MeshOp.name:
                 erase(inner)
 
 

@@ -28,8 +28,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.top_level import meshes_of
+from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import sharding_call
 from shardy_py.gspmd.frontend_attributes import (

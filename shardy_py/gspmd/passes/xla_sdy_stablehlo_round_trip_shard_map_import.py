@@ -23,10 +23,9 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr
 from shardy_py.errors import ShardyError
-from shardy_py.graph.call_graph import calls_in
-from shardy_py.graph.calls import callee_name
+from shardy_py.graph.calls import calls_in
 from shardy_py.graph.op_errors import error_at
-from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.symbols import Symbols, callee_name
 from shardy_py.graph.value_shardings import rank_of, sharding_of
 from shardy_py.gspmd.custom_calls import constraint_sharding
 from shardy_py.gspmd.frontend_attributes import (

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
 from shardy_py.graph.holders import manual_axes
-from shardy_py.graph.top_level import meshes_of, module_of
+from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import erase, operands_of, place_before, replace_uses, take_out, terminator_of
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding

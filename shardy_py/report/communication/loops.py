@@ -12,8 +12,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.graph.calls import callee_name, function_name
 from shardy_py.graph.plain import plain
+from shardy_py.graph.symbols import callee_name, function_name
 from shardy_py.ir import operands_of, terminator_of, walk_pre_order
 
 _CONSTANTS = ("stablehlo.constant", "sdy.constant")

@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.graph.calls import function_name
 from shardy_py.graph.data_flow import DATA_FLOW
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Copies, Merger, Spot
 from shardy_py.graph.run_record import EDGES, Record
+from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import operands_of, owning_op
 from shardy_py.report.explain.explanation import Annotation, NamedPlace

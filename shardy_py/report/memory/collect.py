@@ -15,11 +15,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation, Region
 
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.call_graph import calls_in, is_defined_function
-from shardy_py.graph.calls import callee_name, function_name
+from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.symbols import MAIN
+from shardy_py.graph.symbols import MAIN, callee_name, function_name
 from shardy_py.ir import operands_of
 from shardy_py.report.memory.op_steps import HANDLERS, plain_step
 from shardy_py.report.memory.program import Computation, Step

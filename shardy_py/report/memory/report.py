@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.registry import syntax_table
-from shardy_py.graph.calls import function_name
+from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.ops import record
