@@ -56,9 +56,9 @@ from shardy_py.ir import (
     terminator_of,
     walk_pre_order,
 )
-from shardy_py.ops import row_of
+from shardy_py.ops import BY_MAPS, TABLE, Policy, row_of
 from shardy_py.passes.propagating import rule_attribute
-from shardy_py.rules import POLICIES, Policy, derive_from_maps
+from shardy_py.rules import derive_from_maps
 from shardy_py.text.dense import make_dense
 from shardy_py.text.source import call_site
 
@@ -193,21 +193,19 @@ def give_rules(module: ModuleOp) -> None:
 def _policy_of(op: Operation) -> Policy | None:
     """How the rule of an op that XLA expands is derived; None: XLA leaves the op to Shardy."""
     if op.name.startswith("chlo."):
-        return _CHLO_POLICIES.get(op.name, PLAIN)
+        return _CHLO_POLICIES.get(op.name, BY_MAPS)
     if op.name == CUSTOM_CALL and call_target(op) == APPROXIMATE_TOP_K:
         # Where the hardware has no such op, it becomes a sort and a slice.
         config = op.attributes.get("mhlo.backend_config") or op.properties.get("backend_config")
         is_sort = isinstance(config, DictionaryAttr) and config.data.get("is_fallback") == TRUE
-        return PLAIN if is_sort else None
+        return BY_MAPS if is_sort else None
     return None
 
 
-PLAIN = Policy()
-"""What the maps alone say."""
 APPROXIMATE_TOP_K = "ApproxTopK"
 TRUE = IntegerAttr.from_bool(True)
 _CHLO_POLICIES: dict[str, Policy | None] = {
-    "chlo.top_k": POLICIES["stablehlo.custom_call@mhlo.topk"],
+    "chlo.top_k": TABLE["stablehlo.custom_call@mhlo.topk"].policy,
     "chlo.erf": None,
 }
 """The ops of chlo that HLO has, too: XLA has a rule for top_k, none for erf (jaxlib 0.10)."""

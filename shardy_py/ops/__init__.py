@@ -6,6 +6,7 @@ Imports `indexing` only. What follows for sharding is in `rules/`.
 from shardy_py.ops import custom_calls
 from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.ops.movement import linear_index
+from shardy_py.ops.policy import BY_MAPS, DimensionRead, Policy, Relation, Treat, Treatment
 from shardy_py.ops.reads import (
     Domain,
     Reads,
@@ -20,6 +21,7 @@ from shardy_py.ops.reads import (
     structure,
 )
 from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
 from shardy_py.ops.spec import Collective, Control, OpSpec, Reduction, Role, RuleSource, Storage
 from shardy_py.ops.table import (
     TABLE,
@@ -33,18 +35,28 @@ from shardy_py.ops.table import (
 )
 
 __all__ = [
+    "BY_MAPS",
     "TABLE",
+    "Atom",
     "Collective",
     "Control",
+    "Digit",
+    "DimensionRead",
     "Domain",
     "OpRecord",
     "OpSpec",
+    "Policy",
     "Reads",
     "Reduction",
+    "Relation",
     "Role",
     "RuleSource",
+    "Sketch",
     "Storage",
+    "TensorDim",
     "TensorType",
+    "Treat",
+    "Treatment",
     "call_target",
     "coordinates",
     "custom_calls",

@@ -7,11 +7,13 @@ devices are read whole. Several operands are exchanged alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from shardy_py.indexing import IndexMap, range_var, runtime
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.passing import each_its_own
+from shardy_py.ops.policy import BY_MAPS, WHOLE, DimensionRead, Policy, Treatment, by_relation, moved_last
 from shardy_py.ops.reads import (
     Domain,
     Maps,
@@ -97,18 +99,29 @@ def _sdy(
     return OpSpec(f"sdy.{name}", sharding_attribute=sharding_attribute, collective=collective, **columns)
 
 
-def _user(name: str, maps: Maps, closer: Maps = each_its_own) -> OpSpec:
-    collective = Collective(name, names_devices=True)
-    return OpSpec(f"stablehlo.{name}", maps, closer=closer, collective=collective)
+def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
+    """A row of StableHLO's; `moved`: the attributes that name dimensions split or joined."""
+    return OpSpec(
+        f"stablehlo.{name}",
+        _exchanged(*moved) if moved else pointwise,
+        closer=closer,
+        policy=Policy(set_apart, moved_last(*moved)) if moved else BY_MAPS,
+        collective=Collective(name, names_devices=True),
+    )
+
+
+def set_apart(read: DimensionRead) -> Treatment:
+    """Split and joined dimensions are needed whole, the operand's and the result's, each with its factor."""
+    return replace(by_relation(read), shared=False, result_type=WHOLE)
 
 
 ROWS = (
-    _user("all_gather", _exchanged("all_gather_dim"), _for_each(_gathered)),
-    _user("all_reduce", pointwise),
-    _user("all_to_all", _exchanged("split_dimension", "concat_dimension"), _for_each(_received)),
-    _user("collective_broadcast", pointwise),
-    _user("collective_permute", pointwise),
-    _user("reduce_scatter", _exchanged("scatter_dimension"), _for_each(_scattered)),
+    _user("all_gather", _for_each(_gathered), "all_gather_dim"),
+    _user("all_reduce"),
+    _user("all_to_all", _for_each(_received), "split_dimension", "concat_dimension"),
+    _user("collective_broadcast"),
+    _user("collective_permute"),
+    _user("reduce_scatter", _for_each(_scattered), "scatter_dimension"),
     OpSpec("stablehlo.collective_reduce", pointwise, closer=each_its_own, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cross-replica-sum", pointwise, closer=each_its_own),
     _sdy("all_gather", axes="gathering_axes", closer=each_its_own),

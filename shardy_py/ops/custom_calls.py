@@ -5,18 +5,29 @@ Not here: custom calls with a sharding rule of their own (the caller takes it as
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shardy_py.indexing import IndexMap, dim, range_var
 from shardy_py.ops.elementwise import pointwise
+from shardy_py.ops.policy import (
+    PASS,
+    WHOLE,
+    DimensionRead,
+    Policy,
+    Treatment,
+    by_relation,
+    pass_through,
+)
 from shardy_py.ops.reads import Maps, Reads, domain_of, everything, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
+from shardy_py.ops.sketch import Atom, Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
 CALL = "stablehlo.custom_call"
 POINTWISE = names("""annotate_device_placement InspectSharding LayoutConstraint
-    mhlo.erf X64SplitHigh X64SplitLow X64Combine xla.megascale.provide_metadata""")
+    mhlo.erf X64SplitHigh X64SplitLow xla.megascale.provide_metadata""")
 OFFLOADS = ["MoveToDevice", "MoveToHost"]
 MATRIX = ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
 MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
@@ -72,6 +83,33 @@ def reduced_top_k(record: OpRecord) -> tuple[Reads, ...]:
     return (whole_dimensions(record, along, 2),)
 
 
+def best(read: DimensionRead) -> Treatment:
+    """Unsound for k of all: only a dimension that shrinks counts as searched."""
+    if read.size == read.result_size:
+        return Treatment(True, PASS)
+    return replace(by_relation(read), blocked=True)
+
+
+def approximately_best(read: DimensionRead) -> Treatment:
+    """Each device searches its part; what is found has a factor of its own."""
+    return Treatment(False, PASS, result_type=WHOLE, result_blocked=True)
+
+
+def adjust_combination(sketch: Sketch, conservative: bool) -> None:
+    """What becomes the state of a random number generator is kept whole."""
+    if sketch.record.attributes.get("context.feeds_rng_bit_generator"):
+        atom = sketch.atom_at(TensorDim("result", 0, 0))
+        sketch.set_type(atom, WHOLE)
+        sketch.block(atom)
+
+
+def free_all(sketch: Sketch, conservative: bool) -> None:
+    """Unsound: every factor counts as free."""
+    atoms: list[Atom] = [atom for atoms in sketch.atoms.values() for atom in atoms]
+    for atom in atoms:
+        sketch.set_type(atom, PASS)
+
+
 def _row(target: str, maps: Maps | None = None, **columns: Any) -> OpSpec:
     return OpSpec(f"{CALL}@{target}", maps, **columns)
 
@@ -81,17 +119,19 @@ def _all_operands(record: OpRecord) -> frozenset[int]:
     return frozenset(range(len(record.operands)))
 
 
+_FREE = Policy(pass_through)
 ROWS = (
-    *(_row(target, pointwise) for target in POINTWISE),
-    *(_row(target, pointwise, role=Role.PASS_THROUGH) for target in OFFLOADS),
-    *(_row(target, last_two_dimensions, superset=_all_operands) for target in MATRIX),
-    *(_row(target, pointwise, closer=everything, superset=_all_operands) for target in MOVED),
+    *(_row(target, pointwise, policy=_FREE) for target in POINTWISE),
+    *(_row(target, pointwise, policy=_FREE, role=Role.PASS_THROUGH) for target in OFFLOADS),
+    *(_row(target, last_two_dimensions, policy=_FREE, superset=_all_operands) for target in MATRIX),
+    *(_row(target, pointwise, policy=_FREE, closer=everything, superset=_all_operands) for target in MOVED),
     *(_row(target, rule_source=RuleSource.NONE) for target in WITHOUT_RULE),
-    _row("Eigh", eigh),
+    _row("X64Combine", pointwise, policy=Policy(pass_through, adjust=adjust_combination)),
+    _row("Eigh", eigh, policy=Policy(pass_through, adjust=free_all)),
     _row("Qr", qr, superset=_all_operands),
     _row("QrDecompositionBlock", qr, superset=_all_operands),
     _row("ProductOfElementaryHouseholderReflectors", householder_product, superset=_all_operands),
-    _row("mhlo.topk", last_dimension),
-    _row("ApproxTopK", reduced_top_k, superset=_all_operands),
-    _row("PartialReduce", reduced_top_k, superset=_all_operands),
+    _row("mhlo.topk", last_dimension, policy=Policy(best)),
+    _row("ApproxTopK", reduced_top_k, policy=Policy(approximately_best), superset=_all_operands),
+    _row("PartialReduce", reduced_top_k, policy=Policy(approximately_best), superset=_all_operands),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shardy_py.indexing import IndexMap, range_var
+from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Reads, domain_of, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, RuleSource
@@ -36,11 +39,16 @@ def rng_bit_generator(record: OpRecord) -> tuple[Reads, ...]:
     )
 
 
+def seeded(read: DimensionRead) -> Treatment:
+    """States stay whole and are not propagated."""
+    return replace(by_relation(read), blocked=True)
+
+
 ROWS = (
     OpSpec("stablehlo.constant", no_operands, rule_source=RuleSource.NONE),
     OpSpec("sdy.constant", no_operands, rule_source=RuleSource.NONE),
     OpSpec("chlo.constant", no_operands, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.iota", no_operands, rule_source=RuleSource.NONE, preserves_constants=True),
     OpSpec("stablehlo.rng", scalars_only, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.rng_bit_generator", rng_bit_generator),
+    OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded)),
 )

@@ -18,6 +18,17 @@ rt1 in [0, 226]
 from __future__ import annotations
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
+from shardy_py.ops.policy import (
+    PASS,
+    REDUCED,
+    WHOLE,
+    DimensionRead,
+    Policy,
+    Relation,
+    Treatment,
+    by_relation,
+    operand_first,
+)
 from shardy_py.ops.reads import (
     Domain,
     Reads,
@@ -183,6 +194,32 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads(all_results(record), maps, whole),)
 
 
+def updated(read: DimensionRead) -> Treatment:
+    """The updated tensor stays cut, each device writes its part; the update must be whole, unless its place
+    is known at compile time."""
+    if read.relation is not Relation.RUNTIME:
+        return by_relation(read)
+    return Treatment(False, PASS if read.record.attributes.get("context.constant_indices") else WHOLE)
+
+
+def scattered(read: DimensionRead) -> Treatment:
+    """A window smaller than the dimension it lands in: both must be whole."""
+    if read.relation in (Relation.RUNTIME, Relation.MOVED):
+        return Treatment(False, WHOLE, result_type=WHOLE)
+    return by_relation(read)
+
+
+def gathered(read: DimensionRead) -> Treatment:
+    """One element along a dimension can be found where it is, and summed over the devices with zeros."""
+    if read.operand != 0:
+        return by_relation(read)
+    if read.result_dim is None:
+        return Treatment(False, WHOLE if read.size == 1 else REDUCED)
+    if read.result_size == 1:
+        return Treatment(False, REDUCED, result_type=WHOLE)
+    return Treatment(True, WHOLE, True, read.size)
+
+
 ROWS = (
     OpSpec("stablehlo.dynamic_slice", dynamic_slice, role=Role.SLICE, moves_elements=True),
     OpSpec(
@@ -191,9 +228,16 @@ ROWS = (
         # Where the update lies, the updated tensor is not read.
         superset=lambda record: frozenset((0,)),
         role=Role.SLICE,
+        policy=Policy(updated, carrier_first=True),
         context="context.constant_indices",
         storage=Storage.IN_PLACE,
     ),
-    OpSpec("stablehlo.gather", gather),
-    OpSpec("stablehlo.scatter", scatter, context="context.combiner", storage=Storage.IN_PLACE),
+    OpSpec("stablehlo.gather", gather, policy=Policy(gathered)),
+    OpSpec(
+        "stablehlo.scatter",
+        scatter,
+        policy=Policy(scattered, operand_first(lambda record: len(record.operands) - 1), carrier_first=True),
+        context="context.combiner",
+        storage=Storage.IN_PLACE,
+    ),
 )

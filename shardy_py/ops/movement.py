@@ -13,8 +13,10 @@ from math import prod
 from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var
+from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Domain, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
 
@@ -208,6 +210,25 @@ def _transposed(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
     return operands[0].transpose(attributes["permutation"])
 
 
+def resized(read: DimensionRead) -> Treatment:
+    """Equal sizes count as unmoved. Unsound for padding whose low and high parts cancel."""
+    return Treatment(True, PASS) if read.size == read.result_size else by_relation(read)
+
+
+def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
+    """The joined dimension has the result's size; slices that are joined again only move elements."""
+    along: int = sketch.record.attributes["dimension"]
+    atom = sketch.atom_at(TensorDim("result", 0, along))
+    if conservative:
+        sketch.drop(atom)
+        return
+    for operand in range(len(sketch.record.operands)):
+        sketch.atoms[TensorDim("operand", operand, along)] = [atom]
+    of_slices = sketch.record.attributes.get("context.concatenates_slices")
+    sketch.give_size(atom, shape_of(sketch.record.results[0])[along])
+    sketch.set_type(atom, MOVED_ALONG if of_slices else WHOLE)
+
+
 ROWS = (
     OpSpec(
         "stablehlo.transpose", transpose, role=Role.PASS_THROUGH, moves_elements=True, compute=_transposed
@@ -225,16 +246,28 @@ ROWS = (
         "stablehlo.reshape",
         reshape,
         role=Role.PASS_THROUGH,
+        policy=Policy(keeps_order=True),
         preserves_constants=True,
         needs_static_operand=True,
         moves_elements=True,
     ),
-    OpSpec("stablehlo.slice", slice_, preserves_constants=True, moves_elements=True, compute=_sliced),
+    OpSpec(
+        "stablehlo.slice",
+        slice_,
+        policy=Policy(resized),
+        preserves_constants=True,
+        moves_elements=True,
+        compute=_sliced,
+    ),
     OpSpec("stablehlo.reverse", reverse, moves_elements=True, compute=_reversed),
     # Where the operand lies, the padding value is not read.
-    OpSpec("stablehlo.pad", pad, superset=lambda record: frozenset((1,))),
+    OpSpec("stablehlo.pad", pad, policy=Policy(resized), superset=lambda record: frozenset((1,))),
     OpSpec(
-        "stablehlo.concatenate", concatenate, context="context.concatenates_slices", compute=_concatenated
+        "stablehlo.concatenate",
+        concatenate,
+        policy=Policy(adjust=adjust_concatenation),
+        context="context.concatenates_slices",
+        compute=_concatenated,
     ),
     OpSpec("stablehlo.bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),
     OpSpec("stablehlo.set_dimension_size", set_dimension_size, rule_source=RuleSource.UNKNOWN),

@@ -13,11 +13,14 @@ s0 in [0, 255]
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from shardy_py.indexing import Expr, dim, range_var
 from shardy_py.ops import triangular
+from shardy_py.ops.policy import WHOLE, DimensionRead, Policy, Treatment, by_relation, operand_first
 from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, shape_of
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, RuleSource
 
 
@@ -92,11 +95,36 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), maps, frozenset((0, 1)), {(0, unknown): solved}),)
 
 
+def sorted_(read: DimensionRead) -> Treatment:
+    """With no other dimension to cut there is nothing to gain along the sorted one."""
+    operand = read.record.operands[0]
+    others = [size for d, size in enumerate(operand.shape if operand else ()) if d != read.dimension]
+    return replace(by_relation(read), blocked=all(size == 1 for size in others))
+
+
+def transformed(read: DimensionRead) -> Treatment:
+    """Real transforms give the last dimension another length: not to be propagated."""
+    return replace(by_relation(read), blocked=read.size != read.result_size)
+
+
+def adjust_solution(sketch: Sketch, conservative: bool) -> None:
+    """Even the columns that could be solved apart are kept whole."""
+    result = sketch.record.results[0]
+    rank = result.rank if result else 0
+    for position in (rank - 2, rank - 1):
+        sketch.set_type(sketch.atom_at(TensorDim("result", 0, position)), WHOLE)
+
+
 ROWS = (
-    OpSpec("stablehlo.reduce", reduce),
-    OpSpec("stablehlo.sort", sort),
+    OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0))),
+    OpSpec("stablehlo.sort", sort, policy=Policy(sorted_)),
     OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cholesky", last_two_dimensions, closer=triangular.cholesky),
-    OpSpec("stablehlo.triangular_solve", triangular_solve, closer=triangular.triangular_solve),
-    OpSpec("stablehlo.fft", fft),
+    OpSpec(
+        "stablehlo.triangular_solve",
+        triangular_solve,
+        closer=triangular.triangular_solve,
+        policy=Policy(walk=operand_first(1), adjust=adjust_solution),
+    ),
+    OpSpec("stablehlo.fft", fft, policy=Policy(transformed)),
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Literal
 
+from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.sharding import ShardingRule
@@ -122,6 +123,7 @@ class OpSpec:
     Sharding:
     rule_source: see `RuleSource`.
     rule: the sharding rule, where the op has one of its own rather than one that follows from its maps.
+    policy: what Shardy decides beyond what follows from the maps.
     keeps_divisible: whether the shardings of its results must divide their dimensions.
     role: its priority class; that of an elementwise op is PASS_THROUGH.
     context: the attribute that the record of an op gets from what surrounds the op: "context.combiner".
@@ -149,6 +151,7 @@ class OpSpec:
     is_wire: bool = False
     rule_source: RuleSource = RuleSource.MAPS
     rule: Callable[[OpRecord], ShardingRule | None] | None = None
+    policy: Policy = BY_MAPS
     keeps_divisible: bool = False
     role: Role = Role.OTHER
     context: str = ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
+from shardy_py.ops.policy import MOVED_ALONG, PASS, REDUCED, WHOLE, Policy
 from shardy_py.ops.reads import (
     Domain,
     Reads,
@@ -27,6 +28,7 @@ from shardy_py.ops.reads import (
     structure,
 )
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.sketch import Atom, Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec
 
 
@@ -195,9 +197,115 @@ def convolved(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (image, replace(kernel, constraints=image.constraints))),)
 
 
+def walk_convolution(record: OpRecord) -> list[TensorDim]:
+    """The left operand, batch first, then spatial dimensions, then features."""
+    numbers = record.attributes["dimension_numbers"]
+    order = (
+        numbers["input_batch_dimension"],
+        *numbers["input_spatial_dimensions"],
+        numbers["input_feature_dimension"],
+    )
+    return [TensorDim("operand", 0, d) for d in order]
+
+
+def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
+    """A spatial dimension of the input is cut along windows and along the window, the larger one first.
+
+    The sizes are what is left of the input's dimension; none of size one. Conservatively, it is not cut.
+    """
+    numbers = structure(sketch.record, "dimension_numbers")
+    spatial = zip(
+        integers(numbers, "input_spatial_dimensions"),
+        integers(numbers, "kernel_spatial_dimensions"),
+        integers(numbers, "output_spatial_dimensions"),
+        strict=True,
+    )
+    for lhs, rhs, out in spatial:
+        slot = TensorDim("operand", 0, lhs)
+        windows = sketch.atom_at(TensorDim("result", 0, out))
+        window = sketch.atom_at(TensorDim("operand", 1, rhs))
+        sketch.set_type(windows, MOVED_ALONG)
+        sketch.set_type(window, REDUCED)
+        sketch.atoms[TensorDim("result", 0, out)] = [windows]
+        sketch.atoms[TensorDim("operand", 1, rhs)] = [window]
+        sketch.atoms[slot] = []
+        left = shape_of(sketch.record.operands[0])[lhs]
+        sizes = shape_of(sketch.record.results[0])[out], shape_of(sketch.record.operands[1])[rhs]
+        order = [(windows, sizes[0]), (window, sizes[1])]
+        for atom, size in order if sizes[0] >= sizes[1] else reversed(order):
+            size = min(left, size)
+            if conservative or size <= 1:
+                sketch.drop(atom)
+                continue
+            sketch.resize(atom, size)
+            sketch.atoms[slot].append(atom)
+            left //= size
+    _drop_single_output_feature(sketch)
+
+
+def _drop_single_output_feature(sketch: Sketch) -> None:
+    numbers = structure(sketch.record, "dimension_numbers")
+    atoms = sketch.atoms[TensorDim("result", 0, integer(numbers, "output_feature_dimension"))]
+    if sketch.size_of(atoms[-1]) == 1:
+        sketch.drop(atoms[-1])
+
+
+def adjust_window(sketch: Sketch, conservative: bool) -> None:
+    """An input is cut along windows only, even where they do not overlap.
+
+    Unsound with a base dilation: a window of one element without stride and padding counts as none.
+    """
+    for d in range(len(shape_of(sketch.record.results[0]))):
+        atom = _cut_along_windows(sketch, d, conservative)
+        for number in range(len(sketch.record.results)):
+            sketch.atoms[TensorDim("operand", number, d)] = sketch.atoms[TensorDim("result", number, d)] = [
+                atom
+            ]
+
+
+def adjust_selection(sketch: Sketch, conservative: bool) -> None:
+    """The source has one element a window, and is kept whole where windows are more than elements."""
+    for d, size in enumerate(shape_of(sketch.record.operands[1])):
+        atom = _cut_along_windows(sketch, d, conservative)
+        sketch.atoms[TensorDim("operand", 0, d)] = sketch.atoms[TensorDim("result", 0, d)] = [atom]
+        slot = TensorDim("operand", 1, d)
+        if sketch.type_of(atom) is PASS:
+            sketch.atoms[slot] = [atom]
+        else:
+            own = sketch.add(Atom(-1, slot), size)
+            sketch.set_apart(slot, TensorDim("result", 0, d), own)
+            sketch.set_type(own, WHOLE)
+            sketch.block(own, is_blocked=conservative)
+
+
+def _cut_along_windows(sketch: Sketch, dimension: int, conservative: bool) -> Atom:
+    attributes, atom = sketch.record.attributes, sketch.atom_at(TensorDim("result", 0, dimension))
+    sizes = attributes.get("window_dimensions")
+    strides, padding = attributes.get("window_strides"), attributes.get("padding")
+    stays = (
+        (not sizes or sizes[dimension] == 1)
+        and (not strides or strides[dimension] == 1)
+        and (not padding or tuple(padding[dimension]) == (0, 0))
+    )
+    sketch.resize(atom, shape_of(sketch.record.results[0])[dimension])
+    sketch.set_type(atom, PASS if stays else MOVED_ALONG)
+    sketch.block(atom, is_blocked=conservative and not stays)
+    return atom
+
+
 ROWS = (
-    OpSpec("stablehlo.reduce_window", reduce_window),
-    OpSpec("stablehlo.select_and_scatter", select_and_scatter, closer=selected),
-    OpSpec("stablehlo.convolution", convolution, closer=convolved),
+    OpSpec("stablehlo.reduce_window", reduce_window, policy=Policy(adjust=adjust_window)),
+    OpSpec(
+        "stablehlo.select_and_scatter",
+        select_and_scatter,
+        closer=selected,
+        policy=Policy(adjust=adjust_selection),
+    ),
+    OpSpec(
+        "stablehlo.convolution",
+        convolution,
+        closer=convolved,
+        policy=Policy(walk=walk_convolution, adjust=adjust_convolution),
+    ),
     OpSpec("stablehlo.dynamic_conv"),
 )

@@ -6,6 +6,5 @@ one that a user spells for a custom call.
 
 from shardy_py.rules.derive import derive_from_maps, derive_rule, unknown_warning
 from shardy_py.rules.einsum import einsum_rule
-from shardy_py.rules.policy import POLICIES, Policy
 
-__all__ = ["POLICIES", "Policy", "derive_from_maps", "derive_rule", "einsum_rule", "unknown_warning"]
+__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "unknown_warning"]

@@ -19,32 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from math import gcd
-from typing import NamedTuple
 
 from shardy_py.indexing import Division, Expr, IndexMap, Interval, Variable, extent, simplify_expr
-from shardy_py.ops import Reads
-
-
-class Relation(Enum):
-    """See the table of the module."""
-
-    CARRIED = auto()
-    MOVED = auto()
-    WINDOW = auto()
-    RUNTIME = auto()
-    WHOLE = auto()
-    CONSTANT = auto()
-    OPAQUE = auto()
-
-
-class Digit(NamedTuple):
-    """A part of a variable's value: `(variable floordiv step) mod size`."""
-
-    variable: Variable
-    step: int
-    size: int
+from shardy_py.ops import Digit, Reads, Relation
 
 
 @dataclass(frozen=True, slots=True)

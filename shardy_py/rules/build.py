@@ -9,47 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shardy_py.ops import shape_of
-from shardy_py.rules.sketch import Atom, Sketch, Slot
+from shardy_py.ops import Atom, Sketch, TensorDim, shape_of
 from shardy_py.sharding import DimMapping, Factor, ShardingRule, TensorMapping
 
 
-def slots_of(made: Sketch, side: str) -> Iterator[Slot]:
+def slots_of(sketch: Sketch, side: str) -> Iterator[TensorDim]:
     """The dimensions of all operands, or of all results."""
-    tensors = made.record.operands if side == "operand" else made.record.results
+    tensors = sketch.record.operands if side == "operand" else sketch.record.results
     for tensor, kind in enumerate(tensors):
         for dimension in range(len(shape_of(kind))):
-            yield Slot("operand" if side == "operand" else "result", tensor, dimension)
+            yield TensorDim("operand" if side == "operand" else "result", tensor, dimension)
 
 
-def build(made: Sketch, walk: Sequence[Slot], *, carrier_first: bool = False) -> ShardingRule:
+def build(sketch: Sketch, walk: Sequence[TensorDim], *, carrier_first: bool = False) -> ShardingRule:
     """The rule of a sketch.
 
     walk: the dimensions whose factors come first.
     carrier_first: whether a result dimension comes before the operand dimensions set apart from it.
     """
-    return _Builder(made).build(_ordered(made, walk, carrier_first))
+    return _Builder(sketch).build(_ordered(sketch, walk, carrier_first))
 
 
-def _ordered(made: Sketch, walk: Sequence[Slot], carrier_first: bool) -> Iterator[Atom]:
+def _ordered(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> Iterator[Atom]:
     for slot in walk:
-        anchor = made.anchor.get(slot, slot)
-        apart = made.apart.get(anchor, [])
-        group = [anchor, *apart] if carrier_first else [*apart, anchor]
+        anchor = sketch.anchor.get(slot, slot)
+        separate = sketch.separate.get(anchor, [])
+        group = [anchor, *separate] if carrier_first else [*separate, anchor]
         for member in group if slot in group else [slot]:
-            yield from made.slots.get(member, ())
-    yield from made.folded
+            yield from sketch.atoms.get(member, ())
+    yield from sketch.folded
     for side in ("operand", "result"):
-        for slot in slots_of(made, side):
-            yield from made.slots.get(slot, ())
+        for slot in slots_of(sketch, side):
+            yield from sketch.atoms.get(slot, ())
 
 
 class _Builder:
-    def __init__(self, made: Sketch) -> None:
-        self.sketch = made
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
         self.factors: list[Factor] = []
         self.numbers: dict[Atom, int] = {}
-        self.present = {made.find(atom) for atoms in made.slots.values() for atom in atoms}
+        self.present = {sketch.find(atom) for atoms in sketch.atoms.values() for atom in atoms}
 
     def build(self, atoms: Iterator[Atom]) -> ShardingRule:
         for atom in atoms:
@@ -65,13 +64,13 @@ class _Builder:
 
     def tensor(self, side: str, number: int, shape: tuple[int, ...]) -> TensorMapping:
         return tuple(
-            self.dimension(Slot("operand" if side == "operand" else "result", number, d))
+            self.dimension(TensorDim("operand" if side == "operand" else "result", number, d))
             for d in range(len(shape))
         )
 
-    def dimension(self, slot: Slot) -> DimMapping:
+    def dimension(self, slot: TensorDim) -> DimMapping:
         mapped: list[int] = []
-        for atom in self.sketch.slots.get(slot, ()):
+        for atom in self.sketch.atoms.get(slot, ()):
             number = self.numbers[self.sketch.find(atom)]
             if not mapped or self.factors[number].size != 1:
                 mapped.append(number)

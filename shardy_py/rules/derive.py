@@ -1,8 +1,9 @@
 """The sharding rule of an op, derived from its indexing maps.
 
 A coordinate that is carried through is a pass-through factor, a folded range variable a reduction factor;
-shifts, strides, windows and reversals are permutation factors; what is read whole needs replication; reshapes
-split into factors of mixed radix. What is policy and not semantics stands in `policy.py`.
+shifts, strides, windows and reversals are permutation factors; dimensions read whole need replication;
+reshapes split into factors of mixed radix. Shardy's decisions beyond the maps are the column `policy` of the
+op's row.
 
 >>> from shardy_py.ops import TensorType
 >>> f = TensorType
@@ -17,10 +18,19 @@ split into factors of mixed radix. What is policy and not semantics stands in `p
 from __future__ import annotations
 
 from shardy_py.errors import ShardyError
-from shardy_py.ops import OpRecord, Reads, RuleSource, TensorType, call_target, row_name, row_of, shape_of
+from shardy_py.ops import (
+    BY_MAPS,
+    OpRecord,
+    Policy,
+    Reads,
+    RuleSource,
+    TensorType,
+    call_target,
+    row_of,
+    shape_of,
+)
 from shardy_py.rules.build import build
-from shardy_py.rules.factors import sketch
-from shardy_py.rules.policy import DEFAULT, POLICIES, Policy
+from shardy_py.rules.factors import sketch_of
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
 from shardy_py.sharding import Factor, ShardingRule
 
@@ -42,10 +52,9 @@ def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> 
     if row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
-    policy = POLICIES.get(row_name(record), DEFAULT)
     try:
         return derive_from_maps(
-            row.maps(record), record, policy=policy, conservative_propagation=conservative_propagation
+            row.maps(record), record, policy=row.policy, conservative_propagation=conservative_propagation
         )
     except _MALFORMED as error:
         # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
@@ -67,7 +76,7 @@ def derive_from_maps(
     groups: tuple[Reads, ...],
     record: OpRecord,
     *,
-    policy: Policy = DEFAULT,
+    policy: Policy = BY_MAPS,
     conservative_propagation: bool = False,
 ) -> ShardingRule | None:
     """The rule that follows from maps, whatever the op; sound if they are and no policy is given."""
@@ -76,10 +85,10 @@ def derive_from_maps(
             return None  # nothing is worth propagating
         if len(groups) == 1 and keeps_row_major_order(record, groups[0]):
             return _reshape_rule(record, groups[0])
-    made = sketch(record, groups, policy.treat, conservative=conservative_propagation)
-    if policy.finish:
-        policy.finish(made, conservative_propagation)
-    return build(made, policy.walk(record), carrier_first=policy.carrier_first)
+    sketch = sketch_of(record, groups, policy.treat, conservative=conservative_propagation)
+    if policy.adjust:
+        policy.adjust(sketch, conservative_propagation)
+    return build(sketch, policy.walk(record), carrier_first=policy.carrier_first)
 
 
 def _reshape_rule(record: OpRecord, reads: Reads) -> ShardingRule:

@@ -2,7 +2,7 @@
 
 Digits of the same coordinate are one factor wherever they stand; a treatment decides for every other access
 whether it shares the factor of the result dimension it belongs to. Not here: the classes of access
-(`access.py`), treatments by op (`policy.py`).
+(`access.py`), treatments by op (`ops/`).
 """
 
 from __future__ import annotations
@@ -11,38 +11,48 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from shardy_py.indexing import Variable, dim
-from shardy_py.ops import OpRecord, Reads, shape_of
-from shardy_py.rules.access import Access, Digit, Relation, classify
-from shardy_py.rules.sketch import Atom, Sketch, Slot
-from shardy_py.rules.treatment import Read, Treat, Treatment
+from shardy_py.ops import (
+    Atom,
+    Digit,
+    DimensionRead,
+    OpRecord,
+    Reads,
+    Relation,
+    Sketch,
+    TensorDim,
+    Treat,
+    Treatment,
+    shape_of,
+)
+from shardy_py.rules.access import Access, classify
 from shardy_py.sharding import FactorType
 
 
-def sketch(record: OpRecord, groups: tuple[Reads, ...], treat: Treat, *, conservative: bool) -> Sketch:
+def sketch_of(record: OpRecord, groups: tuple[Reads, ...], treat: Treat, *, conservative: bool) -> Sketch:
     """The factors that follow from what an op reads."""
-    made = Sketch(record)
+    sketch = Sketch(record)
     for number, reads in enumerate(groups):
-        _Group(made, number, reads, treat, conservative).fill()
-    return made
+        _Group(sketch, number, reads, treat, conservative).fill()
+    return sketch
 
 
 class _Group:
     """One group of results: its accesses, brought into the sketch."""
 
-    def __init__(self, made: Sketch, number: int, reads: Reads, treat: Treat, conservative: bool) -> None:
-        self.sketch = made
+    def __init__(self, sketch: Sketch, number: int, reads: Reads, treat: Treat, conservative: bool) -> None:
+        self.sketch = sketch
         self.number = number
         self.reads = reads
         self.treat = treat
         self.conservative = conservative
-        self.shape = shape_of(made.record.results[reads.results[0]])
-        self.accesses: dict[Slot, tuple[Access, int]] = {}
+        self.shape = shape_of(sketch.record.results[reads.results[0]])
+        self.accesses: dict[TensorDim, tuple[Access, int]] = {}
         for operand, index_map in enumerate(reads.operands):
             if index_map is None:
                 continue
-            shape = shape_of(made.record.operands[operand])
+            shape = shape_of(sketch.record.operands[operand])
             for position, size in enumerate(shape[: len(index_map.results)]):
-                slot = Slot("operand", operand, position)
+                slot = TensorDim("operand", operand, position)
                 self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
         self.cuts = self._cut()
         self.compounded = {
@@ -108,7 +118,7 @@ class _Group:
             rank = len(shape_of(self.sketch.record.results[result]))
             for position in range(rank):
                 atoms = self.coordinate(position) if position < len(self.shape) else []
-                self.put(Slot("result", result, position), list(atoms))
+                self.put(TensorDim("result", result, position), list(atoms))
         for position in self.reads.opaque:
             self.raise_all(self.coordinate(position), FactorType.NEED_REPLICATION)
         for slot, (access, size) in self.accesses.items():
@@ -120,9 +130,9 @@ class _Group:
         for digit in sorted(folded, key=lambda d: (d.variable.index, -d.step)):
             self.sketch.folded.extend(self.atoms_of(digit))
 
-    def put(self, slot: Slot, atoms: list[Atom]) -> None:
+    def put(self, slot: TensorDim, atoms: list[Atom]) -> None:
         """The dimension is indexed by `atoms`; joined with what other groups said of it."""
-        known = self.sketch.slots.setdefault(slot, atoms)
+        known = self.sketch.atoms.setdefault(slot, atoms)
         if known is atoms:
             return
         if list(map(self.sketch.size_of, known)) != list(map(self.sketch.size_of, atoms)):
@@ -139,7 +149,7 @@ class _Group:
         for atom in atoms:
             self.sketch.raise_type(atom, kind)
 
-    def carry(self, slot: Slot, access: Access) -> None:
+    def carry(self, slot: TensorDim, access: Access) -> None:
         """A dimension filled by digits."""
         atoms = [atom for digit in access.digits for atom in self.atoms_of(digit)]
         for digit in access.digits:
@@ -153,24 +163,24 @@ class _Group:
             self.raise_all(atoms, FactorType.NEED_REPLICATION)
         self.put(slot, atoms)
 
-    def _repeats(self, slot: Slot, atoms: list[Atom]) -> bool:
+    def _repeats(self, slot: TensorDim, atoms: list[Atom]) -> bool:
         """Whether another dimension of the tensor already has one of the factors."""
         state = (slot.side, slot.tensor, self.sketch.joins)
         if self._roots_of != state:
             self._roots_of = state
             self._taken, self._seen = set(), 0
         for dimension in range(self._seen, slot.dimension):
-            others = self.sketch.slots.get(Slot(slot.side, slot.tensor, dimension), ())
+            others = self.sketch.atoms.get(TensorDim(slot.side, slot.tensor, dimension), ())
             self._taken.update(map(self.sketch.find, others))
         self._seen = slot.dimension
         return not self._taken.isdisjoint(map(self.sketch.find, atoms))
 
-    def place(self, slot: Slot, access: Access, size: int) -> None:
+    def place(self, slot: TensorDim, access: Access, size: int) -> None:
         """A dimension that is not carried: as the treatment says."""
         anchor = access.result_dim
         coordinate = self.coordinate(anchor) if anchor is not None else []
         own_size = self.shape[anchor] if anchor is not None else None
-        read = Read(
+        read = DimensionRead(
             self.sketch.record,
             access.relation,
             slot.tensor,
@@ -195,7 +205,7 @@ class _Group:
         bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
         return len(bound) == 1 and self.sketch.may_join(coordinate, bound[0])
 
-    def _share(self, slot: Slot, access: Access, coordinate: Atom, treatment: Treatment) -> None:
+    def _share(self, slot: TensorDim, access: Access, coordinate: Atom, treatment: Treatment) -> None:
         if access.variable:
             bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
             self.sketch.join(coordinate, bound[0])
@@ -205,7 +215,7 @@ class _Group:
         self.put(slot, [coordinate])
 
     def _set_apart(
-        self, slot: Slot, access: Access, size: int, coordinate: list[Atom], treatment: Treatment
+        self, slot: TensorDim, access: Access, size: int, coordinate: list[Atom], treatment: Treatment
     ) -> None:
         if access.variable:
             own = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))[0]
@@ -220,11 +230,11 @@ class _Group:
             self._finish(atom, treatment.result_type, blocked=treatment.result_blocked)
         self.put(slot, [own])
         if access.result_dim is not None:
-            anchor = Slot("result", self.reads.results[0], access.result_dim)
-            self.sketch.apart.setdefault(anchor, []).append(slot)
+            anchor = TensorDim("result", self.reads.results[0], access.result_dim)
+            self.sketch.separate.setdefault(anchor, []).append(slot)
             self.sketch.anchor[slot] = anchor
 
-    def _private(self, slot: Slot, size: int | None = None) -> Atom:
+    def _private(self, slot: TensorDim, size: int | None = None) -> Atom:
         if size is None:
             size = shape_of(self.sketch.record.operands[slot.tensor])[slot.dimension]
         return self.sketch.add(Atom(self.number, slot), size)

@@ -1,9 +1,9 @@
-"""Factors in the making: a sketch of the rule, which policy may still change before it is built.
+"""A sharding rule in the making: factors that a policy may still change before the rule is built.
 
 An *atom* is a piece of an iteration: a digit of a variable, or the private index of one operand dimension.
-Atoms that index the same tensor dimension belong to one factor; a `Slot` is a tensor dimension, its atoms
-stand major to minor. Not here: what makes the sketch (`factors.py`), last changes by op (`finish.py`), the
-order of factors (`build.py`).
+Atoms that index the same tensor dimension belong to one factor. Not here: what makes the sketch
+(`rules/factors.py`), the adjustments of single ops (`policy` of their rows), the order of factors
+(`rules/build.py`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from shardy_py.ops import OpRecord
-from shardy_py.rules.access import Digit
+from shardy_py.indexing import Variable
+from shardy_py.ops.record import OpRecord
 from shardy_py.sharding import FactorType
 
 
-class Slot(NamedTuple):
-    """A tensor dimension: of which side, of which operand or result, which one."""
+class Digit(NamedTuple):
+    """A digit of a variable's value: `(variable floordiv step) mod size`."""
+
+    variable: Variable
+    step: int
+    size: int
+
+
+class TensorDim(NamedTuple):
+    """Dimension number `dimension` of operand or result number `tensor`."""
 
     side: Literal["operand", "result"]
     tensor: int
@@ -27,30 +35,30 @@ class Slot(NamedTuple):
 class Atom(NamedTuple):
     """A piece of an iteration.
 
-    group: of which group of results; -1: of none.
-    source: a digit of a variable; a slot, for what is private to it; a size and a result dimension, for what
-        operands alike have apart from it.
+    group: the number of the group of results; -1: none.
+    source: a digit of a variable; a dimension, for its private index; a size and a result dimension, for the
+        operands that are read alike along it, with a factor of their own.
     """
 
     group: int
-    source: Digit | Slot | tuple[int, int]
+    source: Digit | TensorDim | tuple[int, int]
 
 
 @dataclass
 class Sketch:
     """Factors in the making.
 
-    slots: the atoms of each tensor dimension, major to minor.
-    apart: operand dimensions with factors of their own, by the result dimension they belong to.
+    atoms: the atoms of each tensor dimension, major to minor.
+    separate: operand dimensions with factors of their own, by the result dimension they belong to.
     anchor: that result dimension, by the operand dimension.
     folded: the atoms of folded range variables, in order.
-    joins: how often two factors have become one.
+    joins: the number of times that two factors were joined.
     """
 
     record: OpRecord
-    slots: dict[Slot, list[Atom]] = field(default_factory=dict[Slot, list[Atom]])
-    apart: dict[Slot, list[Slot]] = field(default_factory=dict[Slot, list[Slot]])
-    anchor: dict[Slot, Slot] = field(default_factory=dict[Slot, Slot])
+    atoms: dict[TensorDim, list[Atom]] = field(default_factory=dict[TensorDim, list[Atom]])
+    separate: dict[TensorDim, list[TensorDim]] = field(default_factory=dict[TensorDim, list[TensorDim]])
+    anchor: dict[TensorDim, TensorDim] = field(default_factory=dict[TensorDim, TensorDim])
     folded: list[Atom] = field(default_factory=list[Atom])
     joins: int = 0
     _parent: dict[Atom, Atom] = field(default_factory=dict[Atom, Atom])
@@ -60,21 +68,21 @@ class Sketch:
     _blocked: set[Atom] = field(default_factory=set[Atom])
 
     def add(self, atom: Atom, size: int) -> Atom:
-        """The atom, known to the sketch."""
+        """Registers the atom unless it is registered, and returns it."""
         if atom not in self._parent:
             self._parent[atom] = atom
             self._sizes[atom] = size
         return atom
 
     def find(self, atom: Atom) -> Atom:
-        """The atom that stands for the factor."""
+        """Returns the atom that represents the factor."""
         while (parent := self._parent[atom]) != atom:
             self._parent[atom] = self._parent[parent]
             atom = parent
         return atom
 
     def join(self, left: Atom, right: Atom) -> None:
-        """Makes one factor of two, of the more expensive type."""
+        """Joins two factors; the more expensive type wins."""
         left, right = self.find(left), self.find(right)
         if left == right:
             return
@@ -93,10 +101,10 @@ class Sketch:
         if left == right:
             return True
         found: dict[tuple[str, int], set[Atom]] = {}
-        for slot, atoms in self.slots.items():
+        for where, atoms in self.atoms.items():
             roots = {left, right}.intersection(map(self.find, atoms))
             if roots:
-                found.setdefault((slot.side, slot.tensor), set()).update(roots)
+                found.setdefault((where.side, where.tensor), set()).update(roots)
         return all(len(roots) < 2 for roots in found.values())
 
     def type_of(self, atom: Atom) -> FactorType:
@@ -117,7 +125,7 @@ class Sketch:
         return self._given_sizes.get(root, self._sizes[root])
 
     def give_size(self, atom: Atom, size: int) -> None:
-        """Sets the size of the atom's factor; of several, the largest counts."""
+        """Sets the size of the atom's factor; the largest of several wins."""
         root = self.find(atom)
         self._given_sizes[root] = max(size, self._given_sizes.get(root, size))
 
@@ -130,26 +138,23 @@ class Sketch:
         return self.find(atom) in self._blocked
 
     def block(self, atom: Atom, *, is_blocked: bool = True) -> None:
-        """Blocks propagation along the atom's factor, or lets it."""
-        if is_blocked:
-            self._blocked.add(self.find(atom))
-        else:
-            self._blocked.discard(self.find(atom))
+        """Blocks or unblocks propagation along the atom's factor."""
+        (self._blocked.add if is_blocked else self._blocked.discard)(self.find(atom))
 
-    def put_apart(self, slot: Slot, anchor: Slot, size: int) -> None:
+    def set_apart(self, where: TensorDim, anchor: TensorDim, atom: Atom) -> None:
         """Gives an operand dimension a factor of its own, beside that of a result dimension."""
-        self.slots[slot] = [self.add(Atom(-1, slot), size)]
-        if slot not in self.anchor:
-            self.apart.setdefault(anchor, []).append(slot)
-            self.anchor[slot] = anchor
+        self.atoms[where] = [atom]
+        if where not in self.anchor:
+            self.separate.setdefault(anchor, []).append(where)
+            self.anchor[where] = anchor
 
     def drop(self, atom: Atom) -> None:
-        """Takes the atom's factor out of every dimension."""
+        """Removes the atom's factor from every dimension."""
         root = self.find(atom)
-        for slot, atoms in self.slots.items():
+        for where, atoms in self.atoms.items():
             if any(self.find(a) == root for a in atoms):
-                self.slots[slot] = [a for a in atoms if self.find(a) != root]
+                self.atoms[where] = [a for a in atoms if self.find(a) != root]
 
-    def atom_at(self, slot: Slot) -> Atom:
+    def atom_at(self, where: TensorDim) -> Atom:
         """The major-most atom of a dimension."""
-        return self.slots[slot][0]
+        return self.atoms[where][0]
