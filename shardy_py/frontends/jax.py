@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.dialects import parse_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.frontends.xla import before_propagation
+from shardy_py.passes.pipelines import before_propagation_passes
+from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import AxisRef
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -41,8 +41,8 @@ def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
 def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     """The program of a `jax.stages.Lowered`, with the locations of the Python source.
 
-    as_written: as JAX prints it, with the functions it has made; else as JAX's compiler propagates it
-        (see `shardy_py.frontends.xla`).
+    as_written: as JAX prints it, with its private functions; otherwise as JAX's compiler propagates it
+        (see `shardy_py.xla`).
 
     Raises `ShardyError` for what is not lowered, or lowered for GSPMD.
     """
@@ -53,11 +53,7 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) "
             "makes it lower for Shardy"
         )
-    module = parse_module(text, "<jax>")
-    if not as_written:
-        before_propagation(module)
-    verify_module(module)
-    return Program(module)
+    return Program(run_passes(parse_module(text, "<jax>"), () if as_written else before_propagation_passes()))
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """The list of passes: one row a pass, in the order of the pipelines; the only such list.
 
-The name of a pass gives the names of its file, here or in `gspmd/passes/`, and of its class
+The name of a pass gives the names of its file, here, in `gspmd/passes/` or in `xla/`, and of its class
 (`sdy-close-shardings`: `close_shardings.py`, `CloseShardingsPass`). Which passes run in which order:
 `pipelines.py`. Importing this package loads no pass and no xDSL: `PassRow.load` does.
 """
@@ -45,6 +45,22 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "convert-shard-to-sdy",
         "Converts grids and shardings of MLIR's shard dialect to meshes and sharding constraints.",
+    ),
+    # Before import: the changes that XLA makes to a program of JAX on its way to Shardy.
+    PassRow("xla-merge-meshes", "Merges meshes over the same devices."),
+    PassRow("xla-fold", "Applies the folds of StableHLO's target independent optimization."),
+    PassRow("xla-inline-calls", "Inlines calls and composites."),
+    PassRow("xla-fold-empty-values", "Replaces results without elements by constants."),
+    PassRow("xla-drop-invariant-loop-values", "Removes values that no iteration changes from loops."),
+    PassRow("xla-erase-dead-ops", "Erases ops without effects whose results are not used."),
+    PassRow("xla-order-ops", "Orders ops as XLA reads them back from HLO."),
+    PassRow(
+        "xla-populate-expanded-op-rules",
+        "Gives ops that XLA expands the sharding rule of their indexing maps.",
+    ),
+    PassRow(
+        "xla-open-free-loop-values",
+        "Inserts open constraints between sharded values and the loops that use them from outside.",
     ),
     # Import: prepares the user's program for propagation.
     PassRow("symbol-dce", "Erases private functions and meshes that are never referenced.", anchor=""),

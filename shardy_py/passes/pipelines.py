@@ -177,6 +177,21 @@ def collective_passes() -> Calls:
     )
 
 
+def before_propagation_passes() -> Calls:
+    """The changes that XLA makes to a program of JAX on its way to Shardy, in XLA's order."""
+    return _calls(
+        "xla-merge-meshes",
+        "xla-fold",
+        "xla-inline-calls",
+        "xla-fold-empty-values",
+        "xla-drop-invariant-loop-values",
+        "xla-erase-dead-ops",
+        "xla-order-ops",
+        "xla-populate-expanded-op-rules",
+        "xla-open-free-loop-values",
+    )
+
+
 def round_trip_import_passes() -> Calls:
     """From XLA's HLO with Shardy's attributes in frontend attributes to sdy."""
     return _calls(
@@ -301,6 +316,11 @@ PIPELINES: tuple[PipelineRow, ...] = (
         "Prepares a propagated program for a partitioner.",
         export_passes,
         ExportPipelineOptions,
+    ),
+    PipelineRow(
+        "xla-before-propagation-pipeline",
+        "Applies the changes that XLA makes to a program of JAX on its way to Shardy.",
+        before_propagation_passes,
     ),
     PipelineRow(
         "xla-sdy-stablehlo-import-pipeline",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 
-GSPMD_PREFIXES = ("xla-sdy-", "stablehlo-ext-")
-"""The names of the passes in `gspmd/passes/`."""
+_PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-": "xla"}
+"""The packages of passes, by the first of these prefixes that their names have; all others are in `passes/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,19 @@ class PassRow:
     @property
     def stem(self) -> str:
         """The name without the dialect's prefix, as Python spells it: the name of the file."""
-        return self.name.removeprefix("sdy-").replace("-", "_")
+        prefix = "xla-" if self.package == "xla" else "sdy-"
+        return self.name.removeprefix(prefix).replace("-", "_")
+
+    @property
+    def package(self) -> str:
+        """The package that holds the pass, within `shardy_py`."""
+        fits = (package for prefix, package in _PACKAGES.items() if self.name.startswith(prefix))
+        return next(fits, "passes")
 
     @property
     def module_name(self) -> str:
         """The module that holds the pass."""
-        package = "gspmd.passes" if self.name.startswith(GSPMD_PREFIXES) else "passes"
-        return f"shardy_py.{package}.{self.stem}"
+        return f"shardy_py.{self.package}.{self.stem}"
 
     @property
     def class_name(self) -> str:

@@ -13,8 +13,7 @@ import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.frontends.xla import inline_calls
-from shardy_py.passes import pipelines
+from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.passes.runner import run_passes
 from shardy_py.pipeline import decide_shardings
@@ -71,11 +70,9 @@ def test_sdy_written_is_what_jax_lowers_for_gspmd(index: int) -> None:
 def test_bodies_that_xla_has_inlined_are_read_too(index: int) -> None:
     """Calls inlined before it is read, as XLA does, or afterwards; what depends on other values is parted."""
     read = pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
-    before, after = (parse_module(dumped("gspmd")[index]) for _ in range(2))
-    inline_calls(before)
-    inlined = print_module(run_passes(before, read))
-    inline_calls(run_passes(after, read))
-    expected = print_module(after)
+    inline = pass_call("xla-inline-calls")
+    inlined = converted(dumped("gspmd")[index], (inline, *read))
+    expected = converted(dumped("gspmd")[index], (*read, inline))
     assert "SPMD" not in inlined
     assert _border(decide_shardings(inlined)) == _border(decide_shardings(expected))
     if inlined.count("sdy.manual_computation") == expected.count("sdy.manual_computation"):

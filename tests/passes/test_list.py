@@ -27,7 +27,8 @@ def test_row_describes_its_class(row: PassRow) -> None:
 def test_every_pass_file_is_listed(root: Path) -> None:
     listed = {row.name for row in PASSES}
     package = root / "shardy_py"
-    for path in (*(package / "passes").glob("*.py"), *(package / "gspmd" / "passes").glob("*.py")):
+    folders = (package / "passes", package / "gspmd" / "passes", package / "xla")
+    for path in (path for folder in folders for path in folder.glob("*.py")):
         module = import_module(".".join(path.relative_to(root).with_suffix("").parts))
         for value in vars(module).values():
             if (

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardy_py import Mesh, Program, ShardyError
-from shardy_py.frontends.xla_meshes import merge_meshes, translation
+from shardy_py import Mesh, ShardyError
 from shardy_py.sharding import AxisRef
+from shardy_py.xla.merge_meshes import translation
+from tests.xla.running import after
 
 
 def coordinates(mesh: Mesh, axis: AxisRef) -> np.ndarray:
@@ -65,7 +66,7 @@ def _cuts_agree(mesh: Mesh, main: Mesh) -> bool:
 
 
 def test_a_manual_part_of_an_axis() -> None:
-    program = Program.parse("""
+    text = """
 sdy.mesh @a = <["x"=2, "y"=4]>
 sdy.mesh @b = <["v"=4, "w"=2]>
 func.func @main(%arg0: tensor<8xf32>) {
@@ -75,10 +76,10 @@ func.func @main(%arg0: tensor<8xf32>) {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
-""")
+"""
     with pytest.raises(ShardyError) as caught:
-        merge_meshes(program.module)
+        after("xla-merge-meshes", text)
     assert caught.value.diagnostics[0].message == (
-        'the manual axes v are "y":(1)2 in the mesh <["x"=2, "y"=4]>: manual parts of axes are not '
-        "supported; use meshes of the same axes"
+        'manual sub-axis "y":(1)2 of the mesh <["x"=2, "y"=4]>, for the manual axes v, is unsupported; '
+        "use meshes of the same axes"
     )

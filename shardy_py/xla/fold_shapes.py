@@ -1,13 +1,10 @@
-"""Folds of ops that move elements about.
+"""Folds of ops that move elements: `transpose(transpose(x))` is one transpose.
 
-    transpose(transpose(x))    transpose(x)
-
-Not here: folds of ops that compute (`xla_elements.py`), the table of all (`xla_folds.py`).
+Not here: folds of ops that compute elements (`fold_elements.py`), the table of all (`fold.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any, cast
 
@@ -16,20 +13,23 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.frontends.xla_constants import CONSTANT, Splats
-from shardy_py.frontends.xla_making import (
+from shardy_py.dialects.traits import constant_of
+from shardy_py.graph.plain import plain
+from shardy_py.graph.record import record_of
+from shardy_py.ir import operands_of
+from shardy_py.ops import TABLE
+from shardy_py.text.dense import element_size, elements_type
+from shardy_py.xla.folding import (
     integers,
     is_static,
     make,
     make_constant,
-    maker_of,
+    producer,
     reshaped,
     same_type,
     sizes_of,
 )
-from shardy_py.graph.plain import plain
-from shardy_py.ir import operands_of
-from shardy_py.text.dense import element_size, elements_type
+from shardy_py.xla.splats import Splats
 
 Array = NDArray[np.void]
 BROADCAST, CONCATENATE = "stablehlo.broadcast_in_dim", "stablehlo.concatenate"
@@ -39,31 +39,44 @@ MAX_ELEMENTS = 65536
 
 
 def fold_constant(op: Operation, splats: Splats) -> SSAValue | None:
-    """Elements that are known, moved about."""
+    """Moves known elements."""
     (result,) = op.results
     if not is_static(result):
         return None
     data = splats.of(result)
     if data is None:
-        move = MOVES.get(op.name)
-        if move is None or prod(sizes_of(result)) > MAX_ELEMENTS:
+        compute = TABLE[op.name].compute
+        arrays = _elements(op, splats) if compute is not None else None
+        if compute is None or arrays is None:
             return None
-        arrays: list[Array] = []
-        for operand in operands_of(op):
-            array = _array(operand, splats)
-            if array is None:
-                return None
-            arrays.append(array)
-        data = move(op, arrays).tobytes()
+        data = compute(record_of(op).attributes, arrays).tobytes()
     return make_constant(op, data)
 
 
+def fold_constant_reshape(op: Operation, splats: Splats) -> SSAValue | None:
+    """A reshape of a constant is that constant with another type."""
+    arrays = _elements(op, splats) if is_static(*op.results) else None
+    return None if arrays is None else make_constant(op, arrays[0].tobytes())
+
+
+def _elements(op: Operation, splats: Splats) -> list[Array] | None:
+    """The elements of all operands as uninterpreted bytes; None if one is not constant, or they are many."""
+    if prod(sizes_of(op.results[0])) > MAX_ELEMENTS:
+        return None
+    arrays: list[Array] = []
+    for operand in operands_of(op):
+        array = _array(operand, splats)
+        if array is None:
+            return None
+        arrays.append(array)
+    return arrays
+
+
 def _array(value: SSAValue, splats: Splats) -> Array | None:
-    """The elements of a constant, whatever they mean."""
     data = splats.of(value)
     if data is not None:
         return np.broadcast_to(np.frombuffer(data, f"V{len(data)}").reshape(()), sizes_of(value))
-    constant = maker_of(value, CONSTANT)
+    constant = constant_of(value)
     dense = None if constant is None else constant.properties["value"]
     if not isinstance(dense, DenseIntOrFPElementsAttr):
         return None
@@ -72,31 +85,16 @@ def _array(value: SSAValue, splats: Splats) -> Array | None:
     return np.frombuffer(dense.data.data, f"V{size}").reshape(sizes_of(value))
 
 
-def _cut(op: Operation, arrays: list[Array]) -> Array:
-    bounds = (plain(op.properties[name]) for name in ("start_indices", "limit_indices", "strides"))
-    return arrays[0][tuple(map(slice, *bounds))]
-
-
-MOVES: dict[str, Callable[[Operation, list[Array]], Array]] = {
-    CONCATENATE: lambda op, arrays: np.concatenate(arrays, plain(op.properties["dimension"])),
-    RESHAPE: lambda op, arrays: arrays[0],
-    "stablehlo.reverse": lambda op, arrays: np.flip(arrays[0], plain(op.properties["dimensions"])),
-    "stablehlo.slice": _cut,
-    TRANSPOSE: lambda op, arrays: arrays[0].transpose(plain(op.properties["permutation"])),
-}
-"""Shape ops, on arrays."""
-
-
 def fold_reshape(op: Operation, splats: Splats) -> SSAValue | None:
-    """What goes in, if of the same type; a reshape of what an inner reshape reshapes."""
-    inner = maker_of(operands_of(op)[0], RESHAPE)
+    """A reshape to the same type is its operand; of two reshapes the second one stays."""
+    inner = producer(operands_of(op)[0], RESHAPE)
     if inner is None and not same_type(op):
         return None
     return reshaped(op, operands_of(op)[0] if inner is None else operands_of(inner)[0])
 
 
 def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
-    """A reshape or transpose, where no element is repeated; one of two broadcasts."""
+    """A broadcast that repeats no element is a reshape or transpose; two broadcasts are one."""
     (source,), (result,) = operands_of(op), op.results
     if not is_static(source, result):
         return None
@@ -107,7 +105,7 @@ def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
         if len(sizes_of(source)) == len(sizes_of(result)):
             permutation = [dimensions.index(dimension) for dimension in range(len(dimensions))]
             return make(op, "transpose", [source], {"permutation": integers(permutation)})
-    inner = maker_of(source, BROADCAST)
+    inner = producer(source, BROADCAST)
     if inner is None:
         return None
     inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
@@ -116,13 +114,13 @@ def fold_broadcast(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_transpose(op: Operation, splats: Splats) -> SSAValue | None:
-    """A reshape, where only dimensions of size 1 move; one of two transposes."""
+    """A transpose that only moves dimensions of size 1 is a reshape; two transposes are one."""
     (source,) = operands_of(op)
     permutation: tuple[int, ...] = plain(op.properties["permutation"])
     moved = [dimension for dimension in permutation if sizes_of(source)[dimension] != 1]
     if moved == sorted(moved) and is_static(source):
         return reshaped(op, source)
-    inner = maker_of(source, TRANSPOSE)
+    inner = producer(source, TRANSPOSE)
     if inner is None:
         return None
     merged = [plain(inner.properties["permutation"])[dimension] for dimension in permutation]
@@ -130,11 +128,11 @@ def fold_transpose(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_concatenate(op: Operation, splats: Splats) -> SSAValue | None:
-    """One of all parts that have elements."""
+    """Nested concatenates are one; operands without elements are dropped."""
     dimension = plain(op.properties["dimension"])
     parts: list[SSAValue] = []
     for operand in operands_of(op):
-        inner = maker_of(operand, CONCATENATE) if operand.has_one_use() else None
+        inner = producer(operand, CONCATENATE) if operand.has_one_use() else None
         is_nested = inner is not None and plain(inner.properties["dimension"]) == dimension
         parts += operands_of(cast(Operation, inner)) if is_nested else [operand]
     parts = [part for part in parts if sizes_of(part)[dimension] != 0] or parts[:1]
@@ -145,10 +143,10 @@ def fold_concatenate(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
-    """What a slice of everything is a slice of; slices of what they need of a concatenate."""
+    """A slice of everything is its operand; a slice of a concatenate takes only the operands it needs."""
     if same_type(op) and is_static(*op.results):
         return operands_of(op)[0]
-    joined = maker_of(operands_of(op)[0], CONCATENATE)
+    joined = producer(operands_of(op)[0], CONCATENATE)
     if joined is None or not is_static(*operands_of(joined), *op.results):
         return None
     dimension: int = plain(joined.properties["dimension"])
@@ -178,7 +176,7 @@ def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
-    """A slice, its start moved so that all is inside."""
+    """A dynamic slice at constants is a slice, its start clamped so that all of it is inside."""
     (source, *starts), (result,) = operands_of(op), op.results
     known = [splats.integer(start) for start in starts]
     if None in known or not is_static(source, result):
@@ -192,7 +190,7 @@ def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_dynamic_update_slice(op: Operation, splats: Splats) -> SSAValue | None:
-    """What goes in, if the update is empty; the update, if it is all."""
+    """An empty update leaves the operand; an update of everything is the update."""
     whole, update, *starts = operands_of(op)
     if not is_static(whole, update):
         return None
@@ -203,7 +201,7 @@ def fold_dynamic_update_slice(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_pad(op: Operation, splats: Splats) -> SSAValue | None:
-    """What goes in, if nothing is added; the padding, if nothing goes in."""
+    """Padding by nothing leaves the operand; padding of nothing broadcasts the padding."""
     source, padding = operands_of(op)
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     if not any(number for name in names for number in plain(op.properties[name])):
@@ -214,7 +212,7 @@ def fold_pad(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_reverse(op: Operation, splats: Splats) -> SSAValue | None:
-    """What goes in, if only dimensions of size 1 are reversed."""
+    """Reversing dimensions of size 1 leaves the operand."""
     (source,) = operands_of(op)
     dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
     sizes = sizes_of(source)
@@ -222,6 +220,6 @@ def fold_reverse(op: Operation, splats: Splats) -> SSAValue | None:
 
 
 def fold_reduce(op: Operation, splats: Splats) -> SSAValue | None:
-    """What goes in, if no dimension is reduced."""
+    """A reduction of no dimension leaves the operand."""
     is_none = len(op.results) == 1 and not plain(op.properties["dimensions"])
     return operands_of(op)[0] if is_none and same_type(op) else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import Program
-from shardy_py.frontends.xla import erase_dead_ops
-from shardy_py.frontends.xla_folds import fold
+from tests.xla.running import after
 
 F, N, Q, S = "tensor<8x4xf32>", "tensor<8x4xi32>", "tensor<8x4xi1>", "tensor<i32>"
 ZERO, ONE = (f"%c = stablehlo.constant dense<{number}> : {F}\n" for number in ("-0.0", "1.0"))
@@ -192,11 +191,8 @@ FOLDED = {
 
 
 def folded(text: str) -> Program:
-    """The program after all folds, without dead ops, verified."""
-    program = Program.parse(text)
-    fold(program.module)
-    erase_dead_ops(program.module)
-    return Program.parse(program.text(debuginfo=True))
+    """The program after all folds, without dead ops."""
+    return after("xla-fold xla-erase-dead-ops", text)
 
 
 def function_of(type_: str, lines: str, result: str) -> str:

@@ -1,4 +1,4 @@
-"""Simplifications that a program goes through on its way to HLO, where propagation can tell.
+"""`xla-fold`: the simplifications of StableHLO's target independent optimization that affect shardings.
 
 | before | after |
 |---|---|
@@ -6,52 +6,28 @@
 | `broadcast_in_dim` that adds dimensions of size 1 | `reshape` |
 | a reshape of a reshape, a transpose of a transpose, a broadcast of a broadcast | one of them |
 | a concatenate in a concatenate, a slice of a part of a concatenate | one concatenate, a slice of the part |
-| what changes nothing: `x + 0`, `x * 1`, a pad by nothing, `select` of a known choice, ... | what goes in |
+| ops without effect: `x + 0`, `x * 1`, padding by nothing, `select` of a known one, ... | their operand |
 | shape ops of constants | constants |
 | a `case` of a known index | its branch |
 
-Those of StableHLO's target independent optimization, function by function, before calls are inlined.
-Not here: which values are known (`xla_constants.py`), loops (`xla_loops.py`), steps around them (`xla.py`).
+XLA does this function by function, before calls are inlined. Not here: which values are known (`splats.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from dataclasses import dataclass
 
+from typing_extensions import override
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
 
-from shardy_py.frontends.xla_constants import COMPUTING, MOVING, Splats
-from shardy_py.frontends.xla_elements import (
-    absorbing,
-    fold_all_ones,
-    fold_compare,
-    fold_convert,
-    fold_same_operands,
-    fold_select,
-    neutral,
-    part_of_complex,
-)
-from shardy_py.frontends.xla_making import Fold
-from shardy_py.frontends.xla_shapes import (
-    fold_broadcast,
-    fold_concatenate,
-    fold_constant,
-    fold_dynamic_slice,
-    fold_dynamic_update_slice,
-    fold_pad,
-    fold_reduce,
-    fold_reshape,
-    fold_reverse,
-    fold_slice,
-    fold_transpose,
-)
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dying_ops, is_dead
 from shardy_py.graph.rewiring import replace_op
 from shardy_py.ir import (
-    build_operation,
     erase,
     find_ops,
     innermost_first,
@@ -61,24 +37,56 @@ from shardy_py.ir import (
     take_out,
     terminator_of,
 )
+from shardy_py.ops import TABLE
+from shardy_py.xla.fold_elements import (
+    absorbing,
+    fold_all_ones,
+    fold_compare,
+    fold_convert,
+    fold_same_operands,
+    fold_select,
+    neutral,
+    part_of_complex,
+)
+from shardy_py.xla.fold_shapes import (
+    fold_broadcast,
+    fold_concatenate,
+    fold_constant,
+    fold_constant_reshape,
+    fold_dynamic_slice,
+    fold_dynamic_update_slice,
+    fold_pad,
+    fold_reduce,
+    fold_reshape,
+    fold_reverse,
+    fold_slice,
+    fold_transpose,
+)
+from shardy_py.xla.folding import Fold, narrowed
+from shardy_py.xla.splats import Splats
 
-CASE, REDUCE, SORT = "stablehlo.case", "stablehlo.reduce", "stablehlo.sort"
 
+@dataclass(frozen=True)
+class FoldPass(ModulePass):
+    """Applies the folds of StableHLO's target independent optimization until none applies."""
 
-def fold(module: ModuleOp) -> None:
-    """Apply the folds below until none applies."""
-    splats = Splats()
-    _fold_each(find_ops(module, *FOLDS, *COMPUTING, *MOVING), splats)
-    while users := _choose_branches(module, splats):
-        _fold_each(users, splats)
-    for op in find_ops(module, SORT):
-        _sort_less(op)
-    for op in find_ops(module, REDUCE):
-        _reduce_less(op)
+    name = "xla-fold"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        splats = Splats()
+        known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
+        _fold_each(find_ops(op, *FOLDS, *known), splats)
+        while users := _choose_branches(op, splats):
+            _fold_each(users, splats)
+        for sort in find_ops(op, "stablehlo.sort"):
+            _narrow_sort(sort)
+        for reduce in find_ops(op, "stablehlo.reduce"):
+            _narrow_reduce(reduce)
 
 
 def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
-    """Fold these, and their users then."""
+    """Folds these ops, then the users of what has changed, until nothing changes."""
     is_first = True
     while pending:
         following: dict[int, Operation] = {}
@@ -88,37 +96,37 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
             for apply in FOLDS.get(op.name, ()):
                 value = apply(op, splats)
                 if value is not None:
-                    _become(op, value)
+                    _replace(op, value)
                     break
             else:
                 value = op.results[0]
                 if splats.of(value) is None or is_first:
                     continue
-            maker = value.owner
-            for user in (maker, *(use.operation for use in value.uses)):
+            for user in (value.owner, *(use.operation for use in value.uses)):
                 if isinstance(user, Operation) and user is not op and len(user.results) == 1:
                     splats.forget(user.results[0])
                     following[id(user)] = user
         pending, is_first = following.values(), False
 
 
-def _become(op: Operation, value: SSAValue) -> None:
-    """Let the users of `op` use `value`; what only `op` used goes."""
-    makers = dict.fromkeys(operand.op for operand in operands_of(op) if isinstance(operand, OpResult))
+def _replace(op: Operation, value: SSAValue) -> None:
+    """Replaces `op` by `value` and erases operands that only `op` used."""
+    producers = dict.fromkeys(operand.op for operand in operands_of(op) if isinstance(operand, OpResult))
     replace_uses(op.results[0], value)
     erase(op)
-    for maker in makers:
-        if maker.parent is not None and is_dead(maker):
-            erase(maker)
+    for producer in producers:
+        if producer.parent is not None and is_dead(producer):
+            erase(producer)
 
 
 def _choose_branches(module: ModuleOp, splats: Splats) -> list[Operation]:
-    """The inner ones first: nothing in a branch that goes is looked at any more."""
-    return [user for op in innermost_first(find_ops(module, CASE)) for user in _choose_branch(op, splats)]
+    """Replaces conditionals whose index is known, inner ones first; returns the users of their results."""
+    cases = innermost_first(find_ops(module, "stablehlo.case"))
+    return [user for op in cases for user in _choose_branch(op, splats)]
 
 
 def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
-    """Put the branch of a known index (the last one if there is none) in place of a case; its users."""
+    """Replaces a case by the branch of its known index, the last one if there is none of that index."""
     index = splats.integer(operands_of(op)[0])
     if index is None or SHARDING in op.attributes:
         return []
@@ -138,8 +146,8 @@ def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
     return [user for user in users if user.name in FOLDS]
 
 
-def _sort_less(op: Operation) -> None:
-    """Let a sort go without what is sorted along and not used."""
+def _narrow_sort(op: Operation) -> None:
+    """Drops operands of a sort whose results and comparator arguments are not used."""
     arguments = op.regions[0].blocks[0].args
     pairs = [(2 * index, 2 * index + 1) for index in range(len(op.results))]
     kept = [
@@ -150,8 +158,8 @@ def _sort_less(op: Operation) -> None:
     _keep(op, kept, kept, [number for index in kept for number in pairs[index]])
 
 
-def _reduce_less(op: Operation) -> None:
-    """Let a reduce go without results that nobody uses, if those that stay are made of their own operands."""
+def _narrow_reduce(op: Operation) -> None:
+    """Drops unused results of a reduce if the other ones depend on their own operands only."""
     count = len(op.results)
     kept = [index for index, result in enumerate(op.results) if result.first_use is not None]
     end = terminator_of(op.regions[0])
@@ -172,37 +180,24 @@ def _reduce_less(op: Operation) -> None:
     if needed != set(kept):
         return
     operands = [*kept, *(count + index for index in kept)]
-    used = [operands_of(end)[index] for index in kept]
-    replace_op(end, build_operation(type(end), used, (), {}, {}, _location(end)))
+    replace_op(end, narrowed(end, kept, ()))
     for inner in dying_ops(op.regions[0].blocks[0].ops).values():
         erase(inner)
     _keep(op, kept, operands, operands)
 
 
 def _keep(op: Operation, results: list[int], operands: list[int], arguments: list[int]) -> None:
-    """Let an op with one region have these of its results, operands, and arguments of its region only."""
+    """Replaces an op with one region by one with these results, operands, and arguments of its region."""
     if not 0 < len(results) < len(op.results):
         return
     block = op.regions[0].blocks[0]
     for argument in [argument for number, argument in enumerate(block.args) if number not in arguments]:
         block.erase_arg(argument)
-    made = build_operation(
-        type(op),
-        [operands_of(op)[index] for index in operands],
-        [op.results[index].type for index in results],
-        dict(op.properties),
-        dict(op.attributes),
-        _location(op),
-        regions=[op.detach_region(0)],
-    )
-    place_before(made, op)
+    narrow = narrowed(op, operands, results, [op.detach_region(0)])
+    place_before(narrow, op)
     for place, index in enumerate(results):
-        replace_uses(op.results[index], made.results[place])
+        replace_uses(op.results[index], narrow.results[place])
     erase(op)
-
-
-def _location(op: Operation) -> Any:
-    return cast(Any, op).location
 
 
 FOLDS: dict[str, tuple[Fold, ...]] = {
@@ -222,7 +217,7 @@ FOLDS: dict[str, tuple[Fold, ...]] = {
         "pad": (fold_pad,),
         "real": (part_of_complex(0),),
         "reduce": (fold_reduce,),
-        "reshape": (fold_constant, fold_reshape),
+        "reshape": (fold_constant, fold_constant_reshape, fold_reshape),
         "reverse": (fold_constant, fold_reverse),
         "select": (fold_select,),
         "slice": (fold_constant, fold_slice),
@@ -231,3 +226,4 @@ FOLDS: dict[str, tuple[Fold, ...]] = {
         "xor": (fold_same_operands, neutral(0)),
     }.items()
 }
+"""The folds of each op, tried in this order."""

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py import Program, propagate
-from shardy_py.frontends import xla
-from shardy_py.frontends.xla_loops import free_loop_values, open_free_values
-from shardy_py.frontends.xla_meshes import merge_meshes
-from shardy_py.frontends.xla_order import order_as_hlo
-
-
-def after(step: Callable[[ModuleOp], None], text: str) -> Program:
-    """The program after a step, verified."""
-    program = Program.parse(text)
-    step(program.module)
-    return Program.parse(program.text(debuginfo=True))
-
+from shardy_py import propagate
+from tests.xla.running import after
 
 CALLS = """
 sdy.mesh @mesh = <["x"=2]>
@@ -41,7 +27,7 @@ func.func private @inner(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 
 
 def test_calls_are_inlined() -> None:
-    program = after(xla.inline_calls, CALLS)
+    program = after("xla-inline-calls", CALLS)
     assert program.functions == ("main",)
     first, second = program.values.of_op("negate")
     assert [first.entry.op.operands[0], second.entry.op.operands[0]] == [
@@ -57,7 +43,7 @@ def test_what_is_inlined_stands_where_it_was_called() -> None:
         "%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32>",
         '%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32> loc("model.py":7:3)',
     )
-    assert [value.location for value in after(xla.inline_calls, text).values.of_op("negate")][1] == (
+    assert [value.location for value in after("xla-inline-calls", text).values.of_op("negate")][1] == (
         "model.py:7:3 negate"
     )
 
@@ -65,14 +51,14 @@ def test_what_is_inlined_stands_where_it_was_called() -> None:
 def test_calls_that_are_to_stay() -> None:
     kept = '{mhlo.frontend_attributes = {inlineable = "false"}}'
     text = CALLS.replace("call @inner(%0#1) :", f"call @inner(%0#1) {kept} :")
-    program = after(xla.inline_calls, text)
+    program = after("xla-inline-calls", text)
     assert program.functions == ("main", "inner")
     assert len(program.values.of_op("func.call")) == 1
 
 
 def test_composites_are_their_decomposition() -> None:
     program = after(
-        xla.inline_calls,
+        "xla-inline-calls",
         """
 func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.composite "a.b" %arg0 {decomposition = @impl, version = 1 : i32}
@@ -90,7 +76,7 @@ func.func private @impl(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 
 def test_values_without_elements_become_constants() -> None:
     program = after(
-        xla.before_propagation,
+        "xla-fold xla-fold-empty-values xla-erase-dead-ops xla-order-ops",
         """
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
@@ -111,7 +97,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 
 def test_dead_ops_go() -> None:
     program = after(
-        xla.erase_dead_ops,
+        "xla-erase-dead-ops",
         """
 func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.negate %arg0 : tensor<8xf32>
@@ -157,7 +143,7 @@ APPROXIMATE = """
 )
 def test_rules_of_ops_that_xla_expands(op: str, rule: str) -> None:
     arguments = "%arg0: tensor<8x16xf32>, %arg1: tensor<8x16xi32>, %arg2: tensor<f32>, %arg3: tensor<i32>"
-    program = after(xla.give_rules, f"func.func @main({arguments}) {{\n{op}\nreturn\n}}")
+    program = after("xla-populate-expanded-op-rules", f"func.func @main({arguments}) {{\n{op}\nreturn\n}}")
     made = next(value for value in program.values if value.role == "intermediate")
     given = made.entry.op.attributes.get("sdy.sharding_rule")
     assert (str(given.data) if given is not None else "") == rule  # pyright: ignore
@@ -184,7 +170,7 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
 
 
 def test_sharded_values_enter_loops_open() -> None:
-    program = after(open_free_values, LOOP)
+    program = after("xla-open-free-loop-values", LOOP)
     (opened,) = program.values.of_op("sdy.sharding_constraint")
     assert str(opened.sharding) == "<@mesh, [{?}]>"
     assert opened.entry.op.operands[0] is program["%arg0"].entry.value
@@ -196,7 +182,7 @@ def test_sharded_values_enter_loops_open() -> None:
 
 def test_ops_stand_in_the_order_of_hlo() -> None:
     program = after(
-        order_as_hlo,
+        "xla-order-ops",
         """
 func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = stablehlo.sine %arg0 : tensor<8xf32>
@@ -228,7 +214,9 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, ten
 def test_effects_stand_in_the_order_of_hlo(results: list[str], names: list[str]) -> None:
     """A single result stands where it is made; several are one op, at the end; what is inlined comes last."""
     types = ", ".join(["tensor<8xf32>"] * len(results))
-    program = Program.parse(f"""
+    program = after(
+        "xla-inline-calls xla-order-ops",
+        f"""
 func.func @main(%arg0: tensor<8xf32>) -> ({types}) {{
   call @effect(%arg0) : (tensor<8xf32>) -> ()
   %0 = stablehlo.sine %arg0 : tensor<8xf32>
@@ -240,9 +228,8 @@ func.func private @effect(%arg0: tensor<8xf32>) {{
   stablehlo.custom_call @inlined(%arg0) {{has_side_effect = true}} : (tensor<8xf32>) -> ()
   return
 }}
-""")
-    xla.inline_calls(program.module)
-    order_as_hlo(program.module)
+""",
+    )
     lines = program.text().splitlines()
     assert [name for line in lines for name in names if f"{name}(" in line or f".{name} " in line] == names
     assert "shardy_py" not in program.text()
@@ -250,7 +237,7 @@ func.func private @effect(%arg0: tensor<8xf32>) {{
 
 def test_loops_do_not_carry_what_does_not_change() -> None:
     program = after(
-        free_loop_values,
+        "xla-drop-invariant-loop-values",
         """
 func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<i32>) {
   %0:3 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %arg1, %iterArg_1 = %arg0)
@@ -275,7 +262,7 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, ten
 
 def test_meshes_of_the_same_devices_become_one() -> None:
     program = after(
-        merge_meshes,
+        "xla-merge-meshes",
         """
 sdy.mesh @flat = <["all"=8]>
 sdy.mesh @grid = <["x"=2, "y"=4]>

@@ -1,22 +1,25 @@
-"""Meshes over the same devices become one mesh: HLO, through which JAX compiles, keeps axes but no names.
+"""`xla-merge-meshes`: merges meshes over the same devices: HLO keeps axes without names.
 
     @a = <["x"=2, "y"=4]>, @b = <["z"=8]>:    <@b, [{"z"}]> becomes <@a, [{"x", "y"}]>
 
-As XLA's sdy_round_trip/dedup_meshes.cc. Not here: when this is done (`xla.py`).
+The mesh with the most axes stays. As XLA's sdy_round_trip/dedup_meshes.cc.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd, prod
 from typing import cast
 
+from typing_extensions import override
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
@@ -26,33 +29,37 @@ from shardy_py.sharding.axis_lists import append_axes
 
 Axes = tuple[AxisRef, ...]
 Translation = Mapping[str, Axes]
-"""From each axis of a mesh to axes, or parts of axes, of another, major to minor."""
-
-MANUAL = "sdy.manual_computation"
+"""From each axis of a mesh to the axes and sub-axes of another mesh that it consists of, major to minor."""
 
 
-def merge_meshes(module: ModuleOp) -> None:
-    """Let every sharding speak of the mesh of its devices that has the most axes.
+@dataclass(frozen=True)
+class MergeMeshesPass(ModulePass):
+    """Merges meshes over the same devices.
 
-    Raises `ShardyError` when a manual axis would become a part of an axis, which sdy cannot say.
+    Raises `ShardyError` when a manual axis would become a sub-axis, which sdy does not support.
     """
-    meshes = Symbols(module).meshes()
-    translations = _translations(meshes)
-    if not translations:
-        return
-    for computation in find_ops(module, MANUAL):
-        _translate_manual_axes(computation.properties, translations, meshes)
-    transform_shardings(module, partial(_translated, translations=translations, meshes=meshes))
+
+    name = "xla-merge-meshes"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        meshes = Symbols(op).meshes()
+        translations = _translations(meshes)
+        if not translations:
+            return
+        for computation in find_ops(op, ManualComputationOp.name):
+            _translate_manual_axes(computation.properties, translations, meshes)
+        transform_shardings(op, partial(_translated, translations=translations, meshes=meshes))
 
 
 def translation(mesh: Mesh, main: Mesh) -> Translation | None:
-    """How the axes of `mesh` read in `main`, of as many devices; None if they cut the devices otherwise.
+    """The axes of `mesh` in terms of those of `main`, a mesh of as many devices; None if there are none.
 
     >>> found = translation(Mesh.of(a=4, b=2), Mesh.of(x=2, y=4))
     >>> {name: [str(axis) for axis in axes] for name, axes in found.items()}
     {'a': ['"x"', '"y":(1)2'], 'b': ['"y":(2)2']}
     """
-    found: dict[str, Axes] = {axis.name: () for axis in mesh.axes}
+    axes: dict[str, Axes] = {axis.name: () for axis in mesh.axes}
     rest = [(axis, axis.size) for axis in reversed(main.axes) if axis.size > 1]
     for axis in mesh.axes:
         left = axis.size
@@ -62,15 +69,15 @@ def translation(mesh: Mesh, main: Mesh) -> Translation | None:
             if taken != min(left, size):
                 return None
             part = None if taken == target.size else SubAxis(target.size // size, taken)
-            found[axis.name] += (AxisRef(target.name, part),)
+            axes[axis.name] += (AxisRef(target.name, part),)
             left //= taken
             if size > taken:
                 rest.append((target, size // taken))
-    return found
+    return axes
 
 
 def _translations(meshes: Mapping[str, Mesh]) -> dict[str, tuple[str, Translation]]:
-    """By the name of a mesh that goes, the mesh that stays and how to say it there."""
+    """The name of each mesh that is merged, with the mesh that stays and the translation to it."""
     groups: dict[tuple[int, tuple[int, ...]], list[str]] = {}
     for name, mesh in meshes.items():
         count = prod(axis.size for axis in mesh.axes) if mesh.axes else -1
@@ -85,7 +92,7 @@ def _translations(meshes: Mapping[str, Mesh]) -> dict[str, tuple[str, Translatio
 
 
 def _rank(mesh: Mesh) -> tuple[bool, int]:
-    """Names that begin with `_` were made up; then the number of axes that shard anything counts."""
+    """Meshes whose axes have generated names (`_...`) come last; then the number of axes counts."""
     is_real = not (mesh.axes and mesh.axes[0].name.startswith("_"))
     return is_real, sum(axis.size > 1 for axis in mesh.axes)
 
@@ -115,7 +122,7 @@ def _translated(
 
 
 def _parts(axis: AxisRef, old: Mesh, new: Mesh, how: Translation) -> Axes:
-    """What an axis, or a part of one, of the old mesh is in the new one."""
+    """The axes of the new mesh that an axis or sub-axis of the old one consists of."""
     if axis.sub_axis is None:
         return how[axis.name]
     inner = Mesh.of({str(number): part.size(new) for number, part in enumerate(how[axis.name])})
@@ -126,14 +133,14 @@ def _parts(axis: AxisRef, old: Mesh, new: Mesh, how: Translation) -> Axes:
             "after": old.sizes[axis.name] // axis.sub_axis.next_pre_size,
         }
     )
-    cut = translation(pieces, inner)
-    if cut is None:
+    split = translation(pieces, inner)
+    if split is None:
         raise ShardyError(f"{axis} of the mesh {old} has no counterpart in the mesh {new}")
-    return tuple(_inside(how[axis.name][int(part.name)], part, new) for part in cut["it"])
+    return tuple(_inside(how[axis.name][int(part.name)], part) for part in split["it"])
 
 
-def _inside(outer: AxisRef, part: AxisRef, mesh: Mesh) -> AxisRef:
-    """A part of `outer`, given as a part of an axis of its size."""
+def _inside(outer: AxisRef, part: AxisRef) -> AxisRef:
+    """The sub-axis of `outer` that is `part` of an axis of its size."""
     if part.sub_axis is None:
         return outer
     return AxisRef(outer.name, SubAxis(outer.pre_size * part.sub_axis.pre_size, part.sub_axis.size))
@@ -158,8 +165,9 @@ def _translate_manual_axes(
     new = append_axes((), (part for name in manual.data for part in how[name]), meshes[main])
     for axis in new:
         if axis.sub_axis is not None:
-            raise ShardyError(
-                f"the manual axes {', '.join(manual.data)} are {axis} in the mesh {meshes[main]}: manual "
-                "parts of axes are not supported; use meshes of the same axes"
+            axes = ", ".join(manual.data)
+            raise ShardyError.unsupported(
+                f"manual sub-axis {axis} of the mesh {meshes[main]}, for the manual axes {axes},",
+                remedy="use meshes of the same axes",
             )
     properties["manual_axes"] = ManualAxesAttr(tuple(axis.name for axis in new))

@@ -1,33 +1,44 @@
-"""Ops in the order in which XLA reads them back from HLO: operands before their users, depth first.
+"""`xla-order-ops`: orders ops as XLA reads them back from HLO: operands before their users, depth first.
 
     before  %0 = sine %a; %1 = cosine %a; return %1, %0
     after   %0 = cosine %a; %1 = sine %a; return %0, %1
 
-Propagation goes through ops in their order, so that of two that disagree the first one decides. As
-HloComputation::MakeInstructionPostOrder. Not here: the steps around it (`xla.py`).
+Propagation visits ops in program order, so of two that disagree the first one decides. As
+HloComputation::MakeInstructionPostOrder.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, OpResult
+from xdsl.passes import ModulePass
 
 from shardy_py.ir import blocks_of, free_values, operands_of, place_at_end, take_out, walk_pre_order
 
 LATE = "shardy_py.late"
-"""Marks what `mark_late` has found."""
+"""The attribute by which `mark_late` marks ops; this pass removes it."""
 
 
-def order_as_hlo(module: ModuleOp) -> None:
-    """Order the ops of each block of each function."""
-    for op in walk_pre_order(module, include_root=False):
-        if op.regions:
-            for block in blocks_of(op):
-                _order(block)
+@dataclass(frozen=True)
+class OrderOpsPass(ModulePass):
+    """Orders the ops of each block as XLA reads them back from HLO."""
+
+    name = "xla-order-ops"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in walk_pre_order(op, include_root=False):
+            if inner.regions:
+                for block in blocks_of(inner):
+                    _order(block)
 
 
 def mark_late(block: Block) -> None:
-    """Mark the ops of a computation that nobody uses: once it is inlined, they stand behind the caller's."""
+    """Marks the unused ops of a computation: once it is inlined, they follow the unused ops of the caller."""
     for op in block.ops:
         if op.next_op is not None and all(result.first_use is None for result in op.results):
             op.attributes[LATE] = UnitAttr()
@@ -43,7 +54,7 @@ def _order(block: Block) -> None:
 
 
 def _roots(ops: list[Operation]) -> list[Operation]:
-    """The ops that nobody uses, as HLO has them: a single result is no tuple, what was inlined comes last."""
+    """The ops without users in HLO: a single result is not in a tuple, inlined ops come last."""
     *body, end = ops
     is_alone = len(operands_of(end)) == 1
     early: list[Operation] = []
@@ -56,10 +67,10 @@ def _roots(ops: list[Operation]) -> list[Operation]:
 
 
 def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
-    """Each root behind what it needs: the first operand first."""
+    """Each root after its operands, the first operand first."""
     ordered: list[Operation] = []
     entered: set[int] = set()
-    left: set[int] = set()
+    placed: set[int] = set()
     for root in _roots(ops):
         stack = [root]
         while stack:
@@ -67,15 +78,19 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
             key = id(op)
             if key not in entered:
                 entered.add(key)
-                # HLO hands in what regions use from outside behind the operands.
+                # In HLO, values that regions use from outside are operands after the others.
                 values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
                 for value in reversed(values):
-                    if isinstance(value, OpResult) and value.op.parent is block and id(value.op) not in left:
+                    if (
+                        isinstance(value, OpResult)
+                        and value.op.parent is block
+                        and id(value.op) not in placed
+                    ):
                         stack.append(value.op)
                 continue
             stack.pop()
-            if key not in left:
-                left.add(key)
+            if key not in placed:
+                placed.add(key)
                 if op is not ops[-1]:
                     ordered.append(op)
     return [*ordered, ops[-1]]

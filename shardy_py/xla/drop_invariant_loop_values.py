@@ -1,0 +1,72 @@
+"""`xla-drop-invariant-loop-values`: loops do not carry values that no iteration changes.
+
+before  while(%i = %a, %j = %b) ... { ... return %i, %2 }
+after   while(%j = %b) ... { ... return %2 }               %a is used from outside instead of %i
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.rewiring import replace_op
+from shardy_py.ir import (
+    erase,
+    find_ops,
+    innermost_first,
+    operands_of,
+    place_before,
+    replace_uses,
+    terminator_of,
+)
+from shardy_py.ops import TABLE, Control
+from shardy_py.xla.folding import narrowed
+
+
+@dataclass(frozen=True)
+class DropInvariantLoopValuesPass(ModulePass):
+    """Makes loops not carry values that no iteration changes."""
+
+    name = "xla-drop-invariant-loop-values"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in loops_in(op):
+            end = terminator_of(loop.regions[1])
+            if end is None or SHARDING in loop.attributes:
+                continue
+            carried = zip(operands_of(end), loop.regions[1].blocks[0].args, operands_of(loop), strict=True)
+            kept = [i for i, (value, *same) in enumerate(carried) if all(value is not s for s in same)]
+            if 0 < len(kept) < len(operands_of(loop)):
+                _narrow(loop, end, kept)
+
+
+def loops_in(module: ModuleOp) -> list[Operation]:
+    """The loops of a module, inner ones first."""
+    names = (name for name, row in TABLE.items() if row.control is Control.LOOP)
+    return innermost_first(find_ops(module, *names))
+
+
+def _narrow(loop: Operation, end: Operation, kept: list[int]) -> None:
+    """Replaces a loop by one that carries the values at `kept` only."""
+    replace_op(end, narrowed(end, kept, ()))
+    regions = tuple(loop.detach_region(0) for _ in (0, 1))
+    narrow = narrowed(loop, kept, kept, regions)
+    place_before(narrow, loop)
+    places = {index: place for place, index in enumerate(kept)}
+    for index in reversed(range(len(loop.results))):
+        outside = operands_of(loop)[index]
+        if index in places:
+            replace_uses(loop.results[index], narrow.results[places[index]])
+            continue
+        replace_uses(loop.results[index], outside)
+        for block in (region.blocks[0] for region in regions):
+            replace_uses(block.args[index], outside)
+            block.erase_arg(block.args[index])
+    erase(loop)

@@ -1,0 +1,62 @@
+"""`xla-populate-expanded-op-rules`: gives ops that XLA expands the rule of their indexing maps.
+
+    before  %0 = chlo.lgamma %a : tensor<8xf32>
+    after   %0 = chlo.lgamma %a {sdy.sharding_rule = ...<([i])->([i]) {i=8}>} : tensor<8xf32>
+
+XLA expands ops of chlo into ops that have a rule. Here they are kept, so that reports name the user's ops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import override
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.record import record_of
+from shardy_py.ir import walk_pre_order
+from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
+from shardy_py.passes.propagating import rule_attribute
+from shardy_py.rules import derive_from_maps
+
+
+@dataclass(frozen=True)
+class PopulateExpandedOpRulesPass(ModulePass):
+    """Gives ops that XLA expands the rule that follows from their indexing maps."""
+
+    name = "xla-populate-expanded-op-rules"
+
+    @override
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in walk_pre_order(op, include_root=False):
+            if RULE in inner.attributes:
+                continue
+            record = record_of(inner)
+            policy = _policy(record)
+            maps = row_of(record).maps
+            if policy is not None and maps is not None and None not in record.results:
+                rule = derive_from_maps(maps(record), record, policy=policy)
+                if rule is not None:
+                    inner.attributes[RULE] = rule_attribute(rule)
+
+
+_CHLO_POLICIES: dict[str, Policy | None] = {
+    "chlo.top_k": TABLE["stablehlo.custom_call@mhlo.topk"].policy,
+    "chlo.erf": None,
+}
+"""The ops of chlo that HLO has, too: XLA has a rule for top_k, none for erf (jaxlib 0.10)."""
+
+
+def _policy(record: OpRecord) -> Policy | None:
+    """The policy by which the rule is derived; None if XLA leaves the op to Shardy."""
+    if record.name.startswith("chlo."):
+        return _CHLO_POLICIES.get(record.name, BY_MAPS)
+    if call_target(record) == "ApproxTopK":
+        # Hardware without such an op sorts and slices.
+        config: Any = record.attributes.get("mhlo.backend_config") or record.attributes.get("backend_config")
+        return BY_MAPS if isinstance(config, dict) and config.get("is_fallback") is True else None  # pyright: ignore[reportUnknownMemberType]
+    return None
