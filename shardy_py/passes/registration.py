@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-": "xla"}
-"""The packages of passes, by the first of these prefixes that their names have; all others are in `passes/`."""
+"""The packages of passes by the first of these prefixes that their names have; others are in `passes/`."""
 
 
 @dataclass(frozen=True, slots=True)
