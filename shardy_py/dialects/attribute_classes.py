@@ -21,9 +21,9 @@ from xdsl.irdl import irdl_attr_definition
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
-from shardy_py.text.dialect_attribute import DialectAttribute
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
+from shardy_py.text.xdsl_hooks import DialectAttribute
 
 
 class ValueAttribute(DialectAttribute[Any]):

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import TypeVar, override
 from xdsl.dialects.builtin import IntegerAttr
@@ -32,7 +32,6 @@ from xdsl.irdl import (
     IRDLOperation,
     SameVariadicOperandSize,
     VerificationContext,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -60,6 +59,8 @@ from xdsl.traits import (
     RecursiveMemoryEffect,
 )
 from xdsl.utils.exceptions import VerifyException
+
+from shardy_py.text.xdsl_hooks import DialectOp, PrettyOp, define_op
 
 if TYPE_CHECKING:
     from shardy_py.dialects.template import Template
@@ -264,7 +265,8 @@ def make_class(
         if "segments" in words:
             fields["operand_segment_sizes"] = prop_def(prop_name="operandSegmentSizes")
             fields["result_segment_sizes"] = prop_def(prop_name="resultSegmentSizes")
-    return irdl_op_definition(type(row.class_name, (IRDLOperation,), fields))
+    base = DialectOp if row.form is None else PrettyOp
+    return define_op(cast("type[IRDLOperation]", type(row.class_name, (base,), fields)))
 
 
 def _constraint(slot: Slot, constraint: Constraints) -> Any:

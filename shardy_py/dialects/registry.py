@@ -5,6 +5,9 @@ Not here: what a dialect is made of (its own folder); how text is read (`text/`)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
@@ -25,12 +28,51 @@ def _joined() -> SyntaxTable:
     from shardy_py.dialects.stablehlo import QUANT, STABLEHLO
 
     dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT]
-    table = SyntaxTable({d.name: d for d in dialects}, _xdsl_op)
+    table = SyntaxTable({d.name: d for d in dialects}, xdsl_context, _verify)
     use_syntax(table)
     return table
 
 
 provide_table(_joined)
+
+
+def _verify(op: Operation) -> None:
+    from shardy_py.dialects.verification import verify_op
+
+    verify_op(op)
+
+
+def _sdy() -> Dialect:
+    from shardy_py.dialects.sdy import Sdy
+
+    return Sdy
+
+
+def _stablehlo() -> Dialect:
+    from shardy_py.dialects.stablehlo import xdsl_dialect
+
+    return xdsl_dialect()
+
+
+def _chlo() -> Dialect:
+    from shardy_py.dialects.chlo import xdsl_dialect
+
+    return xdsl_dialect()
+
+
+DIALECTS: dict[str, Callable[[], Dialect]] = {"sdy": _sdy, "stablehlo": _stablehlo, "chlo": _chlo}
+"""The dialects of this package as xDSL knows them, by name."""
+
+
+@cache
+def xdsl_context() -> Context:
+    """The xDSL context of the process: the dialects of xDSL and of this package, and registered ones."""
+    from xdsl.dialects import get_all_dialects
+
+    context = Context(allow_unregistered=True)
+    for name, factory in {**get_all_dialects(), **DIALECTS}.items():
+        context.register_dialect(name, factory)
+    return context
 
 
 def register_dialect(dialect: Dialect) -> None:
@@ -43,7 +85,7 @@ def register_dialect(dialect: Dialect) -> None:
     from shardy_py.dialects.sdy.interfaces import attach
     from shardy_py.dialects.verification.rules import register_checks
 
-    context = _xdsl_context()
+    context = xdsl_context()
     if dialect.name in {*syntax_table().dialects, *context.registered_dialect_names}:
         raise ShardyError(
             f"there is a dialect '{dialect.name}' already: register each once, under its own name"
@@ -54,21 +96,6 @@ def register_dialect(dialect: Dialect) -> None:
     for op_class in dialect.operations:
         for trait in op_class.traits:
             attach(op_class.name, trait)
-
-
-def _xdsl_context() -> Context:
-    from shardy_py.text.xdsl_fallback import shared_context
-
-    return shared_context()
-
-
-def _xdsl_op(name: str) -> type[Operation] | None:
-    """The class of an op of a dialect that ships with xDSL or was registered."""
-    context = _xdsl_context()
-    if name.partition(".")[0] not in context.registered_dialect_names:
-        return None
-    found = context.get_optional_op(name)
-    return found if found is not None and found.name == name else None
 
 
 def parse_module(

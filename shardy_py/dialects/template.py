@@ -37,8 +37,8 @@ from shardy_py.text.assembly import (
 from shardy_py.text.syntax import AssemblyForm
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 _PART = re.compile(r"\$\w+(?:\*,)?|(?:<[^<>]*>)+|[^$<]+")
 _OPTIONAL = re.compile(r"<, (?:(\w+) = )?\$(\w+)>")

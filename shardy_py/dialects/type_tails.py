@@ -18,8 +18,8 @@ from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 Types = tuple[Sequence[Attribute], Sequence[Attribute]]
 """The types of operands and of results."""

@@ -25,8 +25,8 @@ from shardy_py.text.type_reader import read_function_type, read_type_or_function
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 
 @dataclass(slots=True)

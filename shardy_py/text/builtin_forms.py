@@ -26,8 +26,8 @@ from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
 from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 _VISIBILITIES = ("public", "private", "nested")
 

@@ -275,7 +275,7 @@ class OpReader(RegionReader):
         self.expect("(", " to start operand list")
         operands = self.operand_list()
         self.expect(")", " to end operand list")
-        successors = self.items(self._successor) if self.at("[") else []
+        successors = self.items(self.successor) if self.at("[") else []
         properties: dict[str, Attribute] = {}
         if self.accept("<"):
             properties = self.attribute_dictionary()
@@ -323,9 +323,10 @@ class OpReader(RegionReader):
         if syntax.form is None:
             if not has_own_syntax(syntax.op_class):
                 self.error(f"custom op '{name}' has no custom assembly form", start)
-            from shardy_py.text.xdsl_fallback import read_custom
+            from shardy_py.text.xdsl_bridge import read_custom
 
-            return read_custom(self, start)
+            assert self.syntax is not None
+            return read_custom(self, start, self.syntax.context())
         self.advance()
         outer, self.custom_op = self.custom_op, name
         parts = syntax.form.read(self)

@@ -120,7 +120,7 @@ class RegionReader(ValueReader, ABC):
 
     def _labelled_block(self, region: Region) -> None:
         label, offset = self.token, self.offset
-        block = self._successor()
+        block = self.successor()
         if block.parent is not None:
             self.error(f"redefinition of block '{label}'", offset)
         self._enter(block, region)
@@ -169,7 +169,8 @@ class RegionReader(ValueReader, ABC):
             self.operation()
             token = self.token
 
-    def _successor(self) -> Block:
+    def successor(self) -> Block:
+        """`^label`: the block of that label, which may be defined further down."""
         label, offset = self.token, self.offset
         if label[:1] != "^" or self.blocks is None:
             self.wrong_token("expected block name")

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
+
     from shardy_py.text.cursor import Cursor
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 
 @dataclass(slots=True)
@@ -124,12 +126,14 @@ class DialectSyntax:
 class SyntaxTable:
     """The dialects that text is read and printed with.
 
-    fallback: the op classes of an xDSL context by name, for dialects without syntax here; None if unknown.
+    context: an xDSL context with the dialects that have no syntax here, and those that have.
+    verify: raises a `VerifyException` with the first fault of an op, whatever its regions hold.
     by_text: memo of dialects' attributes.
     """
 
     dialects: dict[str, DialectSyntax]
-    fallback: Callable[[str], type[Operation] | None] = lambda name: None
+    context: Callable[[], Context]
+    verify: Callable[[Operation], None]
     by_text: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     _ops: dict[str, OpSyntax | None] = field(default_factory=dict[str, OpSyntax | None])
     _prefixes: dict[type, tuple[str, AttributeSyntax, str]] | None = None
@@ -140,13 +144,20 @@ class SyntaxTable:
             return self._ops[name]
         dialect = self.dialects.get(name.partition(".")[0])
         found = dialect.op(name) if dialect else None
-        if found is None and (op_class := self.fallback(name)) is not None:
+        if found is None and (op_class := self._class_in_context(name)) is not None:
             found = OpSyntax(op_class)
         self._ops[name] = found
         return found
 
+    def _class_in_context(self, name: str) -> type[Operation] | None:
+        context = self.context()
+        if name.partition(".")[0] not in context.registered_dialect_names:
+            return None
+        found = context.get_optional_op(name)
+        return found if found is not None and found.name == name else None
+
     def look_again(self) -> None:
-        """Forgets which ops are unknown: a dialect may have been added to what `fallback` sees."""
+        """Forgets which ops are unknown: a dialect may have been added to the context."""
         self._ops = {name: found for name, found in self._ops.items() if found is not None}
 
     def prefix_and_syntax(self, attribute_class: type) -> tuple[str, AttributeSyntax, str] | None:

@@ -3,30 +3,27 @@
 What an op prints depends on its class, its attributes and its types, but for the names of its operands: the
 text with holes for those is memoised by the identity of the others, so most ops cost one look-up.
 
-Not here: attributes and types (`attribute_writer.py`), names of values (`naming.py`), assembly forms.
+Not here: attributes and types (`attribute_writer.py`), names of values (`naming.py`), what assembly forms
+print through (`op_writer.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any
 
+from typing_extensions import override
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.ir import operands_of
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.aliases import AliasTable
-from shardy_py.text.attribute_writer import (
-    attribute_text,
-    dictionary_entries,
-    function_type_text,
-    spelled_out,
-    use_aliases,
-)
+from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, spelled_out, use_aliases
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
+from shardy_py.text.op_writer import OpWriter
 from shardy_py.text.resources import resources_text
 from shardy_py.text.syntax import SyntaxTable, operation_name
 
@@ -35,38 +32,24 @@ _INDENT = "  "
 _NO_NAME = "<<UNKNOWN SSA VALUE>>"
 
 
-class OpWriter:
-    """Writes operations; what assembly forms print through.
-
-    indent: white space before the lines of the current block.
-    is_collecting: whether this run is for the aliases only: attributes come in the order in which MLIR meets
-        them when it collects aliases, the text is thrown away.
-    """
+class ModuleWriter(OpWriter):
+    """Writes operations with all that they hold."""
 
     def __init__(
         self, names: ValueNames, syntax: SyntaxTable, aliases: AliasTable, *, generic: bool, debuginfo: bool
     ) -> None:
+        super().__init__(debuginfo=debuginfo)
         self.syntax = syntax
         self.names = names
         self.aliases = aliases
         self.generic = generic
-        self.debuginfo = debuginfo
-        self.is_collecting = False
-        self.pieces: list[str] = []
-        self.indent = ""
         self._holes: list[SSAValue] | None = None
         self._templates: dict[Any, tuple[str, Operation]] = {}
         self._default_dialect: list[str] = [""]
         self._block_labels: dict[int, tuple[int, str]] = {}
 
-    # ------------------------------------------------------------------ what assembly forms use
-
-    def write(self, text: str) -> None:
-        """Writes text as it is."""
-        self.pieces.append(text)
-
+    @override
     def operand(self, value: SSAValue) -> None:
-        """Writes the name of a value."""
         self.pieces.append(self.operand_text(value))
 
     def operand_text(self, value: SSAValue) -> str:
@@ -76,47 +59,20 @@ class OpWriter:
         self._holes.append(value)
         return _HOLE
 
-    def nested_text(self, op: Operation, indent: str) -> str:
-        """The text of an operation with everything below it, without the end of its line."""
+    def label(self, block: Block) -> str:
+        """The label of a block of a region that is being written."""
+        return self._block_labels[id(block)][1]
+
+    def captured(self, write: Callable[[], None]) -> str:
+        """Returns what `write` writes through this writer, indented as at the outermost level."""
         outer = (self.pieces, self._holes, self.indent)
-        self.pieces, self._holes, self.indent = [], None, indent
-        self.operation(op)
+        self.pieces, self._holes, self.indent = [], None, ""
+        write()
         text = "".join(self.pieces)
         self.pieces, self._holes, self.indent = outer
-        return text[len(indent) : -1]
+        return text
 
-    def operands(self, values: Iterable[SSAValue]) -> None:
-        """Writes names of values, separated by commas."""
-        for index, value in enumerate(values):
-            if index:
-                self.pieces.append(", ")
-            self.operand(value)
-
-    def types(self, values: Iterable[SSAValue]) -> None:
-        """Writes the types of values, separated by commas."""
-        self.pieces.append(", ".join([attribute_text(value.type) for value in values]))
-
-    def attribute(self, attribute: Attribute) -> None:
-        """Writes an attribute or type."""
-        self.pieces.append(attribute_text(attribute))
-
-    def function_type(self, op: Operation) -> None:
-        """Writes `(operand types) -> result types`."""
-        self.pieces.append(
-            function_type_text(
-                [attribute_text(v.type) for v in op.operands], [attribute_text(r.type) for r in op.results]
-            )
-        )
-
-    def attribute_dictionary(self, op: Operation, elided: Iterable[str] = (), *, keyword: str = "") -> None:
-        """Writes ` {name = value, ...}` of all attributes but the `elided`; nothing if none is left."""
-        shown = {**op.properties, **op.attributes}
-        for name in elided:
-            shown.pop(name, None)
-        shown.pop("op_name__", None)
-        if shown:
-            self.pieces.append(f"{keyword} {{{dictionary_entries(shown)}}}")
-
+    @override
     def region(
         self,
         region: Region,
@@ -124,12 +80,8 @@ class OpWriter:
         default_dialect: str | None = None,
         hide_arguments: bool = False,
         label_empty: bool = False,
+        hide_terminators: bool = False,
     ) -> None:
-        """Writes `{ ... }` over several lines.
-
-        hide_arguments: the op has written the arguments of the entry block itself.
-        label_empty: an entry block without ops gets its label.
-        """
         holes, self._holes = self._holes, None
         self._default_dialect.append(default_dialect or "")
         outer = self.indent
@@ -144,27 +96,14 @@ class OpWriter:
                 self._label(block, outer)
             is_entry = False
             op = block.first_op
-            while op is not None:
+            last = block.last_op if hide_terminators else None
+            while op is not None and op is not last:
                 self.operation(op)
                 op = op.next_op
         self.indent = outer
         self.pieces.append(outer + "}")
         self._default_dialect.pop()
         self._holes = holes
-
-    def argument(self, argument: Any) -> None:
-        """Writes `%name: type` of a region's argument."""
-        self.operand(argument)
-        self.pieces.append(f": {attribute_text(argument.type)}")
-        self.argument_location(argument.location)
-
-    def argument_location(self, location: Attribute) -> None:
-        """Writes ` loc(...)` of an argument, spelled out, if locations are printed."""
-        if self.debuginfo:
-            if self.is_collecting:
-                attribute_text(location)
-            else:
-                self.pieces.append(" " + spelled_out(location))
 
     # ------------------------------------------------------------------ operations
 
@@ -249,7 +188,7 @@ class OpWriter:
         syntax = None if self.generic else self.syntax.op(name)
         if syntax is None or syntax.form is None:
             if syntax is not None and type(op).print is not Operation.print:
-                from shardy_py.text.xdsl_fallback import write_custom
+                from shardy_py.text.xdsl_bridge import write_custom
 
                 write_custom(self, op)
                 return
@@ -283,7 +222,7 @@ class OpWriter:
         self.operands(op.operands)
         self.pieces.append(")")
         if op.successors:
-            labels = ", ".join([self._block_labels[id(block)][1] for block in op.successors])
+            labels = ", ".join([self.label(block) for block in op.successors])
             self.pieces.append(f"[{labels}]")
         if op.properties:
             self.pieces.append(f" <{{{dictionary_entries(op.properties)}}}>")
@@ -312,7 +251,7 @@ class OpWriter:
     # ------------------------------------------------------------------ blocks
 
     def _label(self, block: Block, indent: str) -> None:
-        self.pieces.append(f"{indent}{self._block_labels[id(block)][1]}")
+        self.pieces.append(f"{indent}{self.label(block)}")
         if block.args:
             self.pieces.append("(")
             for index, argument in enumerate(block.args):
@@ -336,10 +275,10 @@ class OpWriter:
         return "" if is_entry else "  // no predecessors"
 
 
-def _is_complete(op: Operation) -> bool:
+def _is_complete(op: Any) -> bool:
     """Whether an op has what its definition asks for, and so must print in its own form."""
     try:
-        op.verify(verify_nested_ops=False)
+        op.get_irdl_definition().verify(op)
     except VerifyException:
         return False
     return True
@@ -353,7 +292,7 @@ def print_module(
     aliases = AliasTable()
 
     def write(*, is_collecting: bool = False) -> str:
-        writer = OpWriter(names, syntax, aliases, generic=generic, debuginfo=debuginfo)
+        writer = ModuleWriter(names, syntax, aliases, generic=generic, debuginfo=debuginfo)
         writer.is_collecting = is_collecting
         with use_aliases(aliases), deep_stack():
             writer.operation(module)

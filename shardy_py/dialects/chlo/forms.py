@@ -16,8 +16,8 @@ from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_function_type
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 
 def _read_constant(reader: OpReader) -> OpParts:

@@ -28,7 +28,7 @@ from shardy_py.sharding import (
     TensorMapping,
     TensorSharding,
 )
-from shardy_py.text.dialect_attribute import DialectAttribute
+from shardy_py.text.xdsl_hooks import DialectAttribute
 
 T = TypeVar("T")
 

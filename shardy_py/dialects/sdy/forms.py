@@ -42,8 +42,8 @@ from shardy_py.text.source import source_location
 from shardy_py.text.syntax import AssemblyForm, OpParts, OpSyntax
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 _I64 = IntegerType(64)
 SYMBOL = Spelling(

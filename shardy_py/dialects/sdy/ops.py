@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -50,6 +48,7 @@ from shardy_py.dialects.sdy.attributes import (
 from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
 from shardy_py.dialects.traits import ShardingProperty, UnfoldableConstant
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.text.xdsl_hooks import PrettyOp, define_op
 
 Value = SSAValue | Operation
 """A value, or the op whose only result it is."""
@@ -69,8 +68,8 @@ def _reduction(name: str | None) -> IntegerAttr | None:
     return None if name is None else IntegerAttr(REDUCTIONS.index(name), 32)
 
 
-@irdl_op_definition
-class MeshOp(IRDLOperation):
+@define_op
+class MeshOp(PrettyOp):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
 
     name = "sdy.mesh"
@@ -82,8 +81,8 @@ class MeshOp(IRDLOperation):
         super().__init__(properties={"sym_name": StringAttr(sym_name), "mesh": MeshAttr(mesh)})
 
 
-@irdl_op_definition
-class ShardingConstraintOp(IRDLOperation):
+@define_op
+class ShardingConstraintOp(PrettyOp):
     """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: how a tensor, or its uses, must be sharded."""
 
     name = "sdy.sharding_constraint"
@@ -100,8 +99,8 @@ class ShardingConstraintOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class ReshardOp(IRDLOperation):
+@define_op
+class ReshardOp(PrettyOp):
     """`sdy.reshard %0 <@mesh, [...]> : type`: the tensor in another sharding."""
 
     name = "sdy.reshard"
@@ -118,8 +117,8 @@ class ReshardOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class ReturnOp(IRDLOperation):
+@define_op
+class ReturnOp(PrettyOp):
     """`sdy.return %0 : type`: ends the regions of sdy ops."""
 
     name = "sdy.return"
@@ -130,8 +129,8 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
-@irdl_op_definition
-class ManualComputationOp(IRDLOperation):
+@define_op
+class ManualComputationOp(PrettyOp):
     """A region that is local along its manual axes and global along the others."""
 
     name = "sdy.manual_computation"
@@ -163,8 +162,8 @@ class ManualComputationOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class ShardingGroupOp(IRDLOperation):
+@define_op
+class ShardingGroupOp(PrettyOp):
     """`sdy.sharding_group %0 group_id=1 : type`: all of a group get one sharding."""
 
     name = "sdy.sharding_group"
@@ -175,8 +174,8 @@ class ShardingGroupOp(IRDLOperation):
         super().__init__(operands=[input], properties={"group_id": IntegerAttr(group_id, 64)})
 
 
-@irdl_op_definition
-class ConstantOp(IRDLOperation):
+@define_op
+class ConstantOp(PrettyOp):
     """`sdy.constant dense<0.0> : type`: a constant that no folder merges with its equals."""
 
     name = "sdy.constant"
@@ -188,8 +187,8 @@ class ConstantOp(IRDLOperation):
         super().__init__(result_types=[value.type], properties={"value": value})
 
 
-@irdl_op_definition
-class DataFlowEdgeOp(IRDLOperation):
+@define_op
+class DataFlowEdgeOp(PrettyOp):
     """Bridges the sources and targets of an op with regions, which share one sharding."""
 
     name = "sdy.data_flow_edge"
@@ -206,8 +205,8 @@ class DataFlowEdgeOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class FuncDataFlowEdgeOp(IRDLOperation):
+@define_op
+class FuncDataFlowEdgeOp(PrettyOp):
     """Bridges a function's argument, or a call's result, with the other side of the call."""
 
     name = "sdy.func_data_flow_edge"
@@ -218,8 +217,8 @@ class FuncDataFlowEdgeOp(IRDLOperation):
         super().__init__(operands=[operand], result_types=[_type_of(operand)])
 
 
-@irdl_op_definition
-class PropagationBarrierOp(IRDLOperation):
+@define_op
+class PropagationBarrierOp(PrettyOp):
     """`sdy.propagation_barrier %0 allowed_direction=FORWARD : type`: lets shardings pass one way only."""
 
     name = "sdy.propagation_barrier"
@@ -241,8 +240,8 @@ class PropagationBarrierOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
-class NamedComputationOp(IRDLOperation):
+@define_op
+class NamedComputationOp(PrettyOp):
     """A computation with a name, through which propagation flows as if it were inlined."""
 
     name = "sdy.named_computation"
@@ -275,7 +274,7 @@ class NamedComputationOp(IRDLOperation):
         )
 
 
-class CollectiveOp(IRDLOperation):
+class CollectiveOp(PrettyOp):
     """A collective: its result is its operand in another sharding.
 
     Beside `tensor` and `out_sharding`, a collective has a property that says which axes it is over.
@@ -297,7 +296,7 @@ class CollectiveOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
+@define_op
 class AllGatherOp(CollectiveOp):
     """Gathers chunks along axes, dimension by dimension."""
 
@@ -308,7 +307,7 @@ class AllGatherOp(CollectiveOp):
         super().__init__(tensor, {"gathering_axes": _axis_lists(gathering_axes)}, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class AllSliceOp(CollectiveOp):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
@@ -319,7 +318,7 @@ class AllSliceOp(CollectiveOp):
         super().__init__(tensor, {"slicing_axes": _axis_lists(slicing_axes)}, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class AllToAllOp(CollectiveOp):
     """Moves axes from one dimension to another."""
 
@@ -330,7 +329,7 @@ class AllToAllOp(CollectiveOp):
         super().__init__(tensor, {"params": AllToAllParamListAttr(tuple(params))}, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class CollectivePermuteOp(CollectiveOp):
     """Sends each device's chunk to another device, to replace or reorder axes."""
 
@@ -340,7 +339,7 @@ class CollectivePermuteOp(CollectiveOp):
         super().__init__(tensor, {}, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class AllReduceOp(CollectiveOp):
     """Reduces chunks along axes."""
 
@@ -360,7 +359,7 @@ class AllReduceOp(CollectiveOp):
         super().__init__(tensor, properties, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class ReduceScatterOp(CollectiveOp):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
@@ -380,7 +379,7 @@ class ReduceScatterOp(CollectiveOp):
         super().__init__(tensor, properties, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class ShardedToUnreducedOp(CollectiveOp):
     """Makes axes that shard the operand unreduced in the result."""
 
@@ -391,7 +390,7 @@ class ShardedToUnreducedOp(CollectiveOp):
         super().__init__(tensor, {"axes": _axis_lists(axes)}, out_sharding)
 
 
-@irdl_op_definition
+@define_op
 class ReplicatedToUnreducedOp(CollectiveOp):
     """Makes axes that the operand is replicated on unreduced in the result."""
 

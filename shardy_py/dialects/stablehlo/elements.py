@@ -25,8 +25,8 @@ from shardy_py.text.dense import make_dense
 from shardy_py.text.type_reader import ranked_tensor
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 # ---------------------------------------------------------------------- slice: [0:4, 0:8:2]
 

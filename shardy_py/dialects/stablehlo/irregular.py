@@ -20,8 +20,8 @@ from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 
 # ---------------------------------------------------------------------- constant {...} dense<...> : type

@@ -27,8 +27,8 @@ from shardy_py.text.syntax import AssemblyForm, OpParts, syntax_table
 from shardy_py.text.type_reader import ranked_tensor, read_function_type, read_type_or_function
 
 if TYPE_CHECKING:
+    from shardy_py.text.op_writer import OpWriter
     from shardy_py.text.reader import OpReader
-    from shardy_py.text.writer import OpWriter
 
 
 _REDUCERS = {f"stablehlo.{row.name}" for row in REGULAR if row.is_commutative_binary}

@@ -11,13 +11,15 @@ cannot even say is reported by the reader (`text/`).
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.verification.driver import Verifier
-from shardy_py.dialects.verification.faults import Fault, Faults, Note
+from shardy_py.dialects.verification.faults import Fault, Faults, Note, diagnostic
 from shardy_py.dialects.verification.rules import normal_form_rules, rules
 from shardy_py.errors import Diagnostic, ShardyError
 
-__all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module"]
+__all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module", "verify_op"]
 
 
 def find_faults(
@@ -28,6 +30,12 @@ def find_faults(
     normal_form: whether to check also what holds once manual axes are cleaned up.
     """
     return Verifier(normal_form_rules() if normal_form else rules(), every=every).verify(module)
+
+
+def verify_op(op: Operation) -> None:
+    """Raises a `VerifyException` with the first fault of an op whose regions are sound."""
+    for fault in Verifier(rules()).op_faults(op):
+        raise VerifyException(diagnostic(fault, op).message)
 
 
 def verify_module(module: ModuleOp) -> None:

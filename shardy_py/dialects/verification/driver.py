@@ -69,6 +69,19 @@ class Verifier:
         self.isolated(module, Scope(module))
         return tuple(self.found)
 
+    def op_faults(self, op: Operation) -> Faults:
+        """The faults of one op whose regions are sound; without a module around it, of its signature only."""
+        scope = Scope.of(op)
+        if scope is not None:
+            yield from self._attribute_faults(op, scope)
+        yield from self._op_faults(op)
+        if op.regions and self.fresh is not None:
+            yield from self._result_faults(op)
+            self._sound.add(self.fresh)
+        for checks in (self.rules.structure, self.rules.uses):
+            if scope is not None and (check := checks.get(op.name)) is not None:
+                yield from check(op, scope)
+
     def isolated(self, op: Operation, scope: Scope) -> bool:
         """Verifies an op that sees no values from above, with all it holds; False if there is a fault."""
         before = len(self.found)

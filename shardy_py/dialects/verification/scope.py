@@ -31,6 +31,21 @@ class Scope:
         default_factory=dict[tuple[str, ...], dict[object, object]]
     )
 
+    @classmethod
+    def of(cls, op: Operation) -> Scope | None:
+        """The scope of an op; None if it is in no module."""
+        around: list[Operation] = []
+        parent = op.parent_op()
+        while parent is not None and not isinstance(parent, ModuleOp):
+            around.append(parent)
+            parent = parent.parent_op()
+        if parent is None:
+            return None
+        scope = cls(parent)
+        for outer in reversed(around):
+            scope = scope.inside(outer)
+        return scope
+
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
         """The meshes of the module by name, the first where a name is taken twice."""
