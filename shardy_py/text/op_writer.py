@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.text.attribute_writer import (
     attribute_text,
@@ -14,6 +15,18 @@ from shardy_py.text.attribute_writer import (
     function_type_text,
     spelled_out,
 )
+
+INCOMPLETE = (KeyError, IndexError, AttributeError, ValueError)
+"""What an assembly form raises on an op that lacks what the form shows, or has too much of it."""
+
+
+def is_valid(op: Operation) -> bool:
+    """Whether an op satisfies its verifier, and so must print in its own form."""
+    try:
+        op.verify_()
+    except VerifyException:
+        return False
+    return True
 
 
 class OpWriter(ABC):

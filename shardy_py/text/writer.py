@@ -15,7 +15,6 @@ from typing import Any
 from typing_extensions import override
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.ir import operands_of
 from shardy_py.sharding.spelling import string_literal
@@ -23,7 +22,7 @@ from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, spelled_out, use_aliases
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
-from shardy_py.text.op_writer import OpWriter
+from shardy_py.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.text.resources import resources_text
 from shardy_py.text.syntax import SyntaxTable, operation_name
 
@@ -203,8 +202,8 @@ class ModuleWriter(OpWriter):
         self.pieces.append(name)
         try:
             syntax.form.write(self, op)
-        except (KeyError, IndexError, AttributeError):
-            if _is_complete(op):
+        except INCOMPLETE:
+            if is_valid(op):
                 raise
             del self.pieces[written:]
             if self._holes is not None:
@@ -273,15 +272,6 @@ class ModuleWriter(OpWriter):
             )
         is_entry = block.parent is not None and block.parent.blocks[0] is block
         return "" if is_entry else "  // no predecessors"
-
-
-def _is_complete(op: Any) -> bool:
-    """Whether an op has what its definition asks for, and so must print in its own form."""
-    try:
-        op.get_irdl_definition().verify(op)
-    except VerifyException:
-        return False
-    return True
 
 
 def print_module(

@@ -10,9 +10,9 @@ The other is the guest: it reads or prints the line of a single op, and returns 
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
@@ -27,7 +27,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING, Cursor
 from shardy_py.text.location_syntax import PendingLocation
-from shardy_py.text.op_writer import OpWriter
+from shardy_py.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.text.reader import Argument, OpReader
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import AssemblyForm, AttributeSyntax, operation_name, syntax_table
@@ -163,28 +163,42 @@ def _form_of(op_class: type[Operation]) -> AssemblyForm:
 
 
 def print_op(op: Operation, printer: Printer) -> None:
-    """Prints what stands behind an op's name."""
+    """Prints what stands behind an op's name; in generic form if the op lacks what its own form shows."""
     writer = _GuestWriter(printer)
-    _form_of(type(op)).write(writer, op)
-    writer.flush()
+    try:
+        _form_of(type(op)).write(writer, op)
+    except INCOMPLETE:
+        if is_valid(op):
+            raise
+        printer.print_op_with_default_format(op)
+    else:
+        writer.flush()
 
 
 class _GuestWriter(OpWriter):
-    """Writes one op; names of values and regions are those of xDSL's printer."""
+    """Writes one op; names of values and regions are those of xDSL's printer.
+
+    parts: what prints the op up to `pieces`: held back, as a form may fail half-way on an incomplete op.
+    """
 
     def __init__(self, printer: Printer) -> None:
         super().__init__(debuginfo=printer.print_debuginfo)
         self.printer = printer
+        self.parts: list[Callable[[], object]] = []
 
     def flush(self) -> None:
         """Prints what has been written."""
+        for part in self.parts:
+            part()
         self.printer.print_string("".join(self.pieces))
+
+    def _then(self, part: Callable[[], object]) -> None:
+        self.parts += (partial(self.printer.print_string, "".join(self.pieces)), part)
         self.pieces.clear()
 
     @override
     def operand(self, value: SSAValue) -> None:
-        self.flush()
-        self.printer.print_ssa_value(value)
+        self._then(lambda: self.printer.print_ssa_value(value))
 
     @override
     def region(
@@ -196,15 +210,17 @@ class _GuestWriter(OpWriter):
         label_empty: bool = False,
         hide_terminators: bool = False,
     ) -> None:
-        if hide_arguments:
-            _share_argument_names(region, _names(self.printer))
-        self.flush()
-        self.printer.print_region(
-            region,
-            print_entry_block_args=not hide_arguments,
-            print_empty_block=label_empty,
-            print_block_terminators=not hide_terminators,
-        )
+        def write() -> None:
+            if hide_arguments:
+                _share_argument_names(region, _names(self.printer))
+            self.printer.print_region(
+                region,
+                print_entry_block_args=not hide_arguments,
+                print_empty_block=label_empty,
+                print_block_terminators=not hide_terminators,
+            )
+
+        self._then(write)
 
 
 def _share_argument_names(region: Region, names: dict[SSAValue, str]) -> None:

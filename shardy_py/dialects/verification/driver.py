@@ -77,7 +77,7 @@ class Verifier:
         yield from self._op_faults(op)
         if op.regions and self.fresh is not None:
             yield from self._result_faults(op)
-            self._sound.add(self.fresh)
+            self._sound[self.fresh] = None
         for checks in (self.rules.structure, self.rules.uses):
             if scope is not None and (check := checks.get(op.name)) is not None:
                 yield from check(op, scope)
