@@ -60,7 +60,19 @@ def _chlo() -> Dialect:
     return xdsl_dialect()
 
 
-DIALECTS: dict[str, Callable[[], Dialect]] = {"sdy": _sdy, "stablehlo": _stablehlo, "chlo": _chlo}
+def _quant() -> Dialect:
+    from shardy_py.text.dialect_symbols import unregistered_class
+
+    names = ("quant.any", "quant.calibrated", "quant.uniform")
+    return Dialect("quant", [], [unregistered_class(name, True) for name in names])
+
+
+DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "sdy": _sdy,
+    "stablehlo": _stablehlo,
+    "chlo": _chlo,
+    "quant": _quant,
+}
 """The dialects of this package as xDSL knows them, by name."""
 
 

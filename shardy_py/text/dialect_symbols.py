@@ -9,12 +9,11 @@ Not here: builtin attributes (`attribute_reader.py`) and types (`type_reader.py`
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from xdsl.dialects.builtin import UnregisteredAttr
 from xdsl.ir import Attribute
-
-from shardy_py.session import SESSION
 
 if TYPE_CHECKING:
     from shardy_py.text.cursor import Cursor
@@ -30,8 +29,6 @@ _PUNCTUATION = re.compile(r'->|[<>(){}\[\]"\0]')
 _CLOSES = {">": "<", ")": "(", "]": "[", "}": "{"}
 _SIMPLE = re.compile(r"[A-Za-z][\w.]*+(?:<.*>)?\Z", re.ASCII | re.DOTALL)
 _MEMO_LENGTH = 80
-
-_unregistered: dict[tuple[str, bool], type[UnregisteredAttr]] = SESSION.table("unregistered attributes")
 
 
 def read_dialect_symbol(cursor: Cursor, kind: Kind) -> Attribute:
@@ -108,11 +105,15 @@ def _unregistered_symbol(cursor: Cursor, kind: Kind) -> Attribute:
 
 def _make(name: str, kind: Kind, body: str, *, is_opaque: bool) -> Attribute:
     is_type = kind == "types"
-    key = (name, is_type)
-    made = _unregistered.get(key)
-    if made is None:
-        made = _unregistered[key] = UnregisteredAttr.with_name_and_type(name, is_type)
-    return made(name, is_type, is_opaque, body)
+    return unregistered_class(name, is_type)(name, is_type, is_opaque, body)
+
+
+@cache
+def unregistered_class(name: str, is_type: bool) -> type[UnregisteredAttr]:
+    """The class of the attributes or types of that full name that are kept as text."""
+    made = UnregisteredAttr.with_name_and_type(name, is_type)
+    made.name = name
+    return made
 
 
 def _body(cursor: Cursor, start: int) -> str:

@@ -7,10 +7,11 @@ Not here: the readers and writers behind the hooks (`xdsl_bridge.py`, imported w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from typing_extensions import override
-from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 
 from shardy_py.errors import InternalError
@@ -81,6 +82,22 @@ class DialectAttribute(Data[T]):
     def plain(self) -> Any:
         """The value."""
         return self.data
+
+
+class DialectType(ParametrizedAttribute, TypeAttribute):
+    """A type, with or without parameters."""
+
+    @classmethod
+    @override
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        from shardy_py.text.xdsl_bridge import parse_attribute
+
+        made: Any = parse_attribute(_syntax_of(cls), parser)
+        return made.parameters
+
+    @override
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(_syntax_of(type(self)).write(self))
 
 
 def _syntax_of(attribute_class: type) -> AttributeSyntax:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, TensorType
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.dialects.attribute_classes import (
@@ -48,6 +48,7 @@ from shardy_py.text.attribute_writer import type_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
+from shardy_py.text.xdsl_hooks import DialectType
 
 _enum = partial(enum_class, "stablehlo")
 
@@ -245,14 +246,14 @@ ATTRIBUTES = {
 
 
 @irdl_attr_definition
-class TokenType(ParametrizedAttribute, TypeAttribute):
+class TokenType(DialectType):
     """`!stablehlo.token`: orders side effects."""
 
     name = "stablehlo.token"
 
 
 @irdl_attr_definition
-class FutureType(ParametrizedAttribute, TypeAttribute):
+class FutureType(DialectType):
     """`!stablehlo.future<tensor<8xf32>>`: what an asynchronous op will have given."""
 
     name = "stablehlo.future"

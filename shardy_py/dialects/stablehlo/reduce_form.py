@@ -172,8 +172,10 @@ def applied_op(op: Operation) -> Operation | None:
     it takes the region's arguments in their order, and the region returns its result.
     """
     block = op.regions[0].first_block
-    inner, last = (block.first_op, block.last_op) if block is not None else (None, None)
-    if block is None or inner is None or last is None or inner is last or inner.next_op is not last or not op.operands:
+    if block is None or not op.operands:
+        return None
+    inner, last = block.first_op, block.last_op
+    if inner is None or last is None or inner is last or inner.next_op is not last:
         return None
     if inner.name not in _REDUCERS or last.name.rpartition(".")[2] != "return":
         return None
