@@ -5,7 +5,6 @@ from shardy_py.dialects.registry import (
     print_module,
     register_dialect,
     syntax_table,
-    xdsl_context,
 )
 
-__all__ = ["parse_module", "print_module", "register_dialect", "syntax_table", "xdsl_context"]
+__all__ = ["parse_module", "print_module", "register_dialect", "syntax_table"]
