@@ -19,6 +19,7 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.graph.movements import recorded
 from shardy_py.graph.run_record import Record
 from shardy_py.passes.registration import PassCall
+from shardy_py.session import SESSION
 
 Observer = Callable[[PassCall | None, ModuleOp], AbstractContextManager[object]]
 """Returns a context manager that is entered around a pass, or, given None, around the verifier."""
@@ -47,12 +48,13 @@ def run_passes(
                 stack.enter_context(observer(call, module))
             work()
 
-    for call in calls:
-        observed(call, lambda call=call: call.build().apply(context, module))
-        if verify == "each":
+    with SESSION.program():
+        for call in calls:
+            observed(call, lambda call=call: call.build().apply(context, module))
+            if verify == "each":
+                observed(None, lambda: verify_module(module))
+        if verify == "end":
             observed(None, lambda: verify_module(module))
-    if verify == "end":
-        observed(None, lambda: verify_module(module))
     return module
 
 
