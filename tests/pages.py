@@ -41,7 +41,7 @@ COMMANDS = {
     "sdy-diff": "shardy_py.cli.diff",
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",
-    "python -m shardy_py.layout": "shardy_py.cli.layout",
+    "hlo-layout": "shardy_py.cli.layout",
 }
 
 

@@ -1,8 +1,7 @@
 """`sdy-opt`: program text in, passes in the order written, program text out.
 
-This file reads and writes and gives the exit code; it decides nothing. The command line is read by `flags.py`
-(passes and their options: `pass_text.py`, `option_text.py`), followed by `driver.py`; failures are told by
-`shell.py`.
+`flags.py` parses the command line (passes and their options: `pass_text.py`, `option_text.py`), `driver.py`
+does the work, `shell.py` prints failures.
 
     sdy-opt program.mlir --sdy-propagation-pipeline -o propagated.mlir
 """
@@ -14,25 +13,24 @@ import sys
 from shardy_py import __version__
 from shardy_py.cli.flags import Command, parse_command
 from shardy_py.cli.help import help_text
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_on_program, show
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    return run_on_program("sdy-opt", lambda files: _follow(parse_command(given), files))
+    return run_command("sdy-opt", parse_command, _run, arguments)
 
 
-def _follow(command: Command, files: Files) -> int:
+def _run(command: Command, files: Files) -> int:
     match command.shows:
         case "help":
-            return show(help_text())
+            return files.show(help_text())
         case "version":
-            return show(f"sdy-opt {__version__}")
+            return files.show(f"sdy-opt {__version__}")
         case "dialects":
             from shardy_py.dialects import syntax_table
 
-            return show(f"Available Dialects: {','.join(sorted(syntax_table().dialects))}")
+            return files.show(f"Available Dialects: {','.join(sorted(syntax_table().dialects))}")
         case "":
             return _transform(command, files)
 

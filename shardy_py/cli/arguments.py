@@ -1,44 +1,51 @@
-"""The command lines of all commands but `sdy-opt`: argparse, whose mistakes become `UsageError`s.
+"""The command lines of all commands but `sdy-opt`: argparse, whose mistakes become `ShardyError`s.
 
-Not here: LLVM's manner of flags, which is sdy-opt's (`flags.py`).
+Not here: LLVM's conventions for flags, which `sdy-opt` follows (`flags.py`).
 
 >>> parser = ArgumentParser("greet", allow_abbrev=False)
 >>> parser.parse_args(["--loud"])
 Traceback (most recent call last):
     ...
-shardy_py.cli.shell.UsageError: unrecognized arguments: --loud
+shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments: --loud
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from shardy_py.cli.shell import UsageError
+from shardy_py.cli.shell import usage_error
 from shardy_py.errors import ShardyError
+
+if TYPE_CHECKING:
+    from shardy_py.partition.cost import CostModel
+
+Value = TypeVar("Value")
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """An argparse parser that raises `UsageError` rather than leave the program."""
+    """An argparse parser that raises `ShardyError` instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
-        """Called by argparse with what is wrong."""
-        raise UsageError(message)
+        """Called by argparse with its message."""
+        raise usage_error(message)
 
 
-@contextmanager
-def argument(name: str) -> Generator[None]:
-    """Reads the value of an argument: of a mistake in it the name is told.
+def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:
+    """The `type` of an argument that `read` reads: argparse adds its name to the error."""
 
-    >>> with argument("--level"):
-    ...     raise ShardyError("expected a level")
-    Traceback (most recent call last):
-        ...
-    shardy_py.cli.shell.UsageError: argument --level: expected a level
-    """
-    try:
-        yield
-    except ShardyError as error:
-        raise UsageError(f"argument {name}: {error.diagnostics[0].message}") from error
+    def read_argument(text: str) -> Value:
+        try:
+            return read(text)
+        except ShardyError as error:
+            raise argparse.ArgumentTypeError(error.first.message) from error
+
+    return read_argument
+
+
+def read_cost_model(text: str) -> CostModel:
+    """The cost model of that text, as `cost_model` reads it, imported on demand."""
+    from shardy_py.partition.cost import cost_model
+
+    return cost_model(text)

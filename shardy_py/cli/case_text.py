@@ -1,7 +1,7 @@
-"""The texts of a sharding, a mesh and a shape as people write them on a command line.
+"""Reads a sharding, a mesh and a shape as users write them on a command line.
 
-Shorter spellings than MLIR's are completed before they are read, so places in errors are those of the text as
-it is then. Not here: the command (`view.py`), sdy's syntax itself (`dialects/sdy/`).
+Abbreviations of MLIR's syntax are expanded first: positions in errors refer to the expanded text. Not here:
+the command (`view.py`), the syntax of sdy itself (`dialects/sdy/`).
 
 >>> read_shape("8x16"), read_shape("tensor<8x16xf32>"), read_shape("scalar")
 ((8, 16), (8, 16), ())
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from shardy_py.cli.shell import Files, UsageError
+from shardy_py.cli.shell import Files, usage_error
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     """A sharding and its mesh: `<@mesh, [{"x"}]>`, `<mesh<["x"=2]>, [{"x"}]>` or `[{"x"}]`; `["x"=2]`.
 
     Raises:
-        ShardyError: a text is not that, or the axes do not fit the mesh; with its place.
-        UsageError: the mesh is missing.
+        ShardyError: a text is invalid, the axes do not fit the mesh, or there is no mesh; with its position.
     """
     from shardy_py.dialects.sdy.syntax_sharding import read_sharding
     from shardy_py.dialects.sdy.verify_sharding import axis_messages
@@ -47,10 +46,10 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     sharding = _read(text, "<sharding>", read_sharding, files)
     if isinstance(sharding.mesh, Mesh):
         if mesh_text is not None:
-            raise UsageError("the sharding holds its mesh already: leave --mesh out")
+            raise usage_error("--mesh cannot be combined with a sharding that has an inlined mesh")
         mesh = sharding.mesh
     elif mesh_text is None:
-        raise UsageError(f"the sharding is on @{sharding.mesh}: say by --mesh what that is")
+        raise usage_error(f"the sharding refers to mesh @{sharding.mesh}: define it by --mesh")
     else:
         mesh = read_mesh_text(mesh_text, files)
     faults = [*axis_messages(sharding, mesh)]
@@ -63,7 +62,7 @@ def read_mesh_text(text: str, files: Files) -> Mesh:
     """A mesh: `<["x"=2]>`, `mesh<["x"=2]>`, `["x"=2]`, or a whole `sdy.mesh @mesh = <["x"=2]>`.
 
     Raises:
-        ShardyError: it is none of these; with its place.
+        ShardyError: it is none of these; with its position.
     """
     from shardy_py.dialects.sdy.syntax_axes import read_mesh
 
@@ -75,14 +74,14 @@ def read_shape(text: str) -> tuple[int, ...]:
     """The sizes in `8x16`, `8x16xf32` or `tensor<8x16xf32>`; none in `scalar` or `f32`.
 
     Raises:
-        UsageError: it is nothing of the kind.
+        ShardyError: it is none of these.
     """
     match = _SHAPE.match(text.strip())
     sizes = match[1].split("x")[:-1] if match else []
     if match and match[2].isdigit():
         sizes.append(match[2])
     if match is None or any(len(size) > 19 or int(size) > _MOST for size in sizes):
-        raise UsageError(f"--shape is '{text}'; expected sizes like 8x16, or scalar")
+        raise ShardyError.unexpected("", expected="sizes like 8x16, or scalar", got=f"'{text}'")
     return tuple(map(int, sizes))
 
 

@@ -3,162 +3,170 @@
     sdy-check model.mlir
     sdy-check model.mlir --sarif report.sarif --baseline known.json --fail-on warning
 
-This file reads the command line and writes text; the rules are in `shardy_py.check`.
+Not here: the rules (`shardy_py.check`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, cast
 
-from shardy_py.cli.arguments import ArgumentParser, argument
-from shardy_py.cli.shell import FAILURE, SUCCESS, Files, UsageError, run_on_program
+from shardy_py.cli.arguments import ArgumentParser, read_cost_model, reader
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
-    from shardy_py.check import Choice, Finding, Level, Limits
+    from shardy_py.check import Choice, Finding, Level
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def _parser() -> argparse.ArgumentParser:
+def main(arguments: list[str] | None = None) -> int:
+    """The console script: runs the command line, returns the exit code."""
+    return run_command("sdy-check", _parse, _run, arguments)
+
+
+def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         "sdy-check",
-        description="Lint for sharded programs: propagates, and finds what costs memory or time.",
-        epilog="Exit code: 0: no finding of the level of --fail-on; 1: findings, or wrong input; 2: a bug.",
+        description="Lint for sharded programs: propagates, and reports what costs memory or time.",
+        epilog="Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
+        "2: internal error.",
         allow_abbrev=False,
     )
-    parser.add_argument("program", nargs="?", help="MLIR; '-': standard input")
-    parser.add_argument("--select", default="", metavar="CODES", help="only these rules: SDY001,SDY003")
-    parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
-    parser.add_argument("--level", action="append", default=[], metavar="CODE=LEVEL", help="a rule's level")
-    parser.add_argument(
+    add = parser.add_argument
+    add("program", nargs="?", help="MLIR file; '-': standard input")
+    add(
+        "--select",
+        type=reader(_rules),
+        default="",
+        metavar="CODES",
+        help="run only these rules: SDY001,SDY003",
+    )
+    add("--ignore", type=reader(_rules), default="", metavar="CODES", help="skip these rules")
+    add(
+        "--level",
+        type=reader(_level),
+        action="append",
+        default=[],
+        metavar="CODE=LEVEL",
+        help="change the level of a rule",
+    )
+    add(
         "--fail-on",
         default="warning",
         choices=("error", "warning", "note", "never"),
-        help="the level from which on the exit code is 1 (warning)",
+        help="minimum level of findings for which the exit code is 1 (default: warning)",
     )
-    parser.add_argument(
+    add(
         "--replicated-bytes",
+        type=reader(_size),
         default="64M",
         metavar="SIZE",
-        help="SDY001 speaks of tensors from this size on: 65536, 64K, 64M, 1G (64M)",
+        help="minimum size of a tensor for SDY001: 65536, 64K, 64M, 1G (default: 64M)",
     )
-    parser.add_argument(
+    add(
         "--reshard-bytes",
+        type=reader(_size),
         default="1M",
         metavar="SIZE",
-        help="SDY003, SDY007 speak from so many bytes on that each device takes in (1M)",
+        help="minimum bytes received per device for SDY003 and SDY007 (default: 1M)",
     )
-    parser.add_argument("--model", help="what links cost (tpu-v5p); SDY007 needs one: tpu-v5p,data=tpu-dcn")
-    parser.add_argument("--no-propagate", action="store_true", help="the program is propagated already")
-    parser.add_argument("--no-progress", action="store_true", help="show no bar on a terminal")
-    parser.add_argument("--json", action="store_true", help="for tools, on standard output")
-    parser.add_argument("--sarif", metavar="FILE", help="for code hosts; '-': standard output")
-    parser.add_argument("--baseline", metavar="FILE", help="leave out what this file lists")
-    parser.add_argument(
-        "--write-baseline", metavar="FILE", help="list all findings in this file, exit with 0"
+    add(
+        "--model",
+        type=reader(read_cost_model),
+        help="cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn",
     )
-    parser.add_argument("--rules", action="store_true", help="show the rules")
+    add("--no-propagate", action="store_true", help="the program is already propagated")
+    add("--no-progress", action="store_true", help="show no progress bar on a terminal")
+    add("--json", action="store_true", help="print findings as JSON")
+    add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
+    add("--baseline", metavar="FILE", help="skip the findings listed in this file")
+    add("--write-baseline", metavar="FILE", help="list all findings in this file and exit with 0")
+    add("--rules", action="store_true", help="list the rules")
     return parser
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The console script: runs the command line, returns the exit code."""
-    return run_on_program("sdy-check", lambda files: _run(_parser().parse_args(arguments), files))
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    options = _parser().parse_args(arguments)
+    if options.program is None and not options.rules:
+        raise usage_error("expected a program, or --rules")
+    if (options.sarif, options.write_baseline).count(STANDARD) + options.json > 1:
+        raise usage_error("standard output can take one of --json, --sarif and --write-baseline only")
+    with argument("--level"):
+        options.choice = _choice(options)
+    return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.api import Options, Program, propagate
     from shardy_py.api.result import Result
-    from shardy_py.check import RULES, baseline_text, check, without_baseline
+    from shardy_py.check import RULES, Limits, baseline_text, check, without_baseline
 
     if options.rules:
-        files.write("-", "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
+        files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
         return SUCCESS
-    if options.program is None:
-        raise UsageError("expected a program, or --rules")
-    if (options.sarif, options.write_baseline).count("-") + options.json > 1:
-        raise UsageError("standard output can take one of --json, --sarif and --write-baseline only")
-    choice, limits = _choice(options), _limits(options)
     source = files.read(options.program)
     program = Program.parse(source.text, source.file)
     if options.no_propagate:
         result = Result(program, program, (), lambda changed: propagate(changed, Options()))
     else:
         result = propagate(program, progress=not options.no_progress)
-    found = check(result, choice, limits)
+    findings = check(
+        result, options.choice, Limits(options.replicated_bytes, options.reshard_bytes, options.model)
+    )
     if options.write_baseline is not None:
-        files.write(options.write_baseline, baseline_text(found))
+        files.write(options.write_baseline, baseline_text(findings))
     if options.baseline is not None:
-        known = files.read(options.baseline).text
+        baseline = files.read(options.baseline).text
         with argument("--baseline"):
-            found = without_baseline(found, known)
-    _show(found, options, source.file, files)
-    return FAILURE if _fails(found, options.fail_on) and options.write_baseline is None else SUCCESS
+            findings = without_baseline(findings, baseline)
+    _show(findings, options, source.file, files)
+    return FAILURE if _fails(findings, options.fail_on) and options.write_baseline is None else SUCCESS
 
 
-def _show(found: tuple[Finding, ...], options: argparse.Namespace, program: str, files: Files) -> None:
+def _show(findings: tuple[Finding, ...], options: argparse.Namespace, program: str, files: Files) -> None:
     from shardy_py.check import findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        files.write(options.sarif, json.dumps(findings_sarif(found, program), indent=2) + "\n")
+        files.write(options.sarif, json.dumps(findings_sarif(findings, program), indent=2) + "\n")
     if options.json:
-        files.write("-", json.dumps(findings_json(found), indent=2) + "\n")
-    elif "-" not in (options.sarif, options.write_baseline):
-        files.write("-", findings_text(found) + "\n")
+        files.show(json.dumps(findings_json(findings), indent=2))
+    elif STANDARD not in (options.sarif, options.write_baseline):
+        files.show(findings_text(findings))
 
 
 def _choice(options: argparse.Namespace) -> Choice:
     from shardy_py.check import Choice
 
-    levels: dict[str, str] = {}
-    for text in options.level:
-        code, equals, level = text.partition("=")
-        if not equals:
-            raise UsageError(f"argument --level: expected CODE=LEVEL, got: '{text}'")
-        levels[code] = level
-    with argument("--select"):
-        selected = Choice(_codes(options.select)).selected
-    with argument("--ignore"):
-        ignored = Choice(_codes(options.ignore)).selected
-    with argument("--level"):
-        return Choice(selected, ignored, cast("dict[str, Level]", levels))
+    return Choice(options.select, options.ignore, cast("dict[str, Level]", dict(options.level)))
 
 
-def _codes(text: str) -> tuple[str, ...]:
-    return tuple(code.strip() for code in text.split(",") if code.strip())
+def _rules(text: str) -> tuple[str, ...]:
+    from shardy_py.check import Choice
+
+    return Choice(tuple(code.strip() for code in text.split(",") if code.strip())).selected
 
 
-def _limits(options: argparse.Namespace) -> Limits:
-    from shardy_py.check import Limits
-    from shardy_py.partition.cost import cost_model
-
-    with argument("--model"):
-        model = None if options.model is None else cost_model(options.model)
-    sizes = (
-        _size("--replicated-bytes", options.replicated_bytes),
-        _size("--reshard-bytes", options.reshard_bytes),
-    )
-    return Limits(*sizes, model)
+def _level(text: str) -> tuple[str, str]:
+    code, equals, level = text.partition("=")
+    if not equals:
+        raise ShardyError.unexpected("", expected="CODE=LEVEL", got=f"'{text}'")
+    return code, level
 
 
-def _size(name: str, text: str) -> int:
+def _size(text: str) -> int:
     unit = text[-1:].upper() if text[-1:].isalpha() else ""
     digits = text[: len(text) - len(unit)]
     if unit not in _UNITS or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
-        raise UsageError(f"argument {name}: expected bytes such as 64M, got: '{text}'")
+        raise ShardyError.unexpected("", expected="bytes such as 64M", got=f"'{text}'")
     return int(digits) * _UNITS[unit]
 
 
-def _fails(found: tuple[Finding, ...], fail_on: str) -> bool:
+def _fails(findings: tuple[Finding, ...], fail_on: str) -> bool:
     from shardy_py.check import LEVELS
 
     if fail_on == "never":
         return False
-    return any(LEVELS.index(finding.level) >= LEVELS.index(fail_on) for finding in found)  # pyright: ignore
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return any(LEVELS.index(finding.level) >= LEVELS.index(fail_on) for finding in findings)  # pyright: ignore

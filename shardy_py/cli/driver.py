@@ -1,4 +1,4 @@
-"""One run of `sdy-opt`: text in, text and diagnostics out. Reads and writes no file.
+"""One run of `sdy-opt`: text in, text and diagnostics out; accesses no files.
 
     source -> chunks -> module -> steps -> text, reports       (a failing chunk gives diagnostics and no text)
 
@@ -32,7 +32,7 @@ NEW_LINE = "\n"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A program within a source; `first_line` is its place in the file."""
+    """A program within a source; `first_line` is its line in the file."""
 
     text: str
     first_line: int = 1
@@ -40,7 +40,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: the text to write, whether all went well, and the reports to show."""
+    """The result of a run: the text to write, whether it succeeded, and the reports to print."""
 
     output: str
     succeeded: bool
@@ -81,7 +81,7 @@ def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The text of a chunk's module, and of the reports on it; None after a failure or where not asked for."""
+    """The text of a chunk's module, and of its reports; None after a failure or if not requested."""
 
     output: str | None = None
     report: str | None = None

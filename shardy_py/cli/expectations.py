@@ -1,10 +1,10 @@
-"""`--verify-diagnostics`: the comments of the input that say which diagnostics are expected.
+"""`--verify-diagnostics`: checks diagnostics against the comments of the input that expect them.
 
     // expected-error@+1 {{operand #0 must be}}
     // expected-note-re@below {{defined {{here|there}}}}
 
-A diagnostic is as expected when severity and line agree and its message contains the text. Offsets: `@+n`,
-`@-n` lines; `@above`, `@below`: the next line that holds no such comment; `@unknown`: no place.
+A diagnostic is expected if severity and line agree and its message contains the text. Offsets: `@+n`, `@-n`
+lines; `@above`, `@below`: the next line without such a comment; `@unknown`: no location.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _COMMENT = re.compile(
 class Expectation:
     """One comment.
 
-    line: where the diagnostic is expected; None: nowhere (`@unknown`).
-    comment: where the comment stands.
+    line: the line of the expected diagnostic; None: unknown (`@unknown`).
+    comment: the position of the comment.
     """
 
     severity: str
@@ -36,7 +36,7 @@ class Expectation:
     comment: Position
 
     def accepts(self, diagnostic: Diagnostic) -> bool:
-        """Whether `diagnostic` is the one expected."""
+        """Returns whether `diagnostic` is the expected one."""
         line = diagnostic.where.line if diagnostic.where else None
         return (
             self.severity == diagnostic.severity
@@ -57,9 +57,9 @@ def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expect
 def unmet(
     diagnostics: Iterable[Diagnostic], expectations: Iterable[Expectation], *, only_expected: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """What differs: diagnostics nobody expected (unless `only_expected`), then expectations not fulfilled.
+    """Errors for unexpected diagnostics (unless `only_expected`), then for expectations that were not met.
 
-    A diagnostic fulfils the first expectation that it can; one given again may do so again, as in MLIR.
+    A diagnostic meets the first expectation that accepts it; a repeated one may meet it again, as in MLIR.
     """
     known = tuple(expectations)
     open_expectations = list(known)
@@ -107,7 +107,7 @@ def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) ->
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """A text in which `{{...}}` are regular expressions and the rest stands for itself."""
+    """A text in which `{{...}}` are regular expressions and the rest is literal."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
     return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts)))
 

@@ -1,7 +1,7 @@
-"""The command line into a `Command`: which flags exist and how they are read.
+"""Parses the command line of `sdy-opt` into a `Command`; the table of its flags.
 
-Reads as LLVM's command-line library does: one or two dashes, `--flag=value` or `--flag value`, passes as
-flags that run in the order written. Not here: what the flags do (`driver.py`), their help (`help.py`).
+Follows LLVM's command-line library: one or two dashes, `--flag=value` or `--flag value`, passes as flags that
+run in the order written. Not here: effects of the flags (`driver.py`), their help (`help.py`).
 
 >>> parse_command(["x.mlir", "-symbol-dce", "--mlir-print-op-generic"]).is_generic
 True
@@ -9,14 +9,13 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Literal
 
-from shardy_py.cli.pass_text import PipelineError, Step, build_step, is_pass_or_pipeline, parse_pipeline
+from shardy_py.cli.pass_text import Step, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
-from shardy_py.cli.shell import UsageError
+from shardy_py.cli.shell import usage_error
+from shardy_py.errors import ShardyError
 from shardy_py.passes import PASSES, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
@@ -25,16 +24,16 @@ SPLIT_MARKER = "// -----"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the command line asks for.
+    """The parsed command line.
 
     output: the file for the programs; None: standard output, or no file at all if there are reports.
     steps: passes and pipelines in order.
-    split_marker: the line that ends a chunk of the input; None: the input is one.
+    split_marker: the line that ends a chunk of the input; None: the input is a single chunk.
     verify_diagnostics: "all": also unexpected diagnostics fail; "only-expected": they do not; "": off.
     verify: the input always; also after each step ("end"), after each pass ("each"), or only it ("never").
-    print_before, print_after: names of passes whose IR is dumped; None: every pass.
-    reports: what is reported on standard output.
-    reports_as_json: whether that is JSON, a line a program.
+    print_before, print_after: names of the passes before and after which the IR is dumped; None: all.
+    reports: the reports to print to standard output.
+    reports_as_json: whether they are printed as JSON, one line per program.
     """
 
     input: str = "-"
@@ -58,12 +57,12 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag that is no pass.
+    """One flag that is not a pass.
 
-    field: the field of `Command` it sets.
-    value: what it sets without a value of its own; None: a value is required.
-    reads: how a value given is read.
-    placeholder: the value in the help, words to choose from with | between; empty: takes none.
+    field: the field of `Command` that it sets.
+    value: the field's value if the flag has none; None: a value is required.
+    reads: how its value is parsed.
+    placeholder: its value in the help, choices separated by |; empty: it takes none.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Flag:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values allowed; empty: any."""
+        """The valid values; empty: any."""
         return tuple(self.placeholder.split("|")) if "|" in self.placeholder else ()
 
 
@@ -87,7 +86,7 @@ def _report_flag(row: ReportRow) -> Flag:
 FLAGS: tuple[Flag, ...] = (
     Flag(
         "o",
-        "Output file; - is standard output (default: standard output, nowhere with a report)",
+        "Output file; - is standard output (default: standard output; none with a report)",
         "output",
         None,
         "text",
@@ -95,7 +94,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "pass-pipeline",
-        "The passes as text: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
+        "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
         "steps",
         None,
         "text",
@@ -103,7 +102,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "split-input-file",
-        "Treat the parts between marker lines as programs of their own",
+        "Split the input at marker lines and process each part separately",
         "split_marker",
         SPLIT_MARKER,
         "text",
@@ -111,7 +110,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "output-split-marker",
-        "The marker line between the programs written",
+        "Marker line between the programs in the output",
         "output_split_marker",
         None,
         "text",
@@ -119,7 +118,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag(
         "verify-diagnostics",
-        "Compare diagnostics with the expected-* comments of the input",
+        "Check diagnostics against expected-* comments in the input",
         "verify_diagnostics",
         "all",
         "text",
@@ -131,9 +130,7 @@ FLAGS: tuple[Flag, ...] = (
         "verify",
         "each",
     ),
-    Flag(
-        "allow-unregistered-dialect", "Accept operations of dialects nobody registered", "allow_unregistered"
-    ),
+    Flag("allow-unregistered-dialect", "Allow operations of unregistered dialects", "allow_unregistered"),
     Flag("mlir-print-op-generic", "Print the generic form", "is_generic"),
     Flag("mlir-print-debuginfo", "Print locations", "with_debuginfo"),
     Flag(
@@ -142,14 +139,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag("mlir-print-ir-after", "Print the IR after these passes", "print_after", None, "names", "pass,..."),
     Flag("mlir-print-ir-before-all", "Print the IR before each pass", "print_before", None, "nothing"),
     Flag("mlir-print-ir-after-all", "Print the IR after each pass", "print_after", None, "nothing"),
-    Flag("mlir-timing", "Report the time of reading, each pass and printing", "with_timing"),
-    Flag("no-progress", "Show no progress bar on a terminal, however long it takes", "hides_progress"),
+    Flag("mlir-timing", "Report the execution time of parsing, each pass and printing", "with_timing"),
+    Flag("no-progress", "Show no progress bar on a terminal", "hides_progress"),
     *map(_report_flag, REPORTS),
-    Flag("json", "Print reports as JSON, a line a program", "reports_as_json"),
-    Flag("show-dialects", "List the dialects", "shows", "dialects", "nothing"),
-    Flag("help", "Show this text", "shows", "help", "nothing"),
-    Flag("h", "Show this text", "shows", "help", "nothing"),
-    Flag("version", "Show the version", "shows", "version", "nothing"),
+    Flag("json", "Print reports as JSON, one line per program", "reports_as_json"),
+    Flag("show-dialects", "Print the registered dialects", "shows", "dialects", "nothing"),
+    Flag("help", "Print this help", "shows", "help", "nothing"),
+    Flag("h", "Print this help", "shows", "help", "nothing"),
+    Flag("version", "Print the version", "shows", "version", "nothing"),
 )
 
 _BY_NAME = {flag.name: flag for flag in FLAGS}
@@ -176,17 +173,17 @@ def parse_command(arguments: list[str]) -> Command:
             continue
         if flag.value is None and flag.reads != "nothing" and not equals:
             if not waiting:
-                raise UsageError(f"for the {_dashed(name)} option: requires a value!")
+                raise usage_error(f"for the {_dashed(name)} option: requires a value!")
             equals, value = "=", waiting.pop()
         command = _apply(command, flag, value if equals else None)
         has_text |= flag.field == "steps"
     if has_passes and has_text:
-        raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
+        raise usage_error("'-pass-pipeline' option can't be used with individual pass options")
     if command.reports_as_json and not command.reports:
         flags = " or ".join(f"--{row.flag}" for row in REPORTS)
-        raise UsageError(f"for the --json option: there is no report to print; add {flags}")
+        raise usage_error(f"for the --json option: requires a report; add {flags}")
     if len(inputs) > 1:
-        raise UsageError(
+        raise usage_error(
             f"Too many positional arguments specified!\n"
             f"Can specify at most 1 positional arguments, got: {', '.join(inputs)}. See: sdy-opt --help"
         )
@@ -196,7 +193,7 @@ def parse_command(arguments: list[str]) -> Command:
 def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     if flag.name == "pass-pipeline":
         assert text is not None
-        return replace(command, steps=_checked(lambda: parse_pipeline(text)))
+        return replace(command, steps=parse_pipeline(text))
     value = flag.value if text is None else _read(flag, text)
     if flag.field == "reports":
         value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
@@ -224,24 +221,19 @@ def _read(flag: Flag, text: str) -> Any:
             return is_true if flag.value is True else flag.value if is_true else "never"
 
 
-def _invalid(flag: Flag, fact: str) -> UsageError:
-    return UsageError(f"for the {_dashed(flag.name)} option: {fact}")
+def _invalid(flag: Flag, fact: str) -> ShardyError:
+    return usage_error(f"for the {_dashed(flag.name)} option: {fact}")
 
 
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
-        raise UsageError(_unknown(argument, name))
-    return replace(command, steps=(*command.steps, *_checked(lambda: (build_step(name, options),))))
-
-
-def _checked(build: Callable[[], tuple[Step, ...]]) -> tuple[Step, ...]:
-    try:
-        return build()
-    except PipelineError as error:
-        raise UsageError(str(error)) from None
+        raise usage_error(_unknown(argument, name))
+    return replace(command, steps=(*command.steps, build_step(name, options)))
 
 
 def _unknown(argument: str, name: str) -> str:
+    from difflib import get_close_matches
+
     known = [row.name for row in (*FLAGS, *PASSES, *PIPELINES)]
     close = get_close_matches(name, known, 1)
     hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""

@@ -10,17 +10,17 @@ from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 _OVERVIEW = """\
-OVERVIEW: sdy-opt reads StableHLO with the sdy dialect, runs passes over it, and prints it.
+OVERVIEW: sdy-opt parses StableHLO with the sdy dialect, runs passes on it, and prints it.
 
 USAGE: sdy-opt [options] <input file>      (- or no file: standard input)
 
 Passes run in the order written. Options of a pass: --sdy-some-pass='option=value other=value'.
-One dash or two.
+Flags take one or two dashes.
 """
 
 
 def help_text() -> str:
-    """The whole help."""
+    """The whole text."""
     return "\n".join((_OVERVIEW, *_sections()))
 
 

@@ -1,9 +1,9 @@
-"""`hlo-indexing`: which elements each op, or a whole computation, reads, of HLO text or of MLIR.
+"""`hlo-indexing`: prints which elements each op, or a whole computation, of HLO or MLIR reads.
 
     hlo-indexing module.hlo --op transpose.3 --direction input-to-output
     hlo-indexing module.hlo --fusion --json
 
-This file reads the command line and writes text; the maps are of `analysis/`.
+Not here: the maps (`analysis/`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,36 +25,35 @@ OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
 _LEADING = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        "hlo-indexing", description="Indexing maps of HLO text or of MLIR.", allow_abbrev=False
-    )
-    parser.add_argument("file", help="HLO text or MLIR; '-': standard input")
-    parser.add_argument(
-        "--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op, or this function"
-    )
-    parser.add_argument("--direction", choices=(OUTPUT_TO_INPUT, INPUT_TO_OUTPUT), default=OUTPUT_TO_INPUT)
-    parser.add_argument(
-        "--fusion", action="store_true", help="from the results of a function to its parameters"
-    )
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
-    return parser
-
-
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("hlo-indexing", lambda files: _run(_parser().parse_args(arguments), files))
+    return run_command("hlo-indexing", _parse, _run, arguments)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = ArgumentParser(
+        "hlo-indexing", description="Prints the indexing maps of HLO or MLIR text.", allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("file", help="HLO or MLIR file; '-': standard input")
+    add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")
+    add("--direction", choices=(OUTPUT_TO_INPUT, INPUT_TO_OUTPUT), default=OUTPUT_TO_INPUT)
+    add("--fusion", action="store_true", help="maps from the results of a function to its parameters")
+    add("--json", action="store_true", help="print JSON")
+    return parser.parse_args(arguments)
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.file)
     entries = list(_entries(source.text, source.file, options))
-    files.write(STANDARD, _as_json(entries) if options.json else "".join(map(_as_text, entries)))
+    files.write(
+        STANDARD, json.dumps(entries, indent=2) + "\n" if options.json else "".join(map(_as_text, entries))
+    )
     return SUCCESS
 
 
 def is_hlo(text: str) -> bool:
-    """Whether a text is HLO: its first word says so.
+    """Returns whether the first word of a text is that of an HLO module.
 
     >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
     (True, False)
@@ -89,11 +87,13 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
             yield _entry(function.name, node.name, kind, grid, options.direction, made, given)
     if wanted and not found:
         kinds = "op or function" if options.fusion else "op"
-        raise ShardyError(f"there is no {kinds} '{options.op}'")
+        raise ShardyError.unknown(
+            kinds, options.op, [node.name for f in functions.values() for node in f.nodes]
+        )
 
 
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
-    """All functions by name, those inside ops included, and which of them runs first."""
+    """All functions by name, including those nested in ops, and the name of the entry function."""
     if is_hlo(text):
         from shardy_py.analysis import hlo_functions
         from shardy_py.hlo import read_module
@@ -135,7 +135,7 @@ def _result_names(function: Function) -> list[str]:
 def _entry(
     function: str, name: str, kind: str, grid: Grid, direction: str, results: list[str], operands: list[str]
 ) -> dict[str, Any]:
-    """Results and operands with the maps between them; pairs without a map are left out."""
+    """Results and operands with the maps between them; pairs without a map are omitted."""
     forward = direction == INPUT_TO_OUTPUT
     pairs: list[dict[str, Any]] = []
     for i, row in enumerate(grid):
@@ -157,11 +157,3 @@ def _as_text(entry: dict[str, Any]) -> str:
         lines.append(f"  {' -> '.join(ends)}:\n")
         lines += ["".join(f"    {line}\n" for line in text.splitlines()) for text in pair["maps"]]
     return "".join(lines)
-
-
-def _as_json(entries: list[dict[str, Any]]) -> str:
-    return json.dumps(entries, indent=2) + "\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

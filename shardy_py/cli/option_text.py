@@ -1,6 +1,6 @@
-"""Options of passes as text, `keep-sharding-rules=true filter='a b'`, into values by field name.
+"""Parses options of passes, `keep-sharding-rules=true filter='a b'`, into values by field name.
 
-The rows say what is allowed (`passes/registration.py`); messages are those of MLIR's options parser.
+Which options are valid: `passes/options.py`. Messages are those of MLIR's options parser.
 
 >>> parse_options("size=3", (Option("size", 1, "how many"),))
 {'size': 3}
@@ -11,18 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from shardy_py.errors import ShardyError
 from shardy_py.passes.options import Option, OptionValue
 
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
-class OptionError(Exception):
-    """Text that is no valid option; the message says which and what would be."""
-
-
 def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionValue]:
-    """The values given in `text`, by field name; options not named keep their defaults."""
+    """The values given in `text`, by field name.
+
+    Raises:
+        ShardyError: an option is unknown, or its value invalid.
+    """
     rows = {option.name: option for option in options}
     values: dict[str, OptionValue] = {}
     for word in split_words(_unwrapped(text)):
@@ -30,18 +31,18 @@ def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionVal
         option = rows.get(name)
         if option is None:
             known = ", ".join(rows) or "none"
-            raise OptionError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {known}")
+            raise ShardyError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {known}")
         values[option.field_name] = parse_value(option, _unwrapped(value))
     return values
 
 
 def parse_value(option: Option, text: str) -> OptionValue:
-    """The value of one option; its default's type says how to read it."""
+    """The value of one option, of the type of its default."""
     return _READERS[type(option.default)](option, text)
 
 
 def split_words(text: str, separator: str = " ") -> list[str]:
-    """The words of `text` between separators that stand outside of quotes and brackets."""
+    """The words of `text` between separators outside of quotes and brackets."""
     words, word, closing = [""], 0, list[str]()
     for character in text:
         if closing:
@@ -90,8 +91,8 @@ def _read_list(option: Option, text: str) -> OptionValue:
     return tuple(split_words(text, ","))
 
 
-def _invalid(option: Option, fact: str) -> OptionError:
-    return OptionError(f"for the --{option.name} option: {fact}")
+def _invalid(option: Option, fact: str) -> ShardyError:
+    return ShardyError(f"for the --{option.name} option: {fact}")
 
 
 _READERS: dict[type, Callable[[Option, str], OptionValue]] = {

@@ -1,7 +1,7 @@
-"""Passes as text into calls: `--sdy-x='a=1'` and `--pass-pipeline='builtin.module(sdy-x{a=1})'`.
+"""Parses passes: `--sdy-x='a=1'` and `--pass-pipeline='builtin.module(sdy-x{a=1})'`.
 
 Messages are MLIR's. Our passes take the whole module, so nesting in `func.func(...)` is checked against the
-pass's row and has no further effect.
+row of the pass and has no further effect.
 
 >>> [step.name for step in parse_pipeline("builtin.module(symbol-dce,func.func(sdy-drop-sharding-rules))")]
 ['symbol-dce', 'sdy-drop-sharding-rules']
@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shardy_py.cli.option_text import OptionError, parse_options
+from shardy_py.cli.option_text import parse_options
+from shardy_py.errors import ShardyError
 from shardy_py.passes import PassCall, PassRow, pass_by_name
 from shardy_py.passes.pipelines import Calls, pipeline_by_name
 
@@ -20,13 +21,9 @@ _UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation typ
 _ANCHORS = ("builtin.module", "func.func", "any")
 
 
-class PipelineError(Exception):
-    """Text that is no pass pipeline; the message is ready to print."""
-
-
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the user named: a pass (one call) or a pipeline (several)."""
+    """What the user asked for: a pass (one call) or a pipeline (several)."""
 
     name: str
     calls: Calls
@@ -34,39 +31,46 @@ class Step:
 
 
 def is_pass_or_pipeline(name: str) -> bool:
-    """Whether a pass or pipeline has that name."""
+    """Returns whether a pass or pipeline has that name."""
     return pass_by_name(name) is not None or pipeline_by_name(name) is not None
 
 
 def build_step(name: str, options: str = "") -> Step:
-    """The step of a pass or pipeline that exists, with its options as text."""
+    """The step of an existing pass or pipeline, given the text of its options.
+
+    Raises:
+        ShardyError: an option is invalid.
+    """
+    row = pass_by_name(name) or pipeline_by_name(name)
+    assert row is not None, name
     try:
-        row = pass_by_name(name)
-        if row is not None:
-            return Step(name, (PassCall.of(row, parse_options(options, row.options)),))
-        pipeline = pipeline_by_name(name)
-        assert pipeline is not None, name
-        values = parse_options(options, pipeline.options)
-        return Step(name, pipeline.expand(**values), is_pipeline=True)
-    except OptionError as error:
-        raise PipelineError(
-            f"{error}\n<unknown>:0: error: failed to add `{name}` with options `{options}`"
+        values = parse_options(options, row.options)
+    except ShardyError as error:
+        raise ShardyError(
+            f"{error.first.message}\n<unknown>:0: error: failed to add `{name}` with options `{options}`"
         ) from None
+    if isinstance(row, PassRow):
+        return Step(name, (PassCall.of(row, values),))
+    return Step(name, row.expand(**values), is_pipeline=True)
 
 
 def parse_pipeline(text: str) -> tuple[Step, ...]:
-    """The steps of a textual pipeline, in order."""
+    """The steps of a textual pipeline, in order.
+
+    Raises:
+        ShardyError: the text is invalid, or refers to an unknown pass or option.
+    """
     wrapped = re.fullmatch(r"\s*([\w.]+)\s*\((.*)\)\s*", text, re.DOTALL)
     if wrapped is None:
-        raise PipelineError(_UNWRAPPED)
+        raise ShardyError(_UNWRAPPED)
     anchor, inner = wrapped.groups()
     if anchor not in ("builtin.module", "any"):
-        raise PipelineError(f"can't run '{anchor}' pass manager on 'builtin.module' op")
+        raise ShardyError(f"can't run '{anchor}' pass manager on 'builtin.module' op")
     return _Reader(inner).read(anchor)
 
 
 class _Reader:
-    """Reads what stands within the outermost parentheses."""
+    """Parses the text within the outermost parentheses."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -115,7 +119,7 @@ class _Reader:
         return found
 
     def braces(self) -> str:
-        """What stands between the braces here, if there are any."""
+        """The text between the braces at this position; empty if there are none."""
         if not self.take("{"):
             return ""
         start, depth = self.position, 1
@@ -127,25 +131,25 @@ class _Reader:
                 return self.text[start:end]
         raise self.error("missing closing '}' while processing pass options", start - 1)
 
-    def error(self, fact: str, at: int | None = None) -> PipelineError:
+    def error(self, fact: str, at: int | None = None) -> ShardyError:
         column = self.position if at is None else at
-        return PipelineError(
+        return ShardyError(
             f"MLIR Textual PassPipeline Parser:1:{column + 1}: error: {fact}\n{self.text}\n{' ' * column}^"
         )
 
 
 def _check_anchor(step: Step, anchor: str) -> None:
     for call in step.calls[:1] if not step.is_pipeline else ():
-        row: PassRow = call.row
+        row = call.row
         if row.anchor and row.anchor != anchor:
             target = (
                 "an op-agnostic PassManager"
                 if anchor == "any"
                 else f"a PassManager intended to run on '{anchor}'"
             )
-            raise PipelineError(
+            raise ShardyError(
                 f"Can't add pass '{row.class_name}' restricted to '{row.anchor}' on {target}, "
                 f"did you intend to nest?\n<unknown>:0: error: failed to add `{step.name}` with options ``"
             )
     if step.is_pipeline and anchor != "builtin.module":
-        raise PipelineError(f"pipeline '{step.name}' runs on 'builtin.module', not on '{anchor}'")
+        raise ShardyError(f"pipeline '{step.name}' runs on 'builtin.module', not on '{anchor}'")

@@ -1,8 +1,8 @@
-"""The reports of `sdy-opt`: one row a flag, such as `--memory-report`, that prints figures, not the module.
+"""The reports of `sdy-opt`: one row per flag, such as `--memory-report`.
 
-A row says what its flag takes and which functions make text and JSON of what is known after the passes. What
-these need is imported when they run, so that the command line is read without it. Not here: reading flags
-(`flags.py`), when reports are made (`driver.py`).
+A row has the argument of its flag and the functions that make text and JSON of the evidence after the passes.
+They import what they need when they run, so that the command line is parsed without it. Not here: parsing
+flags (`flags.py`), when reports are made (`driver.py`).
 
 >>> [row.flag for row in REPORTS][:1]
 ['memory-report']
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one program when its passes have run.
+    """The input of the reports on one program.
 
-    after: the module as the passes left it.
-    before: a copy from before the passes; None unless a row asks for it.
-    record: what the passes did to shardings; None unless a row asks for it.
+    after: the module after the passes.
+    before: a copy of the module before the passes; None unless a row needs it.
+    record: the record of what the passes did to shardings; None unless a row needs it.
     """
 
     after: ModuleOp
@@ -43,12 +43,12 @@ class ReportRow:
     """One kind of report.
 
     key: its name in JSON.
-    text, to_json: what it says of a program, given the argument of the flag. They raise `ShardyError` for an
-        argument that does not fit the program.
-    placeholder: the argument in the help, words to choose from with | between; empty: takes none.
-    default: the argument without one; None: one is required.
-    needs_before, needs_record: which evidence it reads beside the module after the passes.
-    is_repeatable: whether the flag may be given several times, once for each argument.
+    text, to_json: the report on a program, given the argument of the flag. They raise `ShardyError` for an
+        argument that is invalid for the program.
+    placeholder: the argument in the help, choices separated by |; empty: it takes none.
+    default: the argument if none is given; None: one is required.
+    needs_before, needs_record: the evidence that it reads besides the module after the passes.
+    is_repeatable: whether the flag may be given several times, with different arguments.
     """
 
     flag: str
@@ -65,21 +65,21 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A report that the command line asks for, and the argument of its flag."""
+    """A requested report, and the argument of its flag."""
 
     row: ReportRow
     argument: str
 
 
 def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
-    """The reports on one program, in the order of the command line, blank lines between."""
+    """The reports on one program, in the order of the command line, separated by blank lines."""
     return "\n\n".join(request.row.text(evidence, request.argument) for request in requests) + "\n"
 
 
 def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
-    """The reports on one program as a line of JSON: an object by key, of repeatable ones by argument too.
+    """The reports on one program as a line of JSON: an object by key; for repeatable ones by argument, too.
 
-    evidence: None for a program that failed, which gives `null`.
+    evidence: None for a program that failed, for which the result is `null`.
     """
     if evidence is None:
         return "null\n"
@@ -94,7 +94,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
 
 
 def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, ...]:
-    """The requests with one more; it takes the place of one of the same row that cannot be repeated."""
+    """The requests with one more, which replaces one of the same row that cannot be repeated."""
     kept = (r for r in requests if r.row is not new.row or (new.row.is_repeatable and r != new))
     return (*kept, new)
 
@@ -172,7 +172,7 @@ REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "memory-report",
         "memory",
-        "Report what each device holds: totals, the peak, the largest tensors, padded (default: tpu)",
+        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu)",
         _memory_text,
         _memory_json,
         placeholder="tpu|linear",
@@ -181,8 +181,8 @@ REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "communication-report",
         "communication",
-        "Report what the program sends between devices: collectives, bytes, time, the line that caused each; "
-        "MODEL: tpu-v5p (the default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        "Report the communication of the program: collectives, bytes, time, the line that caused each; "
+        "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
         _communication_text,
         _communication_json,
         placeholder="MODEL",
@@ -204,7 +204,7 @@ REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         "why-not",
         "why_not",
-        "Tell what kept an axis from a dimension of a value: '%3,0,x'",
+        "Explain why a dimension of a value is not sharded along an axis: '%3,0,x'",
         _why_not_text,
         _why_not_json,
         placeholder="VALUE,DIMENSION,AXIS",

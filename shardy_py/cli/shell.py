@@ -1,19 +1,19 @@
-"""What every command has around its work: exit codes, files, and failures told without a traceback.
+"""How every command runs: arguments, files, output, failures without a traceback, exit codes.
 
-A command is a function from its `Files` to an exit code; `run_command` runs it. It may raise
+A command is two functions, which `run_command` calls: one reads its arguments, one does its work. They raise
 
-| raised | shown | exit code |
+| raised | printed | exit code |
 |---|---|---|
-| `UsageError` | `name: message` | `FAILURE` |
-| `FileError` | the message | `FAILURE` |
-| `ShardyError` | its diagnostics, with the lines of the files that were read | `FAILURE` |
+| `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `FAILURE` |
+| `ShardyError` of a file that cannot be read or written | the message | `FAILURE` |
+| any other `ShardyError` | its diagnostics, with the lines of the files that were read | `FAILURE` |
 | `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `FAILURE` |
 | anything else | a request to report it; with `SDY_OPT_TRACEBACK` set, its traceback | `BUG` |
 
 Not here: command lines (`flags.py` of sdy-opt, `arguments.py` of the others), the work of any one command.
 
->>> run_command("greet", lambda files: show("hello"))
-hello
+>>> run_command("greet", lambda arguments: arguments[0], lambda name, files: files.show(name), ["you"])
+you
 0
 """
 
@@ -22,26 +22,23 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TypeVar
 
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, Position, ShardyError
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
+COMMAND_LINE = Position("<command line>", 0, 0)
+"""Where a mistake in the arguments is."""
 
-class UsageError(Exception):
-    """A command line that cannot be followed; the message is ready to print."""
-
-
-class FileError(Exception):
-    """A file that cannot be read or written: which, and why."""
+Options = TypeVar("Options")
+_ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,55 +54,75 @@ class Files:
     """The files of one run of a command: read and written by the names on its command line."""
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """What has been read, by the name in diagnostics."""
+    """The texts read so far, by their names in diagnostics."""
 
     def read(self, name: str) -> Source:
-        """The text of a file; of standard input for `-`.
+        """Returns the text of a file; of standard input for `-`.
 
         Raises:
-            FileError: there is no such file, it cannot be read, or it is not UTF-8.
+            ShardyError: there is no such file, it cannot be read, or it is not UTF-8.
         """
         try:
-            data = sys.stdin.buffer.read() if name == STANDARD else Path(name).read_bytes()
+            if name == STANDARD:
+                data = sys.stdin.buffer.read()
+            else:
+                with open(name, "rb") as file:
+                    data = file.read()
             source = Source(data.decode("utf-8"), "<stdin>" if name == STANDARD else name)
-        except UnicodeDecodeError as error:
-            raise FileError(f"cannot open input file '{name}': not UTF-8 at byte {error.start}") from error
         except (OSError, ValueError) as error:
-            raise FileError(f"cannot open input file '{name}': {_reason(error)}") from error
+            raise _file_error("input", name, error) from error
         self.texts[source.file] = source.text
         return source
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file whole or not at all; to standard output for `-`.
+        """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.
 
         Raises:
-            FileError: the file cannot be written.
+            ShardyError: the file cannot be written.
         """
-        if name == STANDARD:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-            return
         try:
-            write_whole(Path(name), text)
+            if name != STANDARD:
+                write_whole(name, text)
+                return
+            try:
+                sys.stdout.write(text)
+            except UnicodeEncodeError:
+                encoding = sys.stdout.encoding
+                plain = text.translate(_ASCII).encode(encoding, "backslashreplace")
+                sys.stdout.write(plain.decode(encoding))
+            sys.stdout.flush()
         except BrokenPipeError:
             raise
         except (OSError, ValueError) as error:
-            raise FileError(f"cannot open output file '{name}': {_reason(error)}") from error
+            raise _file_error("output", name, error) from error
+
+    def show(self, text: str) -> int:
+        """Prints a line to standard output; returns `SUCCESS`."""
+        self.write(STANDARD, f"{text}\n")
+        return SUCCESS
 
 
-def run_command(name: str, work: Callable[[Files], int]) -> int:
-    """Runs a command and returns its exit code; its failures go to standard error."""
+def run_command(
+    name: str,
+    parse: Callable[[list[str]], Options],
+    work: Callable[[Options, Files], int],
+    arguments: list[str] | None = None,
+) -> int:
+    """Runs a command and returns its exit code; failures are printed to standard error.
+
+    arguments: those of the process by default.
+
+    Cyclic garbage is not collected: a program is one large graph that lives to the end of the process, and
+    the interpreter need not traverse it at exit either.
+    """
     files = Files()
+    gc.disable()
     try:
-        return work(files)
-    except UsageError as error:
-        return fail(f"{name}: {error}")
-    except FileError as error:
-        return fail(str(error))
+        with argument():
+            options = parse(sys.argv[1:] if arguments is None else arguments)
+        return work(options, files)
     except ShardyError as error:
-        from shardy_py.text.diagnostics import render
-
-        return fail("\n".join(render(diagnostic, files.texts) for diagnostic in error.diagnostics))
+        return _fail("\n".join(_rendered(name, diagnostic, files) for diagnostic in error.diagnostics))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
@@ -115,56 +132,84 @@ def run_command(name: str, work: Callable[[Files], int]) -> int:
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
         if isinstance(error, RecursionError):
-            return fail(f"{next(reversed(files.texts), name)}: error: the program nests too deep")
-        fail(
+            return _fail(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply")
+        _fail(
             f"{name}: internal error: {type(error).__name__}: {error}\n"
             "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
         )
         return BUG
-
-
-def run_on_program(name: str, work: Callable[[Files], int]) -> int:
-    """As `run_command`, for work on programs: one large graph that lives to the end of the process.
-
-    Collections would find nothing in it, nor need the interpreter look through it on its way out.
-    """
-    gc.disable()
-    try:
-        return run_command(name, work)
     finally:
         gc.freeze()
 
 
-def show(text: str) -> int:
-    """Prints a line to standard output: all went well."""
-    print(text)
-    return SUCCESS
+@contextmanager
+def argument(name: str = "") -> Generator[None]:
+    """Places errors raised within at the command line, in the argument of that name.
+
+    >>> with argument("--level"):
+    ...     raise ShardyError("expected a level")
+    Traceback (most recent call last):
+        ...
+    shardy_py.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
+    """
+    try:
+        yield
+    except ShardyError as error:
+        if name:
+            raise usage_error(f"argument {name}: {error.first.message}") from error
+        raise ShardyError(*(diagnostic.at(COMMAND_LINE) for diagnostic in error.diagnostics)) from error
 
 
-def fail(message: str) -> int:
-    """Prints a line to standard error: the command failed."""
-    print(message, file=sys.stderr)
-    return FAILURE
+def usage_error(message: str) -> ShardyError:
+    """The error for a command line that is invalid."""
+    return ShardyError(Diagnostic(message, COMMAND_LINE))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file in one step, so that nobody ever sees half of it; devices and pipes directly."""
+def write_whole(name: str, text: str) -> None:
+    """Writes a file in one step, so that it is never seen half written; devices and pipes directly."""
+    from pathlib import Path
+    from tempfile import mkstemp
+
+    path = Path(name)
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")
         return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-        os.replace(name, path.resolve())
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
+        os.replace(temporary, path.resolve())
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            os.unlink(temporary)
         raise
 
 
-def _reason(error: OSError | ValueError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+def _rendered(name: str, diagnostic: Diagnostic, files: Files) -> str:
+    if diagnostic.where is COMMAND_LINE:
+        return f"{name}: {diagnostic.message}"
+    if diagnostic.where and not diagnostic.where.line:
+        return diagnostic.message
+    from shardy_py.text.diagnostics import render
+
+    return render(diagnostic, files.texts)
+
+
+def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
+    """The error for a file as a whole: its position has no line. The message is MLIR's."""
+    match error:
+        case UnicodeDecodeError():
+            reason = f"not UTF-8 at byte {error.start}"
+        case OSError():
+            reason = error.strerror or str(error)
+        case _:
+            reason = str(error)
+    return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", Position(name, 0, 0)))
+
+
+def _fail(message: str) -> int:
+    print(message, file=sys.stderr)
+    return FAILURE

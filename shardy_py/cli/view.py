@@ -1,74 +1,69 @@
-"""`shardy-view`: one sharding in words and pictures, or what devices hold of every value of a program.
+"""`shardy-view`: describes and draws one sharding, or lists the local shapes of all values of a program.
 
     shardy-view '<@mesh, [{"x"}, {"y"}]>' --mesh '<["x"=2, "y"=4]>' --shape 8x16
     shardy-view '[{"x"}, {}]' --mesh '["x"=2]' --shape 8x16 --device 1 --svg picture.svg
     shardy-view --program propagated.mlir --device 3
 
-This file reads the command line and writes text; what is shown is of `report/`.
+Not here: descriptions and drawings (`report/`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.arguments import ArgumentParser, reader
 from shardy_py.cli.case_text import read_case, read_shape
-from shardy_py.cli.shell import SUCCESS, Files, UsageError, run_command
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
     from shardy_py.sharding import Mesh, TensorSharding
 
-_PLAIN_BOXES = {ord("│"): "|", ord("─"): "-", **dict.fromkeys(map(ord, "┌┬┐├┼┤└┴┘"), "+")}
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = ArgumentParser(
-        "shardy-view",
-        description="Shardings in words and pictures, what each device holds.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "sharding", nargs="?", help='as in sdy: <@mesh, [{"x"}, {?}]>, or its dimensions alone'
-    )
-    parser.add_argument("--mesh", help='the mesh it is on: <["x"=2, "y"=4]>')
-    parser.add_argument("--shape", help="sizes of the tensor: 8x16; a scalar: scalar")
-    parser.add_argument("--device", type=int, metavar="ID", help="also say what this device holds")
-    parser.add_argument("--svg", metavar="FILE", help="write the picture to a file, too; '-': nothing but it")
-    parser.add_argument(
-        "--program", metavar="FILE", help="MLIR: every value of a program; '-': standard input"
-    )
-    parser.add_argument(
-        "--value", metavar="NAME", help="one value of the program: %%3, %%arg0, result 0, ..."
-    )
-    parser.add_argument("--json", action="store_true", help="values of the program as JSON")
-    return parser
-
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("shardy-view", lambda files: _run(_parser().parse_args(arguments), files))
+    return run_command("shardy-view", _parse, _run, arguments)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = ArgumentParser(
+        "shardy-view",
+        description="Describes and draws shardings: what each device holds.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
+    add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')
+    add("--shape", type=reader(read_shape), help="shape of the tensor: 8x16; for a scalar: scalar")
+    add("--device", type=int, metavar="ID", help="also show what this device holds")
+    add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")
+    add("--program", metavar="FILE", help="show all values of an MLIR file; '-': standard input")
+    add("--value", metavar="NAME", help="show one value of the program: %%3, %%arg0, result 0, ...")
+    add("--json", action="store_true", help="print the values of the program as JSON")
+    options = parser.parse_args(arguments)
+    if options.program is not None:
+        if any(given is not None for given in (options.sharding, options.mesh, options.shape)):
+            raise usage_error("--program cannot be combined with a sharding, --mesh or --shape")
+        if options.svg is not None and options.value is None and not options.json:
+            raise usage_error("--svg draws a single sharding; add --value")
+        return options
+    if options.value is not None or options.json:
+        raise usage_error("--value and --json require --program")
+    missing = [name for name in ("sharding", "shape") if getattr(options, name) is None]
+    if missing:
+        raise usage_error(
+            f"{' and '.join(missing)} missing: expected a sharding and its --shape, or a --program"
+        )
+    return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     if options.program is not None:
-        if any(given is not None for given in (options.sharding, options.mesh, options.shape)):
-            raise UsageError(
-                "--program has shardings, meshes and shapes of its own: give nothing of these beside it"
-            )
         return _show_program(options, files)
-    if options.value is not None or options.json:
-        raise UsageError("--value and --json are for values of a --program")
-    missing = [name for name in ("sharding", "shape") if getattr(options, name) is None]
-    if missing:
-        raise UsageError(
-            f"{' and '.join(missing)} missing: expected a sharding and its --shape, or a --program"
-        )
     sharding, mesh = read_case(options.sharding, options.mesh, files)
-    return _show(sharding, mesh, read_shape(options.shape), options, files)
+    return _show(sharding, mesh, options.shape, options, files)
 
 
 def _show(
@@ -83,12 +78,12 @@ def _show(
 
     if options.svg is not None:
         files.write(options.svg, view.to_svg(sharding, mesh, shape))
-        if options.svg == "-":
+        if options.svg == STANDARD:
             return SUCCESS
     parts = [heading + view.describe(sharding, mesh, shape), view.draw(sharding, mesh, shape)]
     if options.device is not None:
         parts.append(view.describe_device(sharding, mesh, shape, options.device))
-    return _write("\n\n".join(parts))
+    return files.show("\n\n".join(parts))
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
@@ -107,34 +102,17 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
         entry = table.find(options.value)
         values = tuple(value for value in values if value.entry is entry)
         if not values:
-            raise ShardyError(
-                f"'{options.value}' is of type {entry.type}; expected a ranked tensor of the program"
+            raise ShardyError.unexpected(
+                f"'{options.value}'", expected="a ranked tensor of the program", got=f"type {entry.type}"
             )
     if options.json:
-        return _write(json.dumps(local_shapes_data(values), indent=2))
+        return files.show(json.dumps(local_shapes_data(values), indent=2))
     if options.value is None:
-        if options.svg is not None:
-            raise UsageError("--svg shows one sharding: name a --value")
-        return _write(local_shapes_text(values, options.device))
+        return files.show(local_shapes_text(values, options.device))
     value = values[0]
     sharding = value.sharding or TensorSharding.fully_open(value.mesh, value.type.rank)
     axes = ", ".join(f'"{axis}"' for axis in value.manual_axes)
-    heading = f"{value.name} is local along {axes}; what follows is of the tensor there\n" if axes else ""
+    heading = (
+        f"{value.name} is manual along {axes}; the following describes its local tensor\n" if axes else ""
+    )
     return _show(sharding, value.mesh, value.type.shape, options, files, heading)
-
-
-def _write(text: str) -> int:
-    """Prints text; lines of boxes as `|-+` where the terminal has no others."""
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        plain = text.translate(_PLAIN_BOXES)
-        text = plain.encode(encoding, "backslashreplace").decode(encoding)
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-    return SUCCESS
-
-
-if __name__ == "__main__":
-    sys.exit(main())

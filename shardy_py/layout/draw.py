@@ -34,7 +34,6 @@ _PADDING = "·"
 _COLUMN = {NONE: " ", PART: "┊", TILE: " │ "}
 _BACKGROUNDS = (24, 22, 54, 58, 23, 52)
 """Colours of tiles, of the 256 of terminals: dark, so that white digits can be read on them."""
-_ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
 
 
 def draw(shown: Picture, *, color: bool = False) -> str:
@@ -47,15 +46,6 @@ def draw(shown: Picture, *, color: bool = False) -> str:
     if shown.memory:
         lines += ["", "memory", *_memory_lines(shown)]
     return "\n".join(lines)
-
-
-def to_ascii(text: str) -> str:
-    """The same for terminals that have no box characters.
-
-    >>> to_ascii("│ · │")
-    '| . |'
-    """
-    return text.translate(_ASCII)
 
 
 def _panel_lines(panel: Panel, color: bool) -> list[str]:

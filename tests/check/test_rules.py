@@ -263,7 +263,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["/nowhere", "--select", "SDY999"], "argument --select: there is no rule 'SDY999'"),
         (["/nowhere", "--ignore", "E1"], "argument --ignore: there is no rule 'E1'"),
         (["/nowhere", "--level", "SDY001=loud"], "argument --level: expected a level among note, warning"),
-        (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got: 'SDY001'"),
+        (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got 'SDY001'"),
         (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
         (["/nowhere", "--model", "abacus"], "argument --model: there is no cost model 'abacus'"),
         (["/nowhere", "--fail-on", "x"], "invalid choice: 'x'"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -66,6 +68,14 @@ class CrashPass(ModulePass):
 
 
 CLASSES: tuple[type[Any], ...] = (NoteNamePass, FailHerePass, BreakModulePass, CrashPass)
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """Commands leave the garbage collector off, because their process ends."""
+    yield
+    gc.unfreeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -42,7 +42,7 @@ def test_exit_code(files: list[str], capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-", "-"], "sdy-diff: standard input can be one of the programs only"),
+        (["-", "-"], "sdy-diff: only one of the programs can be standard input"),
         (["/nowhere", "/nowhere"], "cannot open input file '/nowhere'"),
         (["a"], "the following arguments are required: after"),
     ],

@@ -4,7 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from shardy_py.cli.flags import FLAGS, SPLIT_MARKER, Command, UsageError, parse_command
+from shardy_py.cli.flags import FLAGS, SPLIT_MARKER, Command, parse_command
+from shardy_py.errors import ShardyError
 
 
 def test_defaults() -> None:
@@ -101,9 +102,9 @@ def test_passes_keep_their_order() -> None:
     ],
 )
 def test_mistakes(arguments: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(ShardyError) as caught:
         parse_command(arguments)
-    assert str(caught.value).startswith(message)
+    assert caught.value.first.message.startswith(message)
 
 
 def test_each_flag_sets_a_field() -> None:

@@ -113,7 +113,11 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.mlir").write_text("func.func @f() { stable }")
     code, _, err = run(capsys, "bad.mlir")
     assert (code, err.startswith("bad.mlir:1:18: error: ")) == (1, True)
-    assert run(capsys, "m.hlo", "--op", "zz") == (1, "", "<unknown>:0: error: there is no op 'zz'\n")
+    assert run(capsys, "m.hlo", "--op", "zz") == (
+        1,
+        "",
+        "<unknown>:0: error: unknown op 'zz': expected one of 't', 'n', 's'\n",
+    )
     assert run(capsys, "none.hlo")[::2] == (
         1,
         "cannot open input file 'none.hlo': No such file or directory\n",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 
@@ -107,7 +106,7 @@ def test_answers(arguments: list[str], expected: str, capsys: pytest.CaptureFixt
         (["draw", "f32[?]"], "f32[?]{0}: an array whose sizes have no bound"),
         (["draw", "f32[3]{0:T(0)}"], "expected sizes of at least 1, got 0"),
         (["draw", "f32[3]{0:D(C)}"], "sparse array"),
-        (["bytes", "(f32[3])", "--target", "tpu"], "--target is for one array"),
+        (["bytes", "(f32[3])", "--target", "tpu"], "--target requires a single array"),
         (["bytes", "f32[3]", "--target", "gpu"], "invalid choice: 'gpu'"),
         (["index", FIGURE_1], "expected either the coordinates of an element or --offset"),
         (["index", FIGURE_1, "x"], "expected coordinates like 2,3, got 'x'"),
@@ -126,13 +125,3 @@ def test_mistakes_are_told_in_words(
     shown = capsys.readouterr()
     assert message in shown.err
     assert shown.out == ""
-
-
-def test_the_module_is_the_command() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "shardy_py.layout", "index", FIGURE_1, "2,3"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (run.returncode, run.stdout, run.stderr) == (0, "17\n", "")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import io
 import os
 import subprocess
@@ -16,13 +15,6 @@ from shardy_py.passes import PASSES
 from shardy_py.passes.pipelines import PIPELINES
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
-
-
-@pytest.fixture(autouse=True)
-def _collector() -> object:
-    yield
-    gc.unfreeze()
-    gc.enable()
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.cli.option_text import OptionError, parse_options
+from shardy_py.cli.option_text import parse_options
+from shardy_py.errors import ShardyError
 from shardy_py.passes.options import Option, OptionValue
 
 OPTIONS = (
@@ -49,9 +50,9 @@ def test_values(text: str, values: dict[str, OptionValue]) -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(ShardyError) as caught:
         parse_options(text, OPTIONS)
-    assert str(caught.value).startswith(message)
+    assert caught.value.first.message.startswith(message)
 
 
 def test_text_is_read_back() -> None:

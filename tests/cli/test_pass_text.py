@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.cli.pass_text import PipelineError, build_step, parse_pipeline
+from shardy_py.cli.pass_text import build_step, parse_pipeline
+from shardy_py.errors import ShardyError
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,6 @@ def test_options_reach_the_pipeline() -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    with pytest.raises(PipelineError) as caught:
+    with pytest.raises(ShardyError) as caught:
         parse_pipeline(text)
-    assert str(caught.value).startswith(message)
+    assert caught.value.first.message.startswith(message)

@@ -19,7 +19,8 @@ from shardy_py.cli.reports import (
     reports_text,
     with_request,
 )
-from shardy_py.cli.shell import FAILURE, SUCCESS, UsageError
+from shardy_py.cli.shell import FAILURE, SUCCESS
+from shardy_py.errors import ShardyError
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
 BAD = "module {\n  oops\n}\n"
@@ -53,12 +54,12 @@ def test_an_argument_is_optional_but_not_free() -> None:
     assert parse_command(["--memory-report"]).reports == (Request(row, "tpu"),)
     assert parse_command(["-memory-report=linear"]).reports == (Request(row, "linear"),)
     assert parse_command(["--memory-report", "x.mlir"]).input == "x.mlir"
-    with pytest.raises(UsageError, match="for the --memory-report option: Cannot find option named 'gpu'!"):
+    with pytest.raises(ShardyError, match="for the --memory-report option: Cannot find option named 'gpu'!"):
         parse_command(["--memory-report=gpu"])
 
 
 def test_json_needs_a_report() -> None:
-    with pytest.raises(UsageError, match="--json option: there is no report to print; add --memory-report"):
+    with pytest.raises(ShardyError, match="--json option: requires a report; add --memory-report"):
         parse_command(["--json"])
     assert parse_command(["--json", "--memory-report"]).reports_as_json
     assert not parse_command(["--json=false"]).reports_as_json

@@ -1,4 +1,4 @@
-"""What surrounds a command: exit codes, failures told in words, files written whole."""
+"""What surrounds a command: exit codes, failures as messages, files written whole."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from shardy_py.cli.shell import (
     FAILURE,
     INTERRUPTED,
     SUCCESS,
-    FileError,
     Files,
-    UsageError,
     run_command,
+    usage_error,
     write_whole,
 )
 from shardy_py.errors import Diagnostic, Position, ShardyError
+
+
+def run(work: Callable[[Files], int]) -> int:
+    return run_command("greet", lambda arguments: None, lambda options, files: work(files), [])
 
 
 def raising(error: BaseException) -> Callable[[Files], int]:
@@ -35,27 +38,35 @@ def raising(error: BaseException) -> Callable[[Files], int]:
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (UsageError("no such flag"), FAILURE, "greet: no such flag\n"),
-        (FileError("cannot open 'x'"), FAILURE, "cannot open 'x'\n"),
+        (usage_error("no such flag"), FAILURE, "greet: no such flag\n"),
         (ShardyError("no mesh"), FAILURE, "<unknown>:0: error: no mesh\n"),
         (KeyboardInterrupt(), INTERRUPTED, ""),
-        (RecursionError(), FAILURE, "greet: error: the program nests too deep\n"),
+        (RecursionError(), FAILURE, "greet: error: the program is nested too deeply\n"),
     ],
 )
 def test_failures_and_their_codes(
     error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command("greet", raising(error)) == code
+    assert run(raising(error)) == code
+    assert capsys.readouterr() == ("", message)
+
+
+def test_errors_in_arguments_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    def parse(arguments: list[str]) -> str:
+        raise ShardyError.unknown("greeting", arguments[0], ("hello", "bye"))
+
+    assert run_command("greet", parse, lambda options, files: SUCCESS, ["helo"]) == FAILURE
+    message = "greet: unknown greeting 'helo': expected one of 'hello', 'bye'; did you mean 'hello'?\n"
     assert capsys.readouterr() == ("", message)
 
 
 def test_a_bug_asks_for_a_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SDY_OPT_TRACEBACK", raising=False)
-    assert run_command("greet", raising(KeyError("lost"))) == BUG
+    assert run(raising(KeyError("lost"))) == BUG
     assert capsys.readouterr().err.startswith("greet: internal error: KeyError: 'lost'\nPlease report it")
     monkeypatch.setenv("SDY_OPT_TRACEBACK", "1")
     with pytest.raises(KeyError):
-        run_command("greet", raising(KeyError("lost")))
+        run(raising(KeyError("lost")))
 
 
 def test_mistakes_in_a_file_show_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +77,7 @@ def test_mistakes_in_a_file_show_its_line(tmp_path: Path, capsys: pytest.Capture
         source = files.read(str(path))
         raise ShardyError(Diagnostic("not a number", Position(source.file, 2, 2)))
 
-    assert run_command("greet", work) == FAILURE
+    assert run(work) == FAILURE
     assert capsys.readouterr().err == f"{path}:2:2: error: not a number\ntwo\n ^\n"
 
 
@@ -78,23 +89,33 @@ def test_nesting_names_the_file_that_was_read(tmp_path: Path, capsys: pytest.Cap
         files.read(str(path))
         raise RecursionError
 
-    assert run_command("greet", work) == FAILURE
-    assert capsys.readouterr().err == f"{path}: error: the program nests too deep\n"
+    assert run(work) == FAILURE
+    assert capsys.readouterr().err == f"{path}: error: the program is nested too deeply\n"
+
+
+def test_output_in_the_characters_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    octets = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(octets, encoding="ascii"))
+    assert run(lambda files: files.show("│ · │ é")) == SUCCESS
+    assert octets.getvalue() == b"| . | \\xe9\n"
 
 
 @pytest.mark.parametrize("name", ["nowhere", "", "a\0b", "binary"])
-def test_files_that_cannot_be_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(b"ab\xff")
-    with pytest.raises(FileError, match="cannot open input file '"):
-        Files().read(name)
+    assert run(lambda files: len(files.read(name).text)) == FAILURE
+    assert capsys.readouterr().err.startswith(f"cannot open input file '{name}': ")
 
 
 @pytest.mark.parametrize("name", ["no/file", "", "a\0b"])
 def test_files_that_cannot_be_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileError, match="cannot open output file '"):
+    with pytest.raises(ShardyError) as caught:
         Files().write(name, "text")
+    assert caught.value.first.message.startswith(f"cannot open output file '{name}': ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -107,7 +128,7 @@ def test_standard_streams(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         files.write("-", source.text * 2)
         return SUCCESS
 
-    assert run_command("greet", work) == SUCCESS
+    assert run(work) == SUCCESS
     assert capsys.readouterr() == ("text\ntext\n", "")
 
 
@@ -116,12 +137,12 @@ def test_files_keep_their_mode_and_links(tmp_path: Path) -> None:
     target.write_text("old")
     target.chmod(0o600)
     link.symlink_to(target)
-    write_whole(link, "new")
+    write_whole(str(link), "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    write_whole(tmp_path / "fresh", "x")
+    write_whole(str(tmp_path / "fresh"), "x")
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o666 & ~mask
-    write_whole(Path(os.devnull), "x")
+    write_whole(os.devnull, "x")

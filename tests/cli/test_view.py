@@ -82,8 +82,8 @@ def test_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_terminal_without_boxes() -> None:
     command = [
         sys.executable,
-        "-m",
-        "shardy_py.cli.view",
+        "-c",
+        "import sys; from shardy_py.cli.view import main; sys.exit(main())",
         '[{"\u00e9"}]',
         "--mesh",
         '["\u00e9"=2]',
@@ -111,7 +111,7 @@ func.func @main(%arg0: tensor<16xf32>) -> tensor<16xf32> {
     assert main(["--program", str(file), "--value", "%arg1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(
-        '%arg1 is local along "m"; what follows is of the tensor there\nsharding <@mesh, [{"f"}]>\n'
+        '%arg1 is manual along "m"; the following describes its local tensor\nsharding <@mesh, [{"f"}]>\n'
     )
     assert main(["--program", str(file), "--device", "3"]) == 0
     assert "[12:16]" in capsys.readouterr().out
@@ -155,10 +155,10 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
     [
         ([], "shardy-view: sharding and shape missing"),
         (['[{"x"}]'], "shardy-view: shape missing"),
-        (['[{"x"}]', "--shape", "8"], "shardy-view: the sharding is on @mesh: say by --mesh what that is"),
+        (['[{"x"}]', "--shape", "8"], "shardy-view: the sharding refers to mesh @mesh: define it by --mesh"),
         (
             ['<mesh<["x"=2]>, [{"x"}]>', *X, "--shape", "8"],
-            "the sharding holds its mesh already: leave --mesh out",
+            "--mesh cannot be combined with a sharding that has an inlined mesh",
         ),
         (['[{"x"}', *X, "--shape", "8"], "<sharding>:1:15: error: expected ']'"),
         (['[{"x"}] ]', *X, "--shape", "8"], "error: expected '>'"),
@@ -168,7 +168,10 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         (['[{"z"}]', *X, "--shape", "8"], 'on mesh <["x"=2]>: unknown axis name: "z"'),
         (['[{"x"}, {"x"}]', *X, "--shape", "8x8"], 'duplicate axis ref: "x"'),
         (['[{"x"}]', *X, "--shape", "8x8"], "is of rank 1, the tensor of rank 2"),
-        (['[{"x"}]', *X, "--shape", "8x?"], "--shape is '8x?'; expected sizes like 8x16, or scalar"),
+        (
+            ['[{"x"}]', *X, "--shape", "8x?"],
+            "argument --shape: expected sizes like 8x16, or scalar, got '8x?'",
+        ),
         (['[{"x"}]', *X, "--shape", "9" * 25], "expected sizes like 8x16, or scalar"),
         (
             ['[{"x"}]', *X, "--shape", "8", "--device", "2"],
@@ -177,13 +180,13 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         (['[{"x"}]', *X, "--shape", "8", "--device", "two"], "invalid int value: 'two'"),
         (
             ['[{"x"}]', *X, "--shape", "8", "--value", "%0"],
-            "--value and --json are for values of a --program",
+            "--value and --json require --program",
         ),
         (["--program", "gone.mlir"], "cannot open input file 'gone.mlir': No such file or directory"),
-        (["--program", "p.mlir", *X], "--program has shardings, meshes and shapes of its own"),
+        (["--program", "p.mlir", *X], "--program cannot be combined with a sharding"),
         (["--program", "p.mlir", "--value", "%7"], "no value is called '%7'"),
         (["--program", "p.mlir", "--value", "%arg1"], "expected a ranked tensor of the program"),
-        (["--program", "p.mlir", "--svg", "-"], "--svg shows one sharding: name a --value"),
+        (["--program", "p.mlir", "--svg", "-"], "--svg draws a single sharding; add --value"),
         (["--program", "p.mlir", "--device", "9"], "has no device 9; expected 0 to 1"),
         (['[{"x"}]', *X, "--shape", "8", "--svg", "gone/x.svg"], "cannot open output file 'gone/x.svg'"),
     ],

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from shardy_py.layout import parse_array
-from shardy_py.layout.draw import draw, to_ascii
+from shardy_py.layout.draw import draw
 from shardy_py.layout.draw_svg import draw_svg
 from shardy_py.layout.picture import Limits, Picture, picture
 
@@ -131,12 +131,6 @@ def test_color_changes_the_color_alone() -> None:
     plain, colored = (draw(shown("f32[3,5]{1,0:T(2,2)}"), color=color) for color in (False, True))
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
     assert len(set(re.findall(r"48;5;(\d+)m", colored))) == 6
-
-
-def test_ascii() -> None:
-    text = to_ascii(FIGURE_1 + FIGURE_2)
-    assert text.isascii()
-    assert "|  0  1 |  4  5 |  8  . |" in text
 
 
 def test_svg() -> None:
