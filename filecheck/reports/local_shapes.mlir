@@ -1,5 +1,5 @@
-// RUN: sdy-opt %s --sdy-propagation-pipeline | python -m shardy_py.cli.view --program - --device 3 | filecheck %s
-// RUN: python -m shardy_py.cli.view --program %s --value %arg0 | filecheck %s --check-prefix=ONE
+// RUN: sdy-opt %s --sdy-propagation-pipeline | shardy-view --program - --device 3 | filecheck %s
+// RUN: shardy-view --program %s --value %arg0 | filecheck %s --check-prefix=ONE
 
 // CHECK:      value type sharding each device copies device 3
 // CHECK-NEXT: %arg0 8x16xf32 <@mesh, [{"x"}, {}]> 4x16xf32 2 [4:8, 0:16]
