@@ -9,7 +9,7 @@ Not here: builtin attributes (`attribute_reader.py`) and types (`type_reader.py`
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from xdsl.dialects.builtin import UnregisteredAttr
@@ -108,7 +108,7 @@ def _make(name: str, kind: Kind, body: str, *, is_opaque: bool) -> Attribute:
     return unregistered_class(name, is_type)(name, is_type, is_opaque, body)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def unregistered_class(name: str, is_type: bool) -> type[UnregisteredAttr]:
     """The class of the attributes or types of that full name that are kept as text."""
     made = UnregisteredAttr.with_name_and_type(name, is_type)
