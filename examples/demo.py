@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from shardy_py import Program, Result, ShardyError, Value, propagate
-from shardy_py.report.communication import bill_text
+from shardy_py.report.communication import communication_text
 from shardy_py.report.memory import memory_text
 from shardy_py.sharding import AxisRef
 
@@ -30,7 +30,7 @@ def main(source: str, target: str) -> None:
     print("\n".join(main_head(text)))
     print(f"\n{result.summary()}\n")
     print(f"{memory_text(result.memory('tpu'), rows=ROWS)}\n")
-    print(f"Communication:\n\n{bill_text(result.communication(), ROWS)}\n")
+    print(f"Communication:\n\n{communication_text(result.communication(), ROWS)}\n")
     for value in most_sharded(result):
         print(f"Why one of its tensors is sharded:\n\n{result.explain(value)}\n")
     print(f"Full output: {target}")

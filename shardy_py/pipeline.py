@@ -26,8 +26,8 @@ from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
 from shardy_py.passes.runner import run_passes
-from shardy_py.report import collect_values, module_meshes, summarize, summary_text
-from shardy_py.report.communication import Bill, communication_bill
+from shardy_py.report import summary_of
+from shardy_py.report.communication import CommunicationReport, communication_report
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -65,17 +65,16 @@ def write(module: ModuleOp) -> str:
 
 
 def report(module: ModuleOp) -> str:
-    """How many values are sharded over what, and what that leaves each device to hold."""
-    meshes = module_meshes(module)
-    return summary_text(summarize(collect_values(module), meshes), meshes)
+    """Returns tables of the values sharded along each axis, and of the bytes on each device."""
+    return str(summary_of(module))
 
 
 def communication(
     module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()
-) -> tuple[ModuleOp, Bill]:
-    """A copy of a finished program with its communication as collectives, and the bill for it.
+) -> tuple[ModuleOp, CommunicationReport]:
+    """A copy of a finished program with its communication as collectives, and the report on it.
 
-    record: what the passes noted that made the program, so that the bill names what caused a reshard.
+    record: what the passes noted that made the program, so that the report names the causes of reshards.
     The copy is not verified: collectives may stand where an op allows no other, as in `async_start`.
     """
     origin: dict[SSAValue, SSAValue] = {}
@@ -83,7 +82,7 @@ def communication(
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
         run_passes(copy, pipelines.collective_passes(), verify="never")
-    return copy, communication_bill(copy, model, (*carried_over(record, origin), *events), originals)
+    return copy, communication_report(copy, model, (*carried_over(record, origin), *events), originals)
 
 
 def decide_shardings(text: str, file: str = "-") -> str:

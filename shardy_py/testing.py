@@ -18,7 +18,7 @@ from shardy_py.api.program import Key
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, CostModel
-from shardy_py.report.communication import SENDING_KINDS, bill_text
+from shardy_py.report.communication import SENDING_KINDS, communication_text
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 
 Expected = Sharding | P | str | tuple[object, ...]
@@ -82,7 +82,7 @@ def assert_collectives(
             f"expected at most {max_seconds:g} s on {bill.model.name}, got {bill.total.seconds:g} s"
         )
     if faults:
-        raise AssertionError("\n".join([*faults, "", bill_text(bill)]))
+        raise AssertionError("\n".join([*faults, "", communication_text(bill)]))
 
 
 def _result(subject: Result | Program) -> Result:

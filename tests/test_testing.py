@@ -69,7 +69,7 @@ def test_other_collectives_fail_with_the_bill(
 ) -> None:
     with pytest.raises(AssertionError, match=message) as caught:
         assert_collectives(SUMMED, expected, **limits)  # pyright: ignore
-    assert "stablehlo.dot_general sums over a sharded dimension" in str(caught.value)
+    assert "stablehlo.dot_general reduces a sharded dimension" in str(caught.value)
 
 
 def test_no_collective_of_that_name() -> None:

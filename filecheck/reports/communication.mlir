@@ -9,10 +9,10 @@
 // CHECK-NEXT: all_reduce 1 1 12.29 kB 6.06 us
 // CHECK:      lines count runs bytes time
 // CHECK-NEXT: model.py:7 1 1 12.29 kB 6.06 us
-// CHECK:      all_reduce x=4 32x64xf32 1 12.29 kB 6.06 us stablehlo.dot_general sums over a sharded dimension model.py:7:3 jit(f)/dot
-// CHECK:      1 collective; each device takes in 12.29 kB in 6.06 us on tpu-v5p.
+// CHECK:      all_reduce x=4 32x64xf32 1 12.29 kB 6.06 us stablehlo.dot_general reduces a sharded dimension model.py:7:3 jit(f)/dot
+// CHECK:      1 collective; each device receives 12.29 kB in 6.06 us on tpu-v5p.
 
-// SLOW:       1 collective; each device takes in 12.29 kB in 12.29 us on tpu-v5e.
+// SLOW:       1 collective; each device receives 12.29 kB in 12.29 us on tpu-v5e.
 
 // JSON:       {"communication": {"schema": 1, "model": {"name": "tpu-v5p"
 // JSON-SAME:  "total": {"bytes": 12288,

@@ -26,8 +26,8 @@ from shardy_py.graph.lineage import Lineage
 from shardy_py.graph.run_record import Record
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
-from shardy_py.report import collect_values, summarize, summary_text
-from shardy_py.report.communication import Bill, Use
+from shardy_py.report import summary_of
+from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices, Mesh
@@ -127,9 +127,7 @@ class Result:
     @without_collection()
     def summary(self) -> str:
         """How many values are sharded over what, and what that leaves each device to hold, as a table."""
-        return summary_text(
-            summarize(collect_values(self.program.module), self.program.meshes), self.program.meshes
-        )
+        return str(summary_of(self.program.module))
 
     @without_collection()
     def memory(self, target: Target = "linear") -> MemoryReport:
@@ -142,7 +140,7 @@ class Result:
         return memory_report(self.program.module, target)
 
     @without_collection()
-    def communication(self, model: CostModel | str = DEFAULT) -> Bill:
+    def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
         """What the program sends: its collectives, with axes, bytes, the op and line that caused each.
 
         model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
@@ -159,7 +157,7 @@ class Result:
         return self._bills[-1]
 
     @cached_property
-    def _bills(self) -> list[Bill]:
+    def _bills(self) -> list[CommunicationReport]:
         """Those for other models than the default, as asked for."""
         return []
 
@@ -169,7 +167,7 @@ class Result:
         return Program(self._communication[0])
 
     @cached_property
-    def _communication(self) -> tuple[ModuleOp, Bill]:
+    def _communication(self) -> tuple[ModuleOp, CommunicationReport]:
         events = () if self.record is None else self.record.events
         return communication(self.program.module, DEFAULT, events)
 
@@ -192,7 +190,7 @@ class Result:
         return WhyNot(self._explainer).reasons(self[key].entry, dimension, axis)
 
     @without_collection()
-    def sides(self, use: Use) -> tuple[Side, ...]:
+    def sides(self, use: CollectiveUse) -> tuple[Side, ...]:
         """Where the axes that meet at a collective of `communication()` come from: what to change.
 
         For each annotation that brought one of its axes to the op that it is for: to which tensors of that.

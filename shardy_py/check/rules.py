@@ -28,7 +28,7 @@ from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
 from shardy_py.ir import find_ops
 from shardy_py.partition.cost import CostModel
-from shardy_py.report.communication import HALO_EXCHANGE, Use
+from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import TensorSharding
@@ -211,7 +211,7 @@ def _anchor(value: Value) -> str:
     return f"{value.op_name} {attribute_text(value.entry.type)} {name}"
 
 
-def _use_finding(code: str, result: Result, use: Use, message: str, remedy: str) -> Finding:
+def _use_finding(code: str, result: Result, use: CollectiveUse, message: str, remedy: str) -> Finding:
     return Finding(
         code=code,
         level="warning",
@@ -225,7 +225,7 @@ def _use_finding(code: str, result: Result, use: Use, message: str, remedy: str)
     )
 
 
-def _bill(result: Result, limits: Limits) -> tuple[Use, ...]:
+def _bill(result: Result, limits: Limits) -> tuple[CollectiveUse, ...]:
     bill = result.communication() if limits.model is None else result.communication(limits.model)
     return bill.sending
 
@@ -261,7 +261,7 @@ def _a(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def _axes(use: Use) -> str:
+def _axes(use: CollectiveUse) -> str:
     return _listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
 
 

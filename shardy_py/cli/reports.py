@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.passes.runner import Record
-    from shardy_py.report.communication import Bill
+    from shardy_py.report.communication import CommunicationReport
     from shardy_py.report.explain import Explanation, Reasons
     from shardy_py.report.memory import Target
 
@@ -127,24 +127,24 @@ def _explanations(evidence: Evidence, value: str) -> Sequence[Explanation]:
 
 
 def _communication_text(evidence: Evidence, model: str) -> str:
-    from shardy_py.report.communication import bill_text
+    from shardy_py.report.communication import communication_text
     from shardy_py.report.explain import Explainer, sides
 
     assert evidence.record is not None
     explainer = Explainer(evidence.record, evidence.after)
-    return bill_text(
+    return communication_text(
         _bill(evidence, model),
         sides_of=lambda use: sides(explainer, use.cause.made_for, dict(use.axes)),
     )
 
 
 def _communication_json(evidence: Evidence, model: str) -> Any:
-    from shardy_py.report.communication import bill_json
+    from shardy_py.report.communication import communication_json
 
-    return bill_json(_bill(evidence, model))
+    return communication_json(_bill(evidence, model))
 
 
-def _bill(evidence: Evidence, model: str) -> Bill:
+def _bill(evidence: Evidence, model: str) -> CommunicationReport:
     from shardy_py.partition.cost import cost_model
     from shardy_py.pipeline import communication
 

@@ -21,9 +21,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import Holder, Place
+from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.ir import blocks_of, walk_pre_order
+from shardy_py.sharding import TensorSharding
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
@@ -69,6 +70,12 @@ class ValueEntry:
         if self.value is None:
             return Holder(Place.FUNCTION_RESULT, self.op, self.index)
         return holder_of(self.value)
+
+    @property
+    def sharding(self) -> TensorSharding | None:
+        """Its sharding in the IR; None if it has none."""
+        holder = self.holder
+        return None if holder is None else read(holder)
 
     def __str__(self) -> str:
         return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"

@@ -1,25 +1,24 @@
-"""What differs between two programs as far as shardings go: values, communication, memory.
+"""The difference between two programs in shardings, communication and memory.
 
     found = difference(ValueTable(before), ValueTable(after))
     print(difference_text(found, figures_before, figures_after))
 
-Names of values, functions and meshes do not count. Not here: which values are the same (`matching.py`),
-running passes (`pipeline.py`), one program's figures (`communication/`, `memory/`).
+Names of values, functions and meshes do not matter. Not here: which values correspond (`matching.py`),
+running passes (`pipeline.py`), the figures of one program (`communication/`, `memory/`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from shardy_py.graph.holders import read
+from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
-from shardy_py.report.collect import module_meshes
-from shardy_py.report.communication import Bill, seconds_text
+from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
-from shardy_py.report.tables import bytes_text, table
+from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
 
 SCHEMA = 1
@@ -27,7 +26,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value whose sharding differs; None: it has none. `before` and `after` are of the two programs."""
+    """A value whose sharding differs between the two programs; None: it has none."""
 
     entry: ValueEntry
     new_entry: ValueEntry
@@ -41,30 +40,30 @@ class Change:
 
     @property
     def location(self) -> str:
-        """Where the source makes it; "" if unknown."""
+        """Its location in the source; "" if unknown."""
         return location_text(self.new_entry.location) or location_text(self.entry.location)
 
     def __str__(self) -> str:
         renamed = "" if self.entry.name == self.new_entry.name else f" (now {self.new_entry})"
         place = f"  [{self.location}]" if self.location else ""
-        return f"{self.entry}{renamed}: {_told(self.before)} -> {_told(self.after)}{place}"
+        return f"{self.entry}{renamed}: {self.before or 'none'} -> {self.after or 'none'}{place}"
 
 
 @dataclass(frozen=True, slots=True)
 class MeshChange:
-    """A mesh that differs under one name; None: the program has none of that name."""
+    """A mesh that differs; None: the program has no mesh of that name."""
 
     name: str
     before: Mesh | None
     after: Mesh | None
 
     def __str__(self) -> str:
-        return f"@{self.name}: {_told(self.before)} -> {_told(self.after)}"
+        return f"@{self.name}: {self.before or 'none'} -> {self.after or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Changed values, those that only one of the programs has, in program order; meshes that differ."""
+    """Changed values, those in one program only, in program order, and meshes that differ."""
 
     changes: tuple[Change, ...]
     removed: tuple[ValueEntry, ...] = ()
@@ -77,31 +76,31 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a program costs: collectives by kind, bytes each device takes in, seconds, padded peak bytes."""
+    """The costs of a program: collectives by kind, bytes received per device, seconds, padded peak bytes."""
 
-    collectives: tuple[tuple[str, int], ...]
+    collectives: dict[str, int]
     bytes: int
     seconds: float
     peak_bytes: int
 
     @staticmethod
-    def of(bill: Bill, memory: MemoryReport) -> Figures:
-        """Those of a program's bill and memory."""
-        counts = {entry.key: entry.count for entry in bill.by_kind}
+    def of(communication: CommunicationReport, memory: MemoryReport) -> Figures:
+        """Returns the figures of a program's reports."""
+        counts, total = dict(sorted(communication.counts.items())), communication.total
         peak = max((entry.peak.bytes.padded_bytes for entry in memory.entries), default=0)
-        return Figures(tuple(sorted(counts.items())), bill.total.bytes, bill.total.seconds, peak)
+        return Figures(counts, total.bytes, total.seconds, peak)
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
-    """What differs between the values of two modules, whatever these, functions and meshes are called."""
+    """Returns the difference between the values of two modules."""
     found = match_values(before, after)
-    old, new = module_meshes(before.module), module_meshes(after.module)
+    old, new = Symbols(before.module).meshes(), Symbols(after.module).meshes()
     changes = changed(found.pairs, renamed_meshes(old, new))
     return Difference(changes, found.removed, found.added, changed_meshes(old, new))
 
 
 def renamed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> dict[str, str]:
-    """The new names of meshes that have another name and are the same otherwise."""
+    """Returns the new names of meshes that only have another name."""
     free = [name for name in after if name not in before]
     found: dict[str, str] = {}
     for name, mesh in before.items():
@@ -113,7 +112,7 @@ def renamed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> dic
 
 
 def changed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> tuple[MeshChange, ...]:
-    """The meshes that are not the same in two programs."""
+    """Returns the meshes that differ, but for new names."""
     renamed = renamed_meshes(before, after)
     names = dict.fromkeys(name for name in (*before, *after) if name not in renamed)
     found = (MeshChange(name, before.get(name), after.get(name)) for name in names)
@@ -124,24 +123,24 @@ def changed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> tup
 def changed(
     pairs: Iterable[tuple[ValueEntry, ValueEntry]], renamed: Mapping[str, str] | None = None
 ) -> tuple[Change, ...]:
-    """Those of the pairs whose shardings differ, but for new names of meshes."""
-    found = (Change(old, new, _sharding(old), _sharding(new)) for old, new in pairs)
+    """Returns the pairs whose shardings differ, but for new names of meshes."""
+    found = (Change(old, new, old.sharding, new.sharding) for old, new in pairs)
     return tuple(change for change in found if _differs(change, renamed or {}))
 
 
 def difference_text(found: Difference, before: Figures, after: Figures, most: int = 200) -> str:
-    """Only what differs, at most `most` values of each kind."""
+    """Returns what differs as text, at most `most` values of each kind."""
     parts: list[str] = []
     sections: tuple[tuple[str, Sequence[object]], ...] = (
-        (_plural("mesh", "meshes", found.meshes), found.meshes),
+        ("mesh" if len(found.meshes) == 1 else "meshes", found.meshes),
         ("changed", found.changes),
         ("removed", found.removed),
         ("added", found.added),
     )
     for title, entries in sections:
         if entries:
-            rest = [f"  ... and {len(entries) - most} more"] if len(entries) > most else []
-            parts.append("\n".join([f"{len(entries)} {title}:", *(f"  {e}" for e in entries[:most]), *rest]))
+            lines = [f"{len(entries)} {title}:", *(f"  {entry}" for entry in entries[:most])]
+            parts.append("\n".join([*lines, *omission(len(entries) - most, "  ")]))
     rows = list(_figure_rows(before, after))
     if rows:
         parts.append(table([("", "before", "after"), *rows]))
@@ -149,7 +148,7 @@ def difference_text(found: Difference, before: Figures, after: Figures, most: in
 
 
 def difference_json(found: Difference, before: Figures, after: Figures) -> dict[str, Any]:
-    """The same for tools; docs/diff.md describes the schema."""
+    """Returns what differs for JSON; docs/diff.md describes the schema."""
     return {
         "schema": SCHEMA,
         "changed": [
@@ -168,31 +167,22 @@ def difference_json(found: Difference, before: Figures, after: Figures) -> dict[
         ],
         "removed": [str(entry) for entry in found.removed],
         "added": [str(entry) for entry in found.added],
-        "before": _figures_json(before),
-        "after": _figures_json(after),
+        "before": asdict(before),
+        "after": asdict(after),
     }
 
 
 def _figure_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, str]]:
-    counts = dict(before.collectives), dict(after.collectives)
-    for kind in sorted({*counts[0], *counts[1]}):
-        if counts[0].get(kind, 0) != counts[1].get(kind, 0):
-            yield kind, str(counts[0].get(kind, 0)), str(counts[1].get(kind, 0))
+    for kind in sorted({*before.collectives, *after.collectives}):
+        old, new = before.collectives.get(kind, 0), after.collectives.get(kind, 0)
+        if old != new:
+            yield kind, str(old), str(new)
     if before.bytes != after.bytes:
         yield "bytes moved", bytes_text(before.bytes), bytes_text(after.bytes)
     if before.seconds != after.seconds:
         yield "time", seconds_text(before.seconds), seconds_text(after.seconds)
     if before.peak_bytes != after.peak_bytes:
         yield "peak memory", bytes_text(before.peak_bytes), bytes_text(after.peak_bytes)
-
-
-def _figures_json(figures: Figures) -> dict[str, Any]:
-    return {
-        "collectives": dict(figures.collectives),
-        "bytes": figures.bytes,
-        "seconds": figures.seconds,
-        "peak_bytes": figures.peak_bytes,
-    }
 
 
 def _differs(change: Change, renamed: Mapping[str, str]) -> bool:
@@ -202,18 +192,5 @@ def _differs(change: Change, renamed: Mapping[str, str]) -> bool:
     return before != after and replace(before, mesh=renamed.get(before.mesh, before.mesh)) != after
 
 
-def _sharding(entry: ValueEntry) -> TensorSharding | None:
-    holder = entry.holder
-    return None if holder is None else read(holder)
-
-
-def _told(value: TensorSharding | Mesh | None) -> str:
-    return "none" if value is None else str(value)
-
-
 def _text(value: TensorSharding | Mesh | None) -> str | None:
     return None if value is None else str(value)
-
-
-def _plural(one: str, many: str, entries: Sequence[object]) -> str:
-    return one if len(entries) == 1 else many

@@ -1,12 +1,12 @@
-"""What every device holds of every tensor of a program: local shapes, and slices of the global tensor.
+"""The shards of every tensor of a program: local shapes, slices of the global tensor, tables.
 
-Inside a manual computation types are local along its manual axes already; shardings speak of the free axes
-alone. Arguments of its body and what it returns are parts of global tensors, cut first as `in_shardings` and
-`out_shardings` say: their slices are those of the global tensor. Any other value there is a tensor of its own
-for each place along the manual axes (`is_global` is False), and its slices are parts of that tensor.
+Inside a manual computation types are local along its manual axes already, and shardings contain free axes
+only. Arguments and returned values of its body are parts of global tensors, first sharded by `in_shardings`
+and `out_shardings`: their slices are those of the global tensor. Any other value there is a separate tensor
+for each position along the manual axes (`is_global` is False), and its slices are those of that tensor.
 
-Not here: the arithmetic (`sharding/local.py`), what is manual where (`surroundings.py`), tables
-(`local_tables.py`), bytes and liveness (`memory/`).
+Not here: the arithmetic (`sharding/local.py`), manual computations (`surroundings.py`), one sharding in words
+and pictures (`view.py`), bytes and liveness (`memory/`).
 
     for value in local_values(module):
         print(value.name, value.local_shape, value.slices.of(3))
@@ -14,43 +14,46 @@ Not here: the arithmetic (`sharding/local.py`), what is manual where (`surroundi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import attribute_list_shardings
+from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import ValueEntry, ValueTable
-from shardy_py.ops import record
-from shardy_py.report.collect import module_meshes
-from shardy_py.report.surroundings import Around, Surroundings, find_mesh, tensor_type, within
+from shardy_py.ops.record import TensorType
+from shardy_py.report.surroundings import Scope, Surroundings, within
+from shardy_py.report.tables import table, type_text
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices, local_shape
-from shardy_py.sharding.meshes import Meshes
+from shardy_py.sharding.meshes import mesh_of
+
+_NOT_GLOBAL = "* slice of the local tensor in a manual computation; the program has no global tensor for it"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalValue:
-    """One tensor of a program and what devices hold of it.
+    """One tensor of a program and the parts of it that devices hold.
 
-    entry: its names, and where it stands.
+    entry: its names and location.
     type: as in the program: global, but local along `manual_axes`.
-    sharding: None if nobody decided one: every device holds the tensor whole.
-    mesh: that of the sharding; without one, that of the manual computation around or the only one of the
-        module, else the empty mesh.
-    local_shape: what a device allocates, None for a dynamic size.
+    sharding: None if there is none: every device holds the whole tensor.
+    mesh: of the sharding; without one, of the manual computation around or the only mesh of the module, else
+        the empty mesh.
+    local_shape: the shape that each device allocates, None for a dynamic size.
     slices: the parts that devices hold; None if a size is dynamic.
-    manual_axes: bound by manual computations around it.
+    manual_axes: those of the manual computations around it.
     is_global: whether `slices` are of the global tensor; else of the tensor of `type`, which differs along
-        `manual_axes` in a way that the program does not tell.
+        `manual_axes`.
     """
 
     entry: ValueEntry
-    type: record.TensorType
+    type: TensorType
     sharding: TensorSharding | None
     mesh: Mesh
     local_shape: tuple[int | None, ...]
@@ -60,33 +63,82 @@ class LocalValue:
 
     @property
     def name(self) -> str:
-        """`%3`, `%arg0`, `result 0`; `@f:%3` in another function than main."""
+        """`%3`, `%arg0`, `result 0`; `@f:%3` in functions other than main."""
         return str(self.entry)
 
     @property
     def copies(self) -> int | None:
-        """How many devices hold each element; None if a size is dynamic."""
+        """The number of devices that hold each element; None if a size is dynamic."""
         if self.slices is None or self.is_global:
             return self.slices and self.slices.replication
         return self.slices.replication // prod(self.mesh.sizes.get(axis, 1) for axis in self.manual_axes)
 
 
-def local_values(module: ModuleOp, table: ValueTable | None = None) -> tuple[LocalValue, ...]:
-    """Every ranked tensor of a program, in program order, with what devices hold of it.
+def local_values(module: ModuleOp, values: ValueTable | None = None) -> tuple[LocalValue, ...]:
+    """Returns every ranked tensor of a program, in program order, with the parts that devices hold.
 
-    table: the names of the values, if there are some already.
+    values: those of the module, if they are collected already.
 
     Raises:
         ShardyError: a sharding does not fit its value, or the module has no mesh of its name.
     """
-    return tuple(_Localizer(module).localize(table or ValueTable(module)))
+    return tuple(_Localizer(module).localize(values or ValueTable(module)))
+
+
+def local_shapes_text(values: Iterable[LocalValue], device_id: int | None = None) -> str:
+    """Returns a table with a row a value: the shape that each device allocates, the copies of each element.
+
+    device_id: also show the slice that this device holds.
+
+    Raises:
+        ShardyError: a mesh of the program has no such device.
+    """
+    listed = tuple(values)
+    head: tuple[str, ...] = ("value", "type", "sharding", "each device", "copies")
+    rows = [head if device_id is None else (*head, f"device {device_id}")]
+    for value in listed:
+        row = (
+            value.name,
+            type_text(value.type.shape, value.type.element),
+            str(value.sharding) if value.sharding else "-",
+            type_text(value.local_shape, value.type.element),
+            "?" if value.copies is None else str(value.copies),
+        )
+        rows.append(row if device_id is None else (*row, _held_text(value, device_id)))
+    has_local = device_id is not None and not all(value.is_global for value in listed)
+    return "\n".join([table(rows), *([_NOT_GLOBAL] if has_local else [])])
+
+
+def local_shapes_data(values: Iterable[LocalValue]) -> list[dict[str, Any]]:
+    """Returns the same as dictionaries for JSON; None where a size is dynamic."""
+    return [
+        {
+            "value": value.name,
+            "label": value.entry.label,
+            "type": type_text(value.type.shape, value.type.element),
+            "sharding": str(value.sharding) if value.sharding else None,
+            "local_shape": list(value.local_shape),
+            "global_shape": list(value.slices.shape) if value.slices and value.is_global else None,
+            "parts": list(value.slices.parts) if value.slices else None,
+            "copies": value.copies,
+            "manual_axes": list(value.manual_axes),
+        }
+        for value in values
+    ]
+
+
+def _held_text(value: LocalValue, device_id: int) -> str:
+    if value.slices is None:
+        return "?"
+    held = value.slices.of(device_id)
+    return "nothing" if held is None else f"{held}{'' if value.is_global else '*'}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """The part of a `LocalValue` that depends on type, sharding and surroundings alone."""
+class _Layout:
+    """The part of a `LocalValue` that depends on type, sharding and mesh only."""
 
-    type: record.TensorType
+    type: TensorType
     mesh: Mesh
     local_shape: tuple[int | None, ...]
     slices: DeviceSlices | None
@@ -94,66 +146,54 @@ class _Placed:
 
 class _Localizer:
     def __init__(self, module: ModuleOp) -> None:
-        self._meshes: Meshes = module_meshes(module)
+        self._meshes = Symbols(module).meshes()
         self._reader = ShardingReader()
-        self._placed: dict[tuple[int, int, int], tuple[_Placed, object]] = {}
-        self._results: dict[int, tuple[TensorSharding | None, ...]] = {}
-        self._only_mesh = _only_mesh(self._meshes)
+        self._layouts: dict[tuple[int, int, int], tuple[_Layout | None, object]] = {}
+        with_axes = [mesh for mesh in self._meshes.values() if mesh.axes]
+        self._default_mesh = with_axes[0] if len(with_axes) == 1 else Mesh()
         self._surroundings = Surroundings(module, self._meshes)
 
-    def localize(self, table: ValueTable) -> Iterator[LocalValue]:
-        """All values of the table that are tensors of the program."""
-        for entry in table.entries:
-            if isinstance(entry.type, TensorType):
-                value = entry.value
-                if value is not None:
-                    around = self._surroundings.around(value)
-                else:
-                    around = self._surroundings.around_results(entry.op)
-                if around.is_program:
-                    yield self._localized(entry, around)
+    def localize(self, values: ValueTable) -> Iterator[LocalValue]:
+        """Returns all values that are tensors of the program."""
+        for entry in values.entries:
+            scope = self._surroundings.of(entry)
+            if scope.is_program:
+                sharding = self._reader.of(entry.value) if entry.value is not None else entry.sharding
+                try:
+                    layout = self._layout(entry.type, sharding, scope)
+                except ShardyError as error:
+                    raise ShardyError(f"{entry}: {error.first.message}") from error
+                if layout is not None:
+                    yield self._local_value(entry, sharding, layout, scope.manual_axes)
 
-    def _localized(self, entry: ValueEntry, around: Around) -> LocalValue:
-        sharding = self._reader.of(entry.value) if entry.value is not None else self._of_result(entry)
-        try:
-            placed = self._place(entry.type, sharding, around)
-        except ShardyError as error:
-            raise ShardyError(f"{entry}: {error.diagnostics[0].message}") from error
-        slices, axes = placed.slices, around.manual_axes
+    def _local_value(
+        self, entry: ValueEntry, sharding: TensorSharding | None, layout: _Layout, axes: tuple[str, ...]
+    ) -> LocalValue:
+        slices = layout.slices
         outer = self._surroundings.outer(entry.value) if axes and entry.value is not None else None
         whole = within(slices, outer) if slices is not None and outer is not None else None
         is_global = not axes or whole is not None
-        shape = placed.local_shape
-        return LocalValue(entry, placed.type, sharding, placed.mesh, shape, whole or slices, axes, is_global)
+        return LocalValue(
+            *(entry, layout.type, sharding, layout.mesh, layout.local_shape),
+            *(whole or slices, axes, is_global),
+        )
 
-    def _of_result(self, entry: ValueEntry) -> TensorSharding | None:
-        function = entry.op
-        if id(function) not in self._results:
-            self._results[id(function)] = attribute_list_shardings(function.properties.get("res_attrs"))
-        shardings = self._results[id(function)]
-        return shardings[entry.index] if shardings else None
-
-    def _place(self, type_: Attribute, sharding: TensorSharding | None, around: Around) -> _Placed:
-        key = (id(type_), id(sharding), id(around.mesh))
-        known = self._placed.get(key)
+    def _layout(self, type_: Attribute, sharding: TensorSharding | None, scope: Scope) -> _Layout | None:
+        key = (id(type_), id(sharding), id(scope.mesh))
+        known = self._layouts.get(key)
         if known is None:
-            kept_alive = (type_, sharding, around)
-            known = self._placed[key] = (self._new_place(type_, sharding, around), kept_alive)
+            kept_alive = (type_, sharding, scope)
+            known = self._layouts[key] = (self._new_layout(type_, sharding, scope), kept_alive)
         return known[0]
 
-    def _new_place(self, type_: Attribute, sharding: TensorSharding | None, around: Around) -> _Placed:
-        tensor = tensor_type(cast("TensorType[Any]", type_))
-        shape = tensor.shape
+    def _new_layout(self, type_: Attribute, sharding: TensorSharding | None, scope: Scope) -> _Layout | None:
+        tensor = tensor_type(type_)
+        if tensor is None:
+            return None
         if sharding is None:
-            mesh = around.mesh or self._only_mesh
+            mesh = scope.mesh or self._default_mesh
             sharding = TensorSharding.fully_open(mesh, 0 if mesh.is_maximal else tensor.rank)
         else:
-            mesh = find_mesh(sharding, self._meshes)
-        slices = device_slices(sharding, mesh, shape) if None not in shape else None
-        return _Placed(tensor, mesh, local_shape(sharding, mesh, shape), slices)
-
-
-def _only_mesh(meshes: Meshes) -> Mesh:
-    """The mesh of a module that has no other; the empty one if there are several."""
-    found = [mesh for mesh in meshes.values() if mesh.axes]
-    return found[0] if len(found) == 1 else Mesh()
+            mesh = mesh_of(sharding, self._meshes)
+        slices = device_slices(sharding, mesh, tensor.shape) if None not in tensor.shape else None
+        return _Layout(tensor, mesh, local_shape(sharding, mesh, tensor.shape), slices)

@@ -1,13 +1,13 @@
-"""Which values of two programs are the same, whatever their names.
+"""Matches the values of two programs, whatever their names.
 
-Functions go by name; those left over by being alike, or alone. Values of a function are matched in order:
-first those with the same op, type, label and kinds of operands, between these those with the same op and
-type. The other way round the pairs are the same.
+Functions are matched by name; the rest by equal contents, or if each program has one left. Values of a
+function are matched in order: first those with the same op, type, label and kinds of operands, between these
+those with the same op and type. The result does not depend on which program comes first.
 
     found = match_values(ValueTable(before), ValueTable(after))
     found.pairs, found.removed, found.added
 
-Not here: what differs between them (`difference.py`).
+Not here: the differences between matched values (`difference.py`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dataclasses import dataclass
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import operands_of
 
-MOST_EDITS = 2000
-"""So many removals and additions in one function are told apart; with more, all that differs is both."""
+MAX_EDITS = 2000
+"""The limit of removals and additions in one function; beyond it, nothing between its ends is matched."""
 Values = Sequence[ValueEntry]
-Key = Callable[[ValueEntry], Hashable]
+KeyFunction = Callable[[ValueEntry], Hashable]
 Pair = tuple[ValueEntry | None, ValueEntry | None]
-"""Values that are the same; None: only the other program has it."""
+"""Matching values; None: only the other program has the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Values that are the same, and those that only one program has, in program order."""
+    """Matching values, and those that only one program has, in program order."""
 
     pairs: tuple[tuple[ValueEntry, ValueEntry], ...]
     removed: tuple[ValueEntry, ...]
@@ -37,10 +37,10 @@ class Matching:
 
 
 def match_values(before: ValueTable, after: ValueTable) -> Matching:
-    """The values of one module beside those of another."""
+    """Returns the matching of the values of two modules."""
     kinds = _Kinds(before, after)
     functions = _paired_functions(_by_function(before), _by_function(after), kinds.of)
-    levels = (kinds.with_operands, MOST_EDITS // 2), (kinds.of, MOST_EDITS)
+    levels = (kinds.with_operands, MAX_EDITS // 2), (kinds.of, MAX_EDITS)
     found: list[Pair] = []
     for old, new in functions:
         if _is_first(old, new, kinds):
@@ -55,7 +55,7 @@ def match_values(before: ValueTable, after: ValueTable) -> Matching:
 
 
 class _Kinds:
-    """What values are, as numbers."""
+    """Numbers that are equal for similar values."""
 
     def __init__(self, *tables: ValueTable) -> None:
         self._entries = {id_: entry for table in tables for id_, entry in table.by_value.items()}
@@ -64,7 +64,7 @@ class _Kinds:
         self._with_operands: dict[int, int] = {}
 
     def of(self, entry: ValueEntry) -> int:
-        """By the op, which of its values it is, and the type."""
+        """Returns the number for the op, the position of the value in it, and the type."""
         known = self._of_entry.get(id(entry))
         if known is None:
             key = entry.op.name, entry.role, entry.index, entry.type
@@ -72,7 +72,7 @@ class _Kinds:
         return known
 
     def with_operands(self, entry: ValueEntry) -> int:
-        """By its label and what the operands of the op are as well."""
+        """Returns the number for the same, the label, and the kinds of the op's operands."""
         known = self._with_operands.get(id(entry))
         if known is None:
             operands = (self.of(other) for other in self._operands(entry))
@@ -81,7 +81,7 @@ class _Kinds:
         return known
 
     def spelled(self, entry: ValueEntry) -> tuple[object, ...]:
-        """The same in words, which do not depend on what else was asked for."""
+        """Returns the same as text, which does not depend on the order of questions."""
         names = (entry.op.name, entry.role, entry.index, str(entry.type), entry.label)
         return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
 
@@ -98,9 +98,9 @@ def _by_function(values: ValueTable) -> dict[str, list[ValueEntry]]:
 
 
 def _paired_functions(
-    before: dict[str, list[ValueEntry]], after: dict[str, list[ValueEntry]], key: Key
+    before: dict[str, list[ValueEntry]], after: dict[str, list[ValueEntry]], key: KeyFunction
 ) -> Iterator[tuple[Values, Values]]:
-    """The values of functions that are the same; () beside those that only one module has."""
+    """Returns the values of matching functions; () beside those that only one module has."""
     free = [name for name in after if name not in before]
     alone = [name for name in before if name not in after]
     kinds = {name: [key(entry) for entry in after[name]] for name in free}
@@ -117,7 +117,7 @@ def _paired_functions(
 
 
 def _is_first(first: Values, second: Values, kinds: _Kinds) -> bool:
-    """Which of two functions comes first, so that either order of the programs gives the same pairs."""
+    """Whether `first` is aligned with `second` rather than the reverse, whatever the order of programs."""
     if len(first) != len(second):
         return len(first) < len(second)
     for one, other in zip(first, second, strict=True):
@@ -126,8 +126,8 @@ def _is_first(first: Values, second: Values, kinds: _Kinds) -> bool:
     return True
 
 
-def _aligned(first: Values, second: Values, levels: Sequence[tuple[Key, int]]) -> Iterator[Pair]:
-    """Values beside those of the same key, the rest by the keys that follow; each with the most edits."""
+def _aligned(first: Values, second: Values, levels: Sequence[tuple[KeyFunction, int]]) -> Iterator[Pair]:
+    """Returns the values aligned by the first key, the rest by further keys; each with its limit of edits."""
     if not levels or not first or not second:
         yield from ((entry, None) for entry in first)
         yield from ((None, entry) for entry in second)
@@ -143,7 +143,7 @@ def _aligned(first: Values, second: Values, levels: Sequence[tuple[Key, int]]) -
 
 
 def _agreements(first: list[Hashable], second: list[Hashable], most: int) -> list[tuple[int, int]]:
-    """Where two sequences agree: at both ends, and as `matched` between them."""
+    """Returns the equal positions of two sequences: at both ends, and as `matched` between them."""
     start = _common(first, second)
     end = _common(first[start:][::-1], second[start:][::-1])
     middle = matched(first[start : len(first) - end], second[start : len(second) - end], most)
@@ -152,7 +152,7 @@ def _agreements(first: list[Hashable], second: list[Hashable], most: int) -> lis
 
 
 def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
-    """Where two sequences agree after the fewest removals and additions; nowhere, if those are over `most`.
+    """Returns the equal positions of two sequences with the fewest edits; none if these are over `most`.
 
     E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
     first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
@@ -182,12 +182,12 @@ def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) ->
 
 
 def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
-    """Whether the last edit on the way to diagonal k takes from the second sequence, not from the first."""
+    """Whether the last edit on the way to diagonal k adds from the second sequence."""
     return k == -edits or (k != edits and below < above)
 
 
 def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int, int]]:
-    """The agreements on the way to (i, j); `steps`: how far each number of edits had led before."""
+    """Returns the equal positions on the way to (i, j); `steps`: the reach before each number of edits."""
     found: list[tuple[int, int]] = []
     for edits in range(len(steps) - 1, -1, -1):
         k = i - j

@@ -1,50 +1,38 @@
-"""What surrounds the values of a program: which axes are manual there, and of which tensors they are parts.
+"""The surroundings of the values of a program: manual axes, and the global tensors that they are parts of.
 
-Not here: what devices hold of the values (`local_shapes.py`), shardings at the border of a manual computation
+Not here: the parts that devices hold (`local_shapes.py`), shardings at the border of a manual computation
 (`sharding/manual_axes.py`).
 
     surroundings = Surroundings(module, meshes)
-    surroundings.around(value).manual_axes
+    surroundings.of(entry).manual_axes
     surroundings.outer(value)
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in, functions_top_down
 from shardy_py.graph.holders import manual_axes
+from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import callee_name, function_name
-from shardy_py.ir import find_ops, operands_of, terminator_of
-from shardy_py.ops import record
+from shardy_py.graph.value_table import ValueEntry
+from shardy_py.ir import operands_of, terminator_of, walk_pre_order
+from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.manual_axes import without_free_axes
-from shardy_py.sharding.meshes import Meshes, resolve
-
-MANUAL = "sdy.manual_computation"
-BODIES = frozenset(
-    (
-        "builtin.module",
-        "func.func",
-        "stablehlo.async_start",
-        "stablehlo.case",
-        "stablehlo.if",
-        "stablehlo.while",
-        "sdy.manual_computation",
-        "sdy.named_computation",
-    )
-)
-"""Ops whose regions are part of the program; those of other ops say how elements are combined."""
+from shardy_py.sharding.meshes import Meshes, mesh_of
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What holds for all values of a block.
+class Scope:
+    """The surroundings of all values of a block.
 
     is_program: whether they are values of the program, rather than elements that an op combines.
     manual_axes, mesh: of the manual computations around; (), None outside of any.
@@ -63,131 +51,115 @@ class Surroundings:
     """
 
     def __init__(self, module: ModuleOp, meshes: Meshes) -> None:
-        """Look at all manual computations, outer ones first."""
         self._meshes = meshes
-        self._blocks: dict[int, Around] = {}
-        manual = find_ops(module, MANUAL)
+        self._scopes: dict[int, Scope] = {}
+        manual = [op for op in walk_pre_order(module) if is_manual(op)]
         self._bound = _axes_bound_by_callers(module) if manual else {}
         self._outer: dict[int, DeviceSlices | None] = {}
-        for op in manual:
+        for op in manual:  # outer ones first
             self._add_manual(op)
 
-    def around(self, value: SSAValue) -> Around:
-        """What holds where a value is."""
-        owner = value.owner
-        return self._around_block(owner if isinstance(owner, Block) else owner.parent)
-
-    def around_results(self, function: Operation) -> Around:
-        """What holds for the results of a function."""
-        is_defined = function.regions[0].first_block is not None
-        return Around(is_defined, self._bound.get(function_name(function), ()))
+    def of(self, entry: ValueEntry) -> Scope:
+        """Returns the surroundings of a value, or of a function's result."""
+        value = entry.value
+        if value is None:
+            return self._function_scope(entry.op)
+        return self._scope(value.owner if isinstance(value.owner, Block) else value.owner.parent)
 
     def outer(self, value: SSAValue) -> DeviceSlices | None:
-        """Which part of a global tensor `value` is on each device, by manual axes alone; None: not known."""
+        """Returns the slices of a global tensor that `value` is, by manual axes; None if unknown."""
         return self._outer.get(id(value))
 
     def _add_manual(self, op: Operation) -> None:
-        """Notes how the arguments of the body, and what it returns, are cut out of global tensors."""
+        """Records how arguments and returned values of the body are sliced from global tensors."""
         axes = manual_axes(op)
-        around, mesh = self._around_block(op.parent), self._manual_mesh(op) or Mesh()
-        last = terminator_of(op.regions[0])
-        returned = operands_of(last) if last is not None else ()
+        scope, mesh = self._scope(op.parent), self._mesh(op) or Mesh()
+        terminator = terminator_of(op.regions[0])
         sides = (
-            ("in_shardings", operands_of(op), op.regions[0].blocks[0].args),
-            ("out_shardings", op.results, returned),
+            (operands_of(op), op.regions[0].blocks[0].args),
+            (op.results, operands_of(terminator) if terminator is not None else ()),
         )
-        for name, outside, inside in sides:
-            shardings = cast(Any, op.properties[name]).data
+        for shardings, (outside, inside) in zip(_shardings(op), sides, strict=True):
             for sharding, outer, inner in zip(shardings, outside, inside, strict=True):
-                slices = self._manual_slices(sharding, mesh, outer, axes)
-                if slices is not None and around.manual_axes:
+                type_ = tensor_type(outer.type)
+                slices = None
+                if type_ is not None and None not in type_.shape:
+                    slices = device_slices(without_free_axes(sharding, axes), mesh, type_.shape)
+                if slices is not None and scope.manual_axes:
                     further = self._outer.get(id(outer))
                     slices = within(slices, further) if further is not None else None
-                self._note(inner, slices)
+                self._record(inner, slices)
 
-    def _note(self, value: SSAValue, slices: DeviceSlices | None) -> None:
-        """An argument keeps its slices; a value that is returned as parts of different tensors has none."""
+    def _record(self, value: SSAValue, slices: DeviceSlices | None) -> None:
+        """Records slices; a value that is returned as parts of different tensors has none."""
         if id(value) not in self._outer:
             self._outer[id(value)] = slices
         elif not isinstance(value.owner, Block) and self._outer[id(value)] != slices:
             self._outer[id(value)] = None
 
-    def _manual_slices(
-        self, sharding: TensorSharding, mesh: Mesh, value: SSAValue, axes: tuple[str, ...]
-    ) -> DeviceSlices | None:
-        type_ = value.type
-        if not isinstance(type_, TensorType):
-            return None
-        shape = tensor_type(cast("TensorType[Any]", type_)).shape
-        return device_slices(without_free_axes(sharding, axes), mesh, shape) if None not in shape else None
-
-    def _manual_mesh(self, op: Operation) -> Mesh | None:
-        """The mesh of a manual computation: the one of its shardings that are not on the empty mesh."""
-        both = (cast(Any, op.properties[name]).data for name in ("in_shardings", "out_shardings"))
-        meshes = [find_mesh(sharding, self._meshes) for shardings in both for sharding in shardings]
+    def _mesh(self, op: Operation) -> Mesh | None:
+        """Returns the mesh of a manual computation: that of its shardings but the empty mesh."""
+        meshes = [mesh_of(s, self._meshes) for shardings in _shardings(op) for s in shardings]
         return next((mesh for mesh in meshes if mesh.axes), None)
 
-    def _around_block(self, block: Block | None) -> Around:
+    def _scope(self, block: Block | None) -> Scope:
         if block is None:
-            return Around(True)
-        known = self._blocks.get(id(block))
+            return Scope(True)
+        known = self._scopes.get(id(block))
         if known is None:
-            known = self._blocks[id(block)] = self._new_surroundings(block)
+            known = self._scopes[id(block)] = self._new_scope(block)
         return known
 
-    def _new_surroundings(self, block: Block) -> Around:
+    def _new_scope(self, block: Block) -> Scope:
         op = block.parent_op()
         if op is None:
-            return Around(True)
-        outer = self._around_block(op.parent)
-        if op.name not in BODIES or not outer.is_program:
-            return Around(False)
-        if op.name == "func.func":
-            return self.around_results(op)
-        if op.name == MANUAL:
-            mesh = self._manual_mesh(op) or outer.mesh
-            return Around(True, outer.manual_axes + manual_axes(op), mesh)
+            return Scope(True)
+        outer = self._scope(op.parent)
+        if TABLE[op.name].control is Control.NONE or not outer.is_program:
+            return Scope(False)
+        if isinstance(op, FuncOp):
+            return self._function_scope(op)
+        if is_manual(op):
+            return Scope(True, outer.manual_axes + manual_axes(op), self._mesh(op) or outer.mesh)
         return outer
 
-
-def find_mesh(sharding: TensorSharding, meshes: Meshes) -> Mesh:
-    """The mesh of a sharding.
-
-    Raises:
-        ShardyError: the module has none of its name.
-    """
-    try:
-        return resolve(sharding.mesh, meshes)
-    except KeyError:
-        known = ", ".join(f"@{name}" for name in meshes) or "none"
-        raise ShardyError(
-            f"the module has no mesh @{sharding.mesh}; expected one of its meshes: {known}"
-        ) from None
+    def _function_scope(self, function: Operation) -> Scope:
+        is_defined = function.regions[0].first_block is not None
+        return Scope(is_defined, self._bound.get(function_name(function), ()))
 
 
-def tensor_type(type_: TensorType[Any]) -> record.TensorType:
-    """The type as a plain value."""
-    shape = tuple(None if size < 0 else size for size in type_.get_shape())
-    return record.TensorType(shape, str(type_.element_type))
+def is_manual(op: Operation) -> bool:
+    """Whether the region of `op` is a manual computation."""
+    return TABLE[op.name].control is Control.MANUAL
+
+
+def manual_computations_around(op: Operation | None) -> Iterator[Operation]:
+    """Returns the manual computations among an op and the ops around it, innermost first."""
+    while op is not None:
+        if is_manual(op):
+            yield op
+        op = op.parent_op()
 
 
 def within(inner: DeviceSlices, outer: DeviceSlices) -> DeviceSlices | None:
-    """`inner` as slices of the tensor of which `outer` gives each device a part; None: on another mesh."""
+    """Returns `inner` as slices of the tensor whose parts `outer` describes; None if on another mesh."""
     if inner.mesh == Mesh():
         inner = replace(inner, mesh=outer.mesh)
     return inner.within(outer) if inner.mesh == outer.mesh else None
 
 
+def _shardings(op: Operation) -> tuple[tuple[TensorSharding, ...], ...]:
+    return tuple(cast(Any, op.properties[name]).data for name in ("in_shardings", "out_shardings"))
+
+
 def _axes_bound_by_callers(module: ModuleOp) -> dict[str, tuple[str, ...]]:
-    """The manual axes that are bound where a function is called, by function."""
+    """Returns, for each function, the manual axes around its calls."""
     bound: dict[str, tuple[str, ...]] = {}
     for function in functions_top_down(module):
         own = bound.get(function_name(function), ())
         for call in calls_in(function):
             axes = [*bound.get(callee_name(call), ()), *own]
-            op = call.parent_op()
-            while op is not None and op is not function:
-                axes += manual_axes(op) if op.name == MANUAL else ()
-                op = op.parent_op()
+            for op in manual_computations_around(call):
+                axes += manual_axes(op)
             bound[callee_name(call)] = tuple(dict.fromkeys(axes))
     return bound

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from shardy_py.errors import ShardyError
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
@@ -24,8 +25,15 @@ def mesh_of(sharding: TensorSharding, meshes: Meshes) -> Mesh:
 
 
 def resolve(mesh: str | Mesh, meshes: Meshes) -> Mesh:
-    """The mesh itself."""
-    return mesh if isinstance(mesh, Mesh) else meshes[mesh]
+    """Returns the mesh itself.
+
+    Raises:
+        ShardyError: there is no mesh of that name.
+    """
+    found = mesh if isinstance(mesh, Mesh) else meshes.get(mesh)
+    if found is None:
+        raise ShardyError.unknown("mesh", f"@{mesh}", [f"@{name}" for name in meshes])
+    return found
 
 
 def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:

@@ -120,7 +120,7 @@ def test_padding_is_told() -> None:
 def test_places_come_from_the_source() -> None:
     (finding,) = found_in(BAD["SDY003"], "SDY003")
     assert str(finding.position) == "model.py:9:1"
-    assert "operand 1 of stablehlo.add is needed in another sharding" in finding.message
+    assert "operand 1 of stablehlo.add requires another sharding" in finding.message
 
 
 def test_written_reshards_are_no_finding() -> None:

@@ -15,8 +15,8 @@ from shardy_py.report.difference import Figures, difference, difference_json, di
 from shardy_py.report.matching import matched
 from tests.api.programs import MATMUL
 
-SAME = Figures((("all_gather", 1),), 10, 1e-6, 100)
-MORE = Figures((("all_gather", 3), ("all_to_all", 1)), 20, 2e-6, 100)
+SAME = Figures({"all_gather": 1}, 10, 1e-6, 100)
+MORE = Figures({"all_gather": 3, "all_to_all": 1}, 20, 2e-6, 100)
 
 
 def values_of(text: str) -> Program:

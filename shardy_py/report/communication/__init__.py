@@ -1,31 +1,31 @@
-"""What a sharded program sends between devices: which collectives, over which axes, caused by which line.
+"""The communication of a sharded program: its collectives, their axes and costs, the lines that cause them.
 
-Not here: the passes that make reshards into collectives (`passes/`), costs (`partition/cost.py`).
+Not here: the passes that turn reshards into collectives (`passes/`), costs (`partition/cost.py`).
+
+    print(communication_report(module, DEFAULT))
 """
 
-from shardy_py.report.communication.bill import (
-    SCHEMA,
-    Bill,
-    Sum,
-    bill_json,
-    bill_text,
-    communication_bill,
-    seconds_text,
-)
 from shardy_py.report.communication.causes import Cause
-from shardy_py.report.communication.collect import SENDING_KINDS, Use
+from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
+from shardy_py.report.communication.report import (
+    SCHEMA,
+    CollectiveTotal,
+    CommunicationReport,
+    communication_json,
+    communication_report,
+    communication_text,
+)
 
 __all__ = [
     "HALO_EXCHANGE",
     "SCHEMA",
     "SENDING_KINDS",
-    "Bill",
     "Cause",
-    "Sum",
-    "Use",
-    "bill_json",
-    "bill_text",
-    "communication_bill",
-    "seconds_text",
+    "CollectiveTotal",
+    "CollectiveUse",
+    "CommunicationReport",
+    "communication_json",
+    "communication_report",
+    "communication_text",
 ]

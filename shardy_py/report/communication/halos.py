@@ -1,8 +1,8 @@
-"""What ops take in by themselves: elements beyond a device's part of dimensions along which they move.
+"""Halos: the elements beyond its shard that a device needs of dimensions along which an op moves data.
 
-A window over a cut dimension, a shift, a reversal, a concatenation: such dimensions are permutation factors
-of the op's rule. They stay cut and no reshard tells of them; the partitioner exchanges what is lacking, a
-*halo*. Counted by the indexing maps of the op, as boxes: of what is read in strides, all that lies between.
+A window over a sharded dimension, a shift, a reversal, a concatenation: such dimensions are permutation
+factors of the op's rule. They stay sharded without any reshard, and the partitioner exchanges the missing
+elements. Counted by the op's indexing maps, over-approximated by boxes: strided reads count with the gaps.
 
     [halo] = Halos(meshes, ShardingReader()).of(convolution)
     halo.operand, halo.axes, halo.bytes          0, (("x", 4),), 4096
@@ -45,7 +45,7 @@ _Part = tuple[tuple[Interval, ...], tuple[Interval, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """What an op takes in of an operand: bytes of the device that lacks most, and along which axes."""
+    """The halo of an operand: its axes, and the bytes for the device that needs most."""
 
     operand: int
     axes: tuple[AxisSize, ...]
@@ -53,17 +53,16 @@ class Halo:
 
 
 class Halos:
-    """The halos of the ops of a module; found once for ops alike."""
+    """The halos of the ops of a module, computed once for similar ops."""
 
     def __init__(self, meshes: Mapping[str, Mesh], reader: ShardingReader) -> None:
-        """Start with nothing found."""
         self._meshes = meshes
         self._reader = reader
         self._rules: dict[int, tuple[ShardingRule | None, OpRecord]] = {}
         self._found: dict[tuple[object, ...], tuple[Halo, ...]] = {}
 
     def of(self, op: Operation) -> tuple[Halo, ...]:
-        """The halos of an op, by operand; none where its tensors are not cut along what it moves."""
+        """Returns the halos of an op; none if its tensors are not sharded along dimensions that it moves."""
         if not op.results or not operands_of(op):
             return ()
         target = self._reader.of(op.results[0])
@@ -81,7 +80,7 @@ class Halos:
         return self._found[key]
 
     def _moving_rule(self, record: OpRecord) -> ShardingRule | None:
-        """The rule of an op if it moves elements along a factor."""
+        """Returns the rule of an op if it moves elements along a factor."""
         if id(record) not in self._rules:
             rule = derive_rule(record)
             moves = rule is not None and any(f.type is FactorType.PERMUTATION for f in rule.factors)
@@ -123,7 +122,7 @@ def _moves(factors: tuple[int, ...], rule: ShardingRule) -> bool:
 def _most_lacking(
     index_map: IndexMap, before: DeviceSlices, after: DeviceSlices, axes: tuple[AxisSize, ...]
 ) -> int:
-    """The elements that the device that lacks most lacks; devices that differ along other axes are alike."""
+    """Returns the missing elements of the device with most; positions along other axes do not matter."""
     most = 0
     for held, made in _parts(before, after, {name for name, _ in axes}):
         part = index_map.restricted(made)
@@ -138,7 +137,7 @@ def _most_lacking(
 
 
 def _parts(before: DeviceSlices, after: DeviceSlices, axes: set[str]) -> Iterator[_Part]:
-    """What devices hold before and make, each pair once; at most so many pairs, evenly spread."""
+    """Returns what devices hold before and compute, each pair once; at most so many, evenly spaced."""
     wide = [axis.name for axis in before.mesh.axes if axis.size > 1]
     chosen = tuple(slice(None) if name in axes else 0 for name in wide)
     columns = [

@@ -1,7 +1,7 @@
-"""How often an op runs: the turns of the loops around it, where they can be read off the program.
+"""How often an op runs: the trip counts of the loops around it, where the program determines them.
 
-A loop counts when a carried value starts at a constant, changes by a constant each turn, and the condition
-compares it with a constant, as JAX's `scan` and `fori_loop` are lowered. Not here: what runs (`collect.py`).
+A trip count is known if a carried value starts at a constant, changes by a constant each iteration, and the
+condition compares it with a constant, as in JAX's `scan` and `fori_loop`. Not here: what runs (`collect.py`).
 """
 
 from __future__ import annotations
@@ -10,61 +10,64 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain
+from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import callee_name, function_name
 from shardy_py.ir import operands_of, terminator_of, walk_pre_order
+from shardy_py.ops import TABLE, Control
 
-_CONSTANTS = ("stablehlo.constant", "sdy.constant")
 _DIRECTIONS = {"LT": (1, 0), "LE": (1, 1), "GT": (-1, 0), "GE": (-1, 1)}
-"""Whether to count up or down while the comparison holds, and how many steps of 1 beyond the limit."""
-Times = tuple[int, bool]
-"""How often, and whether that is known."""
+"""The sign of the step while the comparison holds, and the number of steps of 1 beyond the limit."""
+Runs = tuple[int, bool]
+"""A number of runs, and whether it is known."""
 
 
-def trip_counts(module: ModuleOp) -> Callable[[Operation], Times]:
-    """A function that tells how often an op of the module runs when the program runs once.
+def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
+    """Returns a function from an op of the module to its number of runs in one run of the program.
 
-    Every branch counts as taken; a condition runs once more than its loop turns; what calls itself counts
-    once. A function that nothing calls runs once.
+    Every branch counts as taken; a condition runs once more than its loop body; recursive functions and those
+    that nothing calls run once.
     """
     callers: dict[str, list[Operation]] = {}
     for op in walk_pre_order(module):
-        if op.name == "func.call":
+        if isinstance(op, CallOp):
             callers.setdefault(callee_name(op), []).append(op)
-    known: dict[int, Times] = {}
+    known: dict[int, Runs] = {}
 
     def inside(op: Operation) -> tuple[Operation, int, bool]:
-        """The function around an op, how often the op runs in one run of it, whether that is known."""
+        """Returns the function around an op, and the runs of the op in one run of it."""
         times, is_known = 1, True
         block = op.parent
         while block is not None:
             around = block.parent_op()
-            if around is None or around.name == "func.func":
+            if around is None or isinstance(around, FuncOp):
                 return around or op, times, is_known
-            if around.name == "stablehlo.while":
-                turns = loop_turns(around)
+            if TABLE[around.name].control is Control.LOOP:
+                count = trip_count(around)
                 is_condition = block.parent is around.regions[0]
-                times *= 1 if turns is None else turns + is_condition
-                is_known = is_known and turns is not None
+                times *= 1 if count is None else count + is_condition
+                is_known = is_known and count is not None
             block = around.parent
         return op, times, is_known
 
-    def of_function(function: Operation) -> Times:
-        """Callers first, without recursion: chains of calls may be long."""
-        waiting = [function]
-        begun: set[int] = set()
-        while waiting:
-            current = waiting[-1]
-            calls = callers.get(function_name(current), ()) if current.name == "func.func" else ()
+    def of_function(function: Operation) -> Runs:
+        """Visits callers first, without recursion: chains of calls may be long."""
+        stack = [function]
+        visited: set[int] = set()
+        while stack:
+            current = stack[-1]
+            calls = callers.get(function_name(current), ()) if isinstance(current, FuncOp) else ()
             sites = [inside(call) for call in calls]
-            missing = [site for site, _, _ in sites if id(site) not in known and id(site) not in begun]
-            begun.add(id(current))
+            missing = [site for site, _, _ in sites if id(site) not in known and id(site) not in visited]
+            visited.add(id(current))
             if missing:
-                waiting.extend(missing)
+                stack.extend(missing)
                 continue
-            waiting.pop()
+            stack.pop()
             if id(current) not in known:
                 found = [(known.get(id(site), (1, True)), times, sure) for site, times, sure in sites]
                 known[id(current)] = (
@@ -73,7 +76,7 @@ def trip_counts(module: ModuleOp) -> Callable[[Operation], Times]:
                 )
         return known[id(function)]
 
-    def of(op: Operation) -> Times:
+    def of(op: Operation) -> Runs:
         function, times, is_known = inside(op)
         outer, is_outer_known = of_function(function)
         return outer * times, is_known and is_outer_known
@@ -81,21 +84,20 @@ def trip_counts(module: ModuleOp) -> Callable[[Operation], Times]:
     return of
 
 
-def loop_turns(loop: Operation) -> int | None:
-    """The number of turns of a `stablehlo.while`; None where it cannot be told."""
+def trip_count(loop: Operation) -> int | None:
+    """Returns the number of iterations of a loop with condition and body; None if unknown."""
     condition, body = (terminator_of(region) for region in loop.regions)
     if condition is None or body is None or not operands_of(condition):
         return None
     test = operands_of(condition)[0]
-    if not (isinstance(test, OpResult) and test.op.name == "stablehlo.compare"):
+    comparison = test.op.properties.get("comparison_direction") if isinstance(test, OpResult) else None
+    direction = None if comparison is None else _DIRECTIONS.get(str(plain(comparison)))
+    if direction is None or not isinstance(test, OpResult):
         return None
-    counter, limit = operands_of(test.op)[0], _number(operands_of(test.op)[1])
-    direction = _DIRECTIONS.get(str(plain(test.op.properties["comparison_direction"])))
-    if not isinstance(counter, BlockArgument) or limit is None or direction is None:
+    counter, limit = operands_of(test.op)[0], _integer(operands_of(test.op)[1])
+    if not isinstance(counter, BlockArgument) or limit is None or counter.owner.parent_op() is not loop:
         return None
-    if counter.owner.parent_op() is not loop:
-        return None
-    start = _number(operands_of(loop)[counter.index])
+    start = _integer(operands_of(loop)[counter.index])
     step = _step(operands_of(body)[counter.index], counter.index, loop)
     sign, extra = direction
     if start is None or step is None or step * sign <= 0:
@@ -104,28 +106,34 @@ def loop_turns(loop: Operation) -> int | None:
 
 
 def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
-    """What is added to carried value `index` each turn, of its value for the next one."""
-    if not (isinstance(value, OpResult) and value.op.name in ("stablehlo.add", "stablehlo.subtract")):
+    """Returns what is added to carried value `index` each iteration, given its next value."""
+    compute = TABLE[value.op.name].compute if isinstance(value, OpResult) else None
+    if compute is None or not isinstance(value, OpResult):
         return None
-    first, second = operands_of(value.op)
-    if value.op.name == "stablehlo.subtract":
-        step = _number(second) if _is_carried(first, index, loop) else None
-        return None if step is None else -step
-    for old, step in ((first, second), (second, first)):
-        if _is_carried(old, index, loop):
-            return _number(step)
-    return None
+    operands = operands_of(value.op)
+    places = [place for place, operand in enumerate(operands) if _is_carried(operand, index, loop)]
+    others = [_integer(operand) for place, operand in enumerate(operands) if place not in places]
+    if len(places) != 1 or len(others) != 1 or others[0] is None:
+        return None
+    attributes = record_of(value.op).attributes
+    steps: set[int] = set()
+    for old in (1, 2, (1 << 62) - 1):  # the difference is constant if the op adds or subtracts
+        inputs = [others[0], others[0]]
+        inputs[places[0]] = old
+        steps.add(compute(attributes, inputs) - old)
+        if len(steps) > 1:
+            return None
+    return steps.pop()
 
 
 def _is_carried(value: SSAValue, index: int, loop: Operation) -> bool:
     return isinstance(value, BlockArgument) and value.index == index and value.owner.parent_op() is loop
 
 
-def _number(value: SSAValue) -> int | None:
-    """The integer that a value always is; None if it is none, or not known."""
-    if not (isinstance(value, OpResult) and value.op.name in _CONSTANTS):
-        return None
-    attribute: Any = value.op.properties["value"]
+def _integer(value: SSAValue) -> int | None:
+    """Returns the integer of a constant scalar; None for other values."""
+    constant = constant_of(value)
+    attribute: Any = None if constant is None else constant.properties["value"]
     if value.type.get_shape() or not hasattr(attribute, "get_values"):  # pyright: ignore
         return None
     (number,) = attribute.get_values()

@@ -1,33 +1,30 @@
-"""What each device has to hold: bytes of arguments, results and constants, the peak, and what is alive then.
+"""The memory that each device needs: arguments, results and constants, the peak, the tensors alive then.
 
-    IR -> collect.py -> program.py -> liveness.py -> report.py -> text.py, to_json.py
+    IR -> collect.py -> program.py -> liveness.py -> report.py, with the values of rows.py
 
-docs/memory.md states the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and
+docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and
 their padding (`layout/`).
 
-    print(memory_text(memory_report(module, "tpu")))
+    print(memory_report(module, "tpu"))
 """
 
 from shardy_py.report.memory.liveness import Liveness, Peak
-from shardy_py.report.memory.report import EntryMemory, MemoryReport, Place, TensorRow, Total, memory_report
-from shardy_py.report.memory.sizes import TARGETS, Bytes, Target, tensor_size
-from shardy_py.report.memory.text import memory_text
-from shardy_py.report.memory.to_json import SCHEMA, memory_json
+from shardy_py.report.memory.report import SCHEMA, MemoryReport, memory_json, memory_report, memory_text
+from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
+from shardy_py.report.sizes import TARGETS, Target
 
 __all__ = [
     "SCHEMA",
     "TARGETS",
-    "Bytes",
     "EntryMemory",
     "Liveness",
     "MemoryReport",
     "Peak",
-    "Place",
+    "PeakOp",
     "Target",
     "TensorRow",
     "Total",
     "memory_json",
     "memory_report",
     "memory_text",
-    "tensor_size",
 ]

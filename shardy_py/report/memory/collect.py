@@ -1,6 +1,7 @@
-"""IR into the program of `program.py`, with the tensor behind each value.
+"""Builds the program of `program.py` from IR, with the tensor behind each value.
 
-Not here: what ops run and forward (`op_steps.py`), what is alive when (`liveness.py`), names (`report.py`).
+How an op uses memory follows from the columns `control` and `storage` of its row; regions of other ops
+combine elements and hold no arrays. Not here: liveness (`liveness.py`), names (`report.py`).
 
     collected = collect_program(module, "tpu")
 """
@@ -12,18 +13,19 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, Region
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.dialects.traits import is_terminator
+from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in, is_defined_function
-from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.symbols import MAIN, callee_name, function_name
 from shardy_py.ir import operands_of
-from shardy_py.report.memory.op_steps import HANDLERS, plain_step
-from shardy_py.report.memory.program import Computation, Step
-from shardy_py.report.memory.sizes import Target
+from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.report.memory.program import Computation, Nested, Runs, Step
 from shardy_py.report.memory.tensors import FunctionResult, Tensor, Tensors
+from shardy_py.report.sizes import Target
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import position_of
 
@@ -31,12 +33,10 @@ _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryFunction:
     """A function that the program starts with.
 
-    computation: its number.
-    donated: by argument, whether its memory may be used again.
-    results: their values.
+    computation: its number. donated: for each argument, whether its memory may be reused. results: values.
     """
 
     function: Operation
@@ -46,37 +46,34 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
-    """A module as liveness sees it.
+class CollectedProgram:
+    """A module for liveness analysis.
 
-    tensors: of each value. ops: of each step of each computation. entries: where the program starts.
+    tensors: of each value. ops: of each step of each computation. entries: the functions it starts with.
     """
 
     tensors: tuple[Tensor, ...]
     computations: tuple[Computation, ...]
     ops: tuple[tuple[Operation, ...], ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[EntryFunction, ...]
 
 
-def collect_program(module: ModuleOp, target: Target) -> Collected:
-    """The program of a module, which starts at @main, else at all functions that nobody calls.
+def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
+    """Returns the program of a module, which starts at @main, else at all functions that nothing calls.
 
     Raises:
         ShardyError: a function calls itself, or a sharding does not fit its value.
     """
-    collector = Collector(module, target)
+    collector = _Collector(module, target)
     with deep_stack():
         entries = tuple(map(collector.entry, _entry_functions(collector.functions)))
     found = tuple(collector.tensors.found)
-    return Collected(found, tuple(collector.computations), tuple(collector.ops), entries)
+    return CollectedProgram(found, tuple(collector.computations), tuple(collector.ops), entries)
 
 
 @dataclass(slots=True)
-class Body:
-    """A region on its way to a computation: all of it but what happens at the end.
-
-    first: the values from this number on are its own.
-    """
+class _Body:
+    """A region before it is finished to a computation; `first`: its own values have this number or higher."""
 
     first: int
     arguments: tuple[int, ...]
@@ -85,17 +82,14 @@ class Body:
     returned: tuple[int, ...] = ()
 
     @property
-    def taken_from_outside(self) -> tuple[int, ...]:
+    def captured(self) -> tuple[int, ...]:
         """The outer values that it reads, each once."""
         reads = (*(value for step in self.steps for value in step.reads), *self.returned)
         return tuple(dict.fromkeys(value for value in reads if value < self.first))
 
 
-class Collector:
-    """Values and computations as they are found."""
-
+class _Collector:
     def __init__(self, module: ModuleOp, target: Target) -> None:
-        """Start with nothing found."""
         self.tensors = Tensors(module, target)
         self.computations: list[Computation] = []
         self.ops: list[tuple[Operation, ...]] = []
@@ -103,9 +97,9 @@ class Collector:
         self.functions = {function_name(op): op for op in defined}
         self._callees: dict[str, int | None] = {}
 
-    def entry(self, function: Operation) -> Entry:
-        """A function that the program starts with: each of its results is an array of its own."""
-        body = self.body(function.regions[0])
+    def entry(self, function: Operation) -> EntryFunction:
+        """Collects an entry function, each of whose results is an array of its own."""
+        body = self._body(function.regions[0])
         types = cast(Any, function.properties["function_type"]).outputs.data
         given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(types)
         results: list[int] = []
@@ -113,72 +107,50 @@ class Collector:
             if sharding is None and i < len(body.returned):
                 sharding = self.tensors.found[body.returned[i]].sharding
             results.append(self.tensors.add(FunctionResult(function, i), type_, sharding))
-        index = self.finish(body, self.settled(body, results, lambda result: result))
-        return Entry(function, index, _donated(function), tuple(results))
+        index = self._finish(body, self._owned(body, results, lambda result: result))
+        return EntryFunction(function, index, _donated(function), tuple(results))
 
-    def callee(self, name: str, call: Operation) -> int | None:
-        """The computation of a function that is called; None if the module does not say what it does.
-
-        Raises:
-            ShardyError: the function is around the call.
-        """
-        function = self.functions.get(name)
-        if function is None:
-            return None
-        if name not in self._callees:
-            self._callees[name] = None
-            body = self.body(function.regions[0])
-            self._callees[name] = self.finish(body, body.returned)
-        if self._callees[name] is None:
-            place = position_of(cast(Any, call).location)
-            message = f"@{name} calls itself: there is no bound on what is alive at a time"
-            raise ShardyError(Diagnostic(message, place))
-        return self._callees[name]
-
-    def body(self, region: Region) -> Body:
+    def _body(self, region: Region) -> _Body:
         """Collects a region. Several blocks count as if they ran one after the other, once each."""
-        body = Body(len(self.tensors.found), (), [], [])
+        body = _Body(len(self.tensors.found), (), [], [])
         for block in region.blocks:
             arguments = tuple(map(self.tensors.define, block.args))
+            op = block.first_op
             if block is region.first_block:
                 body.arguments = arguments
-            elif block.first_op is not None:
+            elif op is not None:
                 body.steps.append(Step((), arguments))
-                body.ops.append(block.first_op)
-            self._add_steps(body, block.first_op)
+                body.ops.append(op)
+            while op is not None:
+                body.ops.append(op)
+                if is_terminator(op):
+                    body.returned = self._reads(op)
+                body.steps.append(self._step(op))
+                op = op.next_op
         return body
 
-    def _add_steps(self, body: Body, op: Operation | None) -> None:
-        while op is not None:
-            body.ops.append(op)
-            if op.name in TERMINATORS:
-                body.returned = self.reads(op)
-            body.steps.append(HANDLERS.get(op.name, plain_step)(self, op))
-            op = op.next_op
-
-    def settled(
-        self, body: Body, results: Sequence[int], copy: Callable[[int], int], *, passes_on: bool = False
+    def _owned(
+        self, body: _Body, results: Sequence[int], copy: Callable[[int], int], *, carries: bool = False
     ) -> tuple[int, ...]:
-        """The arrays that hold what a body returns, where each is to be an array of its own.
+        """Returns the arrays that hold the returned values of a body, where each must own its array.
 
         An argument, an outer value, a value returned already and one that does not fit its result are copied.
         results: what the returned values become.
-        passes_on: whether an argument may be returned in its own place.
+        carries: whether an argument may be returned in its own place.
         """
         taken = set(body.arguments)
         arrays: list[int] = []
         for index, (value, result) in enumerate(zip(body.returned, results, strict=False)):
-            is_passed_on = passes_on and value == body.arguments[index]
+            is_carried = carries and value == body.arguments[index]
             is_free = value >= body.first and value not in taken
-            fits = is_passed_on or (is_free and self.tensors.have_same_size(value, result))
+            fits = is_carried or (is_free and self.tensors.have_same_size(value, result))
             arrays.append(value if fits else copy(result))
             taken.add(value)
         return tuple(arrays)
 
-    def finish(self, body: Body, returns: tuple[int, ...]) -> int:
-        """Adds a computation; what it returns and has not made yet is made at the end."""
-        made = set(body.returned)
-        copies = tuple(value for value in returns if value not in made)
+    def _finish(self, body: _Body, returns: tuple[int, ...]) -> int:
+        """Adds a computation; returned values that do not exist yet are made in its last step."""
+        copies = tuple(value for value in returns if value not in set(body.returned))
         if copies:
             last = body.steps[-1]
             body.steps[-1] = last._replace(makes=(*last.makes, *copies))
@@ -186,14 +158,112 @@ class Collector:
         self.ops.append(tuple(body.ops))
         return len(self.computations) - 1
 
-    def reads(self, op: Operation) -> tuple[int, ...]:
-        """The operands of an op."""
+    def _reads(self, op: Operation) -> tuple[int, ...]:
         numbers = self.tensors.numbers
         return tuple([numbers[id(operand)] for operand in operands_of(op)])
 
-    def makes(self, op: Operation) -> tuple[int, ...]:
-        """The results of an op, as values of their own."""
-        return tuple([self.tensors.define(result) for result in op.results])
+    def _step(self, op: Operation) -> Step:
+        row = TABLE[op.name]
+        match row.control:
+            case Control.NONE | Control.DEFINITION:
+                return self._plain(op, row.storage)
+            case Control.CALL:
+                index = self._callee(op)
+                return self._plain(op, Storage.NEW) if index is None else self._run(op, index, ())
+            case Control.LOOP:
+                return self._loop(op)
+            case Control.BRANCHES:
+                return self._branches(op)
+            case Control.REGION | Control.MANUAL | Control.ASYNC:
+                body = self._body(op.regions[0])
+                return self._run(op, self._finish(body, body.returned), body.captured)
+
+    def _plain(self, op: Operation, storage: Storage) -> Step:
+        reads = self._reads(op)
+        makes = tuple([self.tensors.define(result) for result in op.results])
+        match storage:
+            case Storage.NEW:
+                return Step(reads, makes)
+            case Storage.IN_PLACE:
+                return Step(reads, makes, tuple(zip(reads, makes, strict=False)))
+            case Storage.ELEMENT:  # keeps the whole tuple alive
+                self.tensors.numbers[id(op.results[0])] = reads[0]
+                return Step(reads, ())
+            case Storage.ALIAS:
+                kept: list[int] = []
+                for operand, result, value in zip(reads, makes, op.results, strict=True):
+                    if self.tensors.is_same_array(operand, result):
+                        self.tensors.numbers[id(value)] = operand
+                    else:
+                        kept.append(result)
+                return Step(reads, tuple(kept))
+
+    def _loop(self, op: Operation) -> Step:
+        """Operands become the carried values, in place where they can; in the end these are the results."""
+        reads, makes, *_ = self._plain(op, Storage.NEW)
+        condition, body = map(self._body, op.regions)
+        arrays = self._owned(body, makes, self.tensors.copy, carries=True)
+        nested = (
+            Nested(self._finish(condition, condition.returned), makes, "never"),
+            Nested(self._finish(body, arrays), makes, "always"),
+        )
+        outer = dict.fromkeys((*condition.captured, *body.captured))
+        updates = tuple(zip(reads, makes, strict=True))
+        return Step((*reads, *outer), makes, updates, Runs(nested, is_loop=True))
+
+    def _branches(self, op: Operation) -> Step:
+        """One region runs; its returned values become the results, copied where they do not own an array."""
+        reads, makes, *_ = self._plain(op, Storage.NEW)
+        bodies = [self._body(region) for region in op.regions]
+        nested = tuple(
+            Nested(self._finish(body, self._owned(body, makes, self.tensors.copy))) for body in bodies
+        )
+        outer = dict.fromkeys(value for body in bodies for value in body.captured)
+        return Step((*reads, *outer), makes, (), Runs(nested))
+
+    def _callee(self, call: Operation) -> int | None:
+        """Returns the computation of the callee; None for an external function.
+
+        Raises:
+            ShardyError: the callee is around the call.
+        """
+        name = callee_name(call) if isinstance(call, CallOp) else _decomposition(call)
+        function = self.functions.get(name)
+        if function is None:
+            return None
+        if name not in self._callees:
+            self._callees[name] = None
+            body = self._body(function.regions[0])
+            self._callees[name] = self._finish(body, body.returned)
+        if self._callees[name] is None:
+            place = position_of(cast(Any, call).location)
+            what = f"@{name} calls itself: memory use of recursive functions"
+            raise ShardyError.unsupported(what, where=place)
+        return self._callees[name]
+
+    def _run(self, op: Operation, index: int, outer: Sequence[int]) -> Step:
+        """Runs a computation in the place of the op: results are its returned arrays."""
+        tensors, computation = self.tensors, self.computations[index]
+        reads = self._reads(op)
+        pairs = zip(reads, computation.arguments, strict=True)
+        arguments = tuple(value if tensors.have_same_size(value, inner) else None for value, inner in pairs)
+        same = dict(zip(computation.arguments, arguments, strict=True)) | {value: value for value in outer}
+        makes: list[int] = []
+        is_one_to_one = len(computation.returns) == len(op.results)
+        returns = computation.returns if is_one_to_one else range(-len(op.results), 0)
+        for value, returned in zip(op.results, returns, strict=True):
+            array = same.get(returned)
+            number = tensors.define(value)
+            if array is not None and tensors.have_same_size(array, number):
+                tensors.numbers[id(value)] = array
+            else:
+                makes.append(number)
+                same[returned] = number
+        return Step((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
+
+
+def _decomposition(op: Operation) -> str:
+    return cast(Any, op.properties["decomposition"]).root_reference.data
 
 
 def _entry_functions(functions: Mapping[str, Operation]) -> list[Operation]:

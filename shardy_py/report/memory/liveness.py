@@ -1,8 +1,8 @@
-"""What is alive when: one sweep over the steps of a program in order.
+"""Liveness: one sweep over the steps of a program in order.
 
-A value lives from the step that makes it to the last one that reads it; at a step, what it reads and what it
-makes are alive together. What a step runs inside comes on top of what is alive around it. docs/memory.md has
-the whole model. Not here: how large a value is (`sizes.py`).
+A value is alive from the step that makes it to the last one that reads it; at a step, the values it reads and
+makes are alive together. Values of nested computations add to those alive around them. docs/memory.md
+describes the model. Not here: the size of a value (`sizes.py`).
 
 >>> steps = (Step((0,), (1,)), Step((1,), (2,)), Step((2,), (3,)))
 >>> peak = Liveness((Computation((0,), steps, (3,)),), [8, 100, 10, 1]).peak(0, [False])
@@ -21,15 +21,15 @@ from shardy_py.errors import ShardyError
 from shardy_py.report.memory.program import Computation, Nested, Step
 
 ENTRY = -1
-"""The step number of the moment before the first step."""
+"""The step number before the first step."""
 
 
 class Owner(IntEnum):
-    """Who ends the life of an argument of a computation.
+    """The owner of an argument of a computation.
 
-    OUTSIDE: it is alive throughout.
+    OUTSIDE: the argument is alive throughout.
     COMPUTATION: it was handed over and dies after its last use.
-    COPY: likewise, and it is not counted outside.
+    COPY: the same, and it is not counted outside.
     """
 
     OUTSIDE = 0
@@ -39,7 +39,7 @@ class Owner(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The moment at which most bytes are alive, the first one of several.
+    """The moment with most bytes alive, the first one of several.
 
     alive: the values alive then, by number.
     place: pairs of a computation and the step in it, the outermost first; `ENTRY` is before the first step.
@@ -52,7 +52,7 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """The peak of one computation: bytes on top of those at its entry, and the inner computation it is in."""
+    """The peak of one computation: bytes beyond those at its entry, and the nested computation it is in."""
 
     extra_bytes: int
     step: int
@@ -60,16 +60,15 @@ class _Moment:
 
 
 class Liveness:
-    """Peaks of computations; each is swept once for every way in which its arguments are owned."""
+    """Peaks of computations, each swept once for every combination of owners; sizes: bytes of values."""
 
     def __init__(self, computations: Sequence[Computation], sizes: Sequence[int]) -> None:
-        """`sizes`: the bytes of each value."""
         self._computations = computations
         self._sizes = sizes
         self._moments: dict[tuple[int, tuple[Owner, ...]], _Moment | None] = {}
 
     def peak(self, computation: int, donated: Sequence[bool]) -> Peak:
-        """The peak of a computation that nothing runs; arguments not donated are alive throughout.
+        """Returns the peak of an outermost computation; arguments not donated are alive throughout.
 
         Raises:
             ShardyError: a computation runs itself.
@@ -90,7 +89,7 @@ class Liveness:
             self._moments[key] = self._sweep(index, owners)
         found = self._moments[key]
         if found is None:
-            raise ShardyError("a function calls itself: there is no bound on what is alive at a time")
+            raise ShardyError.unsupported("a function calls itself: memory use of recursive functions")
         return found
 
     def _sweep(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
@@ -121,9 +120,9 @@ class Liveness:
         outside: Mapping[int, int],
         place: list[tuple[int, int]],
     ) -> list[int]:
-        """What the computation has alive of its own at its peak.
+        """Returns the values of the computation alive at its peak.
 
-        outside: the values outside that arguments are. place: filled with where the peak is.
+        outside: the outer values of arguments. place: receives the place of the peak.
         """
         computation = self._computations[index]
         moment = self._moment(index, owners)
@@ -156,7 +155,7 @@ class Liveness:
 class _Frame:
     """A computation being swept.
 
-    alive: the values whose lives end in this computation. extra_bytes: bytes on top of those at the entry.
+    alive: the values whose lives end in this computation. extra_bytes: bytes beyond those at the entry.
     """
 
     def __init__(self, computation: Computation, owners: Sequence[Owner], sizes: Sequence[int]) -> None:
@@ -176,35 +175,35 @@ class _Frame:
                 self.extra_bytes += sizes[argument]
 
     def leave_entry(self) -> None:
-        """Ends the lives of arguments that nobody reads."""
+        """Ends the lives of unused arguments."""
         for argument in self.computation.arguments:
             if argument not in self.last_use:
                 self._end(argument)
 
     def update(self, number: int, step: Step) -> None:
-        """Lets results take the places of operands that die here."""
+        """Puts results in the places of operands that die here."""
         for operand, result in step.updates:
             if self.sizes[operand] == self.sizes[result] and self._dies(number, step, operand):
                 del self.alive[operand]
                 self.alive[result] = None
 
     def run(self, number: int, step: Step) -> None:
-        """Ends the lives of what was handed over to computations that the step has run."""
+        """Ends the lives of values handed over to computations that the step has run."""
         if step.runs is not None and not step.runs.is_loop:
-            for nested in step.runs.nested:
+            for nested in step.nested:
                 pairs = zip(nested.arguments, self.owners(number, step, nested), strict=True)
                 for value in [value for value, owner in pairs if owner is Owner.COMPUTATION]:
                     self._end(cast(int, value))
 
     def make(self, step: Step) -> None:
-        """Starts the lives of the results, unless they live already."""
+        """Starts the lives of results that are not alive yet."""
         for value in step.makes:
             if value not in self.alive:
                 self.alive[value] = None
                 self.extra_bytes += self.sizes[value]
 
     def leave(self, number: int, step: Step) -> None:
-        """Ends the lives of what nobody reads after this step."""
+        """Ends the lives of values not read after this step."""
         last_use = self.last_use
         for value in step.reads:
             if last_use[value] == number:
@@ -214,7 +213,7 @@ class _Frame:
                 self._end(value)
 
     def owners(self, number: int, step: Step, nested: Nested) -> tuple[Owner, ...]:
-        """Who owns the arguments of a computation that the step runs."""
+        """Returns the owners of the arguments of a computation that the step runs."""
         match nested.handed_over:
             case "always":
                 return (Owner.COMPUTATION,) * len(nested.arguments)
@@ -227,7 +226,7 @@ class _Frame:
                 )
 
     def _dies(self, number: int, step: Step, value: int) -> bool:
-        """Whether the value is this computation's own, and the step the last reader, which reads it once."""
+        """Whether the computation owns the value, and the step reads it last, and once."""
         return self.last_use[value] == number and value in self.alive and step.reads.count(value) == 1
 
     def _end(self, value: int) -> None:

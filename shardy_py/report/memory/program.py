@@ -1,7 +1,7 @@
-"""A program as liveness sees it: which values each step reads and makes, and what it runs inside.
+"""A program for liveness analysis: the values that each step reads and makes, and the computations it runs.
 
 Values are numbers, one an array in memory; two names of the same array (an optimization barrier and its
-operand) are one number. Not here: how IR becomes this (`collect.py`), what is alive when (`liveness.py`).
+operand) are one number. Not here: building it from IR (`collect.py`), liveness (`liveness.py`).
 
     %0 = f(%a)  %1 = g(%0)  return %1      Computation((0,), (Step((0,), (1,)), Step((1,), (2,))), (2,))
 """
@@ -17,10 +17,10 @@ class Nested:
     """A computation that an op runs: a branch, the body of a loop, a callee.
 
     computation: its index in the program.
-    arguments: by argument of the computation, the value outside that becomes it; None: a copy of one, made on
-        the way in.
-    handed_over: when the computation may end the life of an argument. "never": outside keeps it; "always": it
-        is the computation's own; "last use": it is, if the op is the last one that reads it.
+    arguments: for each argument of the computation, the outer value that becomes it; None: a copy of one,
+        made on entry.
+    handed_over: whether the life of an argument ends in the computation. "never": the outer computation keeps
+        it; "always": the computation owns it; "last use": the computation owns it if the op reads it last.
     """
 
     computation: int
@@ -32,7 +32,7 @@ class Nested:
 class Runs:
     """The computations that an op runs, one at a time.
 
-    is_loop: whether the results are there before the computations run, which pass them on from turn to turn.
+    is_loop: whether the results exist before the computations run, as the values carried through iterations.
     """
 
     nested: tuple[Nested, ...]
@@ -42,9 +42,9 @@ class Runs:
 class Step(NamedTuple):
     """One op.
 
-    reads: the values it reads, those that its regions take from outside included.
+    reads: the values it reads, including those that its regions capture.
     makes: the values it makes.
-    updates: pairs of a value read and one made that takes its place, if nobody reads the first one later.
+    updates: pairs of a value read and one made that takes its place, if the first is not read later.
     """
 
     reads: tuple[int, ...]
@@ -52,10 +52,15 @@ class Step(NamedTuple):
     updates: tuple[tuple[int, int], ...] = ()
     runs: Runs | None = None
 
+    @property
+    def nested(self) -> tuple[Nested, ...]:
+        """The computations that it runs."""
+        return () if self.runs is None else self.runs.nested
+
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """Steps in order; `arguments` are there before the first one, `returns` after the last one."""
+    """Steps in order; `arguments` exist before the first one, `returns` after the last one."""
 
     arguments: tuple[int, ...]
     steps: tuple[Step, ...]

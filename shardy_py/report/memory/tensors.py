@@ -1,6 +1,6 @@
 """The tensors of a module as numbered values: IR, type, sharding and size of each.
 
-Not here: which op makes which (`collect.py`), what they are called (`report.py`).
+Not here: the ops that make them (`collect.py`), their names (`report.py`).
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from typing import Any, NamedTuple, cast
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import ShardyError
 from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.graph.symbols import Symbols
 from shardy_py.ops import record
-from shardy_py.report.collect import module_meshes
-from shardy_py.report.memory.sizes import Bytes, Target, TensorSize, tensor_size
+from shardy_py.report.sizes import Target, TensorBytes, TensorSize, tensor_size
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
-_NOTHING = TensorSize((), Bytes())
+_NOTHING = TensorSize((), TensorBytes())
 
 
 class FunctionResult(NamedTuple):
-    """What a function returns, where that is an array of its own."""
+    """A result of a function, where it is an array of its own."""
 
     function: Operation
     position: int
 
 
 class Tensor(NamedTuple):
-    """One value. What is no tensor (a token) has no bytes; a tuple has those of its elements.
+    """One value. A token has no bytes; a tuple has those of its elements.
 
     is_copy: whether it is a copy that becomes `value`.
     """
@@ -48,13 +48,13 @@ class Tensors:
         self.found: list[Tensor] = []
         self.padded_bytes: list[int] = []
         self.numbers: dict[int, int] = {}
-        self._meshes = module_meshes(module)
+        self._meshes = Symbols(module).meshes()
         self._target: Target = target
         self._reader = ShardingReader()
         self._sizes: dict[tuple[int, int], tuple[TensorSize, object]] = {}
 
     def add(self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None) -> int:
-        """A new value.
+        """Adds a value and returns its number.
 
         Raises:
             ShardyError: the sharding does not fit the type, or there is no mesh of its name.
@@ -68,22 +68,22 @@ class Tensors:
         return len(self.found) - 1
 
     def define(self, value: SSAValue) -> int:
-        """An SSA value as a new value."""
+        """Adds an SSA value and returns its number."""
         number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
         return number
 
     def copy(self, number: int) -> int:
-        """A copy that becomes the value `number`."""
+        """Adds a copy that becomes the value `number`, and returns its number."""
         self.found.append(self.found[number]._replace(is_copy=True))
         self.padded_bytes.append(self.padded_bytes[number])
         return len(self.found) - 1
 
     def have_same_size(self, first: int, second: int) -> bool:
-        """Whether one can be in the place of the other."""
+        """Whether one fits in the place of the other."""
         return self.padded_bytes[first] == self.padded_bytes[second]
 
     def is_same_array(self, value: int, renamed: int) -> bool:
-        """Whether devices hold the same parts of a value under its new name; without a sharding they do."""
+        """Whether a value has the same shards under another name, or that has no sharding."""
         sharding = self.found[renamed].sharding
         return sharding is None or _axes(self.found[value].sharding) == _axes(sharding)
 
@@ -93,7 +93,7 @@ class Tensors:
         if isinstance(type_, TupleType):
             parts = [self._measure(value, part, None) for part in type_.types.data]
             problem = next((part.problem for part in parts if part.problem), "")
-            return TensorSize((), sum((part.bytes for part in parts), Bytes()), problem)
+            return TensorSize((), sum((part.bytes for part in parts), TensorBytes()), problem)
         if not isinstance(type_, TensorType):
             return _NOTHING
         tensor = bounded_tensor(cast("TensorType[Attribute]", type_))
@@ -101,11 +101,11 @@ class Tensors:
             return tensor_size(tensor, sharding, self._meshes, self._target)
         except ShardyError as error:
             place = position_of(location_of(value))
-            raise ShardyError(Diagnostic(error.diagnostics[0].message, place)) from error
+            raise ShardyError(error.first.at(place) if place else error.first) from error
 
 
 def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
-    """Shape and element of a type; of a dynamic dimension its bound, None where it has none."""
+    """Returns shape and element of a type, with the bounds of dynamic dimensions, None if unbounded."""
     encoding: Any = type_.encoding
     is_bounded = getattr(encoding, "name", "") == "stablehlo.bounds"
     shape = type_.get_shape()
@@ -118,14 +118,14 @@ def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
 
 
 def location_of(value: SSAValue | FunctionResult) -> Attribute:
-    """Where the source says a value is made: that of its op, or its own; of the function for a result."""
+    """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
     if isinstance(value, FunctionResult):
         return cast(Any, value.function).location
     return cast(Any, value.op if isinstance(value, OpResult) else value).location
 
 
 def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:
-    """What cuts each dimension, () for none at all."""
+    """Returns the axes of each dimension, () if there are none at all."""
     if sharding is None or sharding.is_fully_replicated:
         return ()
     return (*(dimension.axes for dimension in sharding.dimensions), sharding.mesh)

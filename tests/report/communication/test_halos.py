@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.partition.cost import CostModel, Link
-from shardy_py.report.communication import Use
+from shardy_py.report.communication import CollectiveUse
 
 MODEL = CostModel("test", Link(1e9, 1e-6))
 PARTS, ROWS, COLUMNS = 4, 16, 6
@@ -53,7 +53,7 @@ CASES: list[tuple[str, str, int, Reads]] = [
 ]
 
 
-def halos(op: str, rows: int) -> list[Use]:
+def halos(op: str, rows: int) -> list[CollectiveUse]:
     result = propagate(Program.parse(PROGRAM.format(op=op, rows=rows)))
     return [use for use in result.communication(MODEL).sending if use.kind == "halo_exchange"]
 
@@ -76,7 +76,7 @@ def test_bytes_are_what_a_device_lacks(name: str, op: str, rows: int, reads: Rea
     assert lacked
     assert (use.axes, use.cost.bytes) == ((("x", 4),), lacked * COLUMNS // 2 * 4)
     assert use.cost.seconds == pytest.approx(use.cost.bytes / 1e9 + 1e-6)
-    assert use.cause.reason.endswith("reads beyond each device's part of operand 0")
+    assert use.cause.reason.endswith("reads beyond the local shard of operand 0")
     assert (str(use.cause.position), use.cause.is_explicit) == ("model.py:3:5", False)
 
 

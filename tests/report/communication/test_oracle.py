@@ -15,7 +15,7 @@ from shardy_py import pipeline
 from shardy_py.api import Options, Program, Result, Sharding, propagate
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import CostModel, Link
-from shardy_py.report.communication import Bill, Use, communication_bill
+from shardy_py.report.communication import CollectiveUse, CommunicationReport, communication_report
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding
 from tests.sharding.random_shardings import random_sharding
 
@@ -81,7 +81,7 @@ def test_bytes_are_what_a_device_lacks(
     kind: str, source: str, target: str, axes: tuple[str, ...], type_: str, element_bits: int
 ) -> None:
     result = resharded(source, target, type_)
-    (use,) = result.communication(MODEL).uses
+    (use,) = result.communication(MODEL).collectives
     assert use.kind == kind
     assert tuple(sorted(name for name, _ in use.axes)) == axes
     mesh = result.program.meshes["mesh"]
@@ -110,7 +110,7 @@ def test_every_collective_of_a_random_reshard(seed: int) -> None:
     except ShardyError:
         reject()  # parts of axes that could be written as one
     pipeline.collectives(module)
-    for use in communication_bill(module, MODEL).uses:
+    for use in communication_report(module, MODEL).collectives:
         assert use.source is not None
         assert use.target is not None
         held, made = (Sharding(mesh, sharding) for sharding in (use.source, use.target))
@@ -136,7 +136,7 @@ def test_parts_that_overlap_are_no_more_than_the_axis() -> None:
     """
     module = pipeline.read(text)
     pipeline.collectives(module)
-    uses = communication_bill(module, MODEL).sending
+    uses = communication_report(module, MODEL).sending
     assert uses
     assert all(size <= 8 for use in uses for _, size in use.axes)
 
@@ -155,7 +155,7 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@first, []>})
 @pytest.mark.parametrize(("second", "taken"), [(0, 0), (3, 32)])
 def test_from_one_device_to_another(second: int, taken: int) -> None:
     module = pipeline.read(ONE_TO_ANOTHER.replace("SECOND", str(second)))
-    (use,) = communication_bill(module, MODEL).uses
+    (use,) = communication_report(module, MODEL).collectives
     assert (use.kind, use.cost.bytes) == ("reshard", taken)
 
 
@@ -196,11 +196,11 @@ def test_to_and_from_a_single_device(
 ) -> None:
     """It takes in what it has not of the 256 bytes; all others take in their parts."""
     text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
-    to, back = propagate(Program.parse(text)).communication(MODEL).uses
+    to, back = propagate(Program.parse(text)).communication(MODEL).collectives
     assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
     assert back.cost.bytes == given
     assert (to.cost.seconds, back.cost.seconds) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))
-    assert to.cause.reason == "operand 0 of stablehlo.custom_call is needed in another sharding"
+    assert to.cause.reason == "operand 0 of stablehlo.custom_call requires another sharding"
     assert (to.cause.location, to.cause.is_explicit) == ("model.py:4:2", False)
 
 
@@ -216,7 +216,7 @@ func.func @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}
 """
 
 
-def _one(bill: Bill) -> Use:
+def _one(bill: CommunicationReport) -> CollectiveUse:
     (use,) = bill.sending
     return use
 
@@ -224,7 +224,7 @@ def _one(bill: Bill) -> Use:
 def test_a_reduce_scatter_has_the_cause_of_its_reduction() -> None:
     use = _one(propagate(Program.parse(PRODUCT)).communication(MODEL))
     assert (use.kind, use.cost.bytes) == ("reduce_scatter", 8 * 4 * 4 * 3 // 4)
-    assert use.cause.reason == "stablehlo.dot_general sums over a sharded dimension"
+    assert use.cause.reason == "stablehlo.dot_general reduces a sharded dimension"
     assert use.cause.location == "model.py:7:3 jit(f)/dot"
     assert not use.cause.is_explicit
 
@@ -284,7 +284,7 @@ func.func @main(%arg0: tensor<8x8xf32>, %arg1: tensor<8xf32>) -> (tensor<8x8xf32
 )
 def test_all_operands_count_and_axes_can_be_named(groups: str) -> None:
     result = propagate(Program.parse(VARIADIC.replace("GROUPS", groups)))
-    reduce, broadcast = result.communication(MODEL).uses
+    reduce, broadcast = result.communication(MODEL).collectives
     assert (reduce.axes, reduce.held_bytes) == ((("x", 4),), (16 + 2) * 4)
     assert reduce.cost.bytes == 2 * 3 * (16 + 2) * 4 // 4
     assert (broadcast.kind, broadcast.cost.bytes) == ("collective_broadcast", 8)
@@ -333,7 +333,7 @@ def _times(text: str) -> dict[str, tuple[int, bool]]:
     """By function and value, how often each reshard runs."""
     return {
         f"{use.function}:{use.value}": (use.times, use.is_estimate)
-        for use in communication_bill(pipeline.read(text), MODEL).uses
+        for use in communication_report(pipeline.read(text), MODEL).collectives
     }
 
 

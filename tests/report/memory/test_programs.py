@@ -354,7 +354,7 @@ def test_dynamic_sizes_count_as_their_bounds_or_not_at_all() -> None:
       return
     }""")
     assert found.entries[0].arguments.bytes.global_bytes == 6 * 4 * 4
-    assert [(row.name, row.shape, row.problem) for row in found.not_counted] == [
+    assert [(row.name, row.shape, row.not_counted) for row in found.not_counted] == [
         ("%arg1", (None, 4), "a dynamic dimension without a bound")
     ]
     assert found.row(0).shape == (6, 4)
@@ -411,7 +411,7 @@ def test_long_chains_of_calls() -> None:
         ),
         (
             'func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {\n  return\n}',
-            r"p.mlir:2:17: error: the module has no mesh @m, which a sharding names",
+            r"p.mlir:2:17: error: unknown mesh '@m'",
         ),
         (
             "func.func @main(%a: tensor<4xf32>) {\n"

@@ -1,6 +1,6 @@
-"""The collectives that a program itself has, inside manual computations: over which axes of the mesh they go.
+"""The mesh axes of collectives that list groups of devices, as programs have them in manual computations.
 
-Not here: those that propagation brings about (`collect.py`).
+Not here: collectives along axes (`collect.py`).
 """
 
 from __future__ import annotations
@@ -20,28 +20,18 @@ from shardy_py.graph.plain import plain
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh, MeshAxis
 
-USER_KINDS = {
-    "stablehlo.all_gather": "all_gather",
-    "stablehlo.all_reduce": "all_reduce",
-    "stablehlo.all_to_all": "all_to_all",
-    "stablehlo.collective_broadcast": "collective_broadcast",
-    "stablehlo.collective_permute": "collective_permute",
-    "stablehlo.reduce_scatter": "reduce_scatter",
-}
-"""Kinds by the names of ops."""
-
 UNKNOWN_AXIS = "?"
 Groups = tuple[tuple[int, ...], ...]
 
 
-def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
-    """The axes whose groups of devices are those of the op; one of name "?" where none fit.
+def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
+    """Returns the axes along which the groups of the op differ; one of name "?" if no axes have such groups.
 
-    meshes: the likeliest first. Devices that are part of those along one axis count as along it.
+    meshes: the most likely first. A group of some of the devices along an axis counts as along it.
     """
-    if op.name == "stablehlo.collective_permute":
-        pairs: Any = plain(op.properties["source_target_pairs"])
-        return _permuted_axes(_rows(pairs), tuple(meshes.values()))
+    pairs = op.properties.get("source_target_pairs")
+    if pairs is not None:
+        return _permuted_axes(_rows(plain(pairs)), tuple(meshes.values()))
     named: Any = getattr(op.properties["replica_groups"], "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         return _named_axes(named, meshes)
@@ -51,7 +41,7 @@ def user_axes(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]
 
 
 def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
-    """The axes of a mesh that the op names; parts of axes count with their own sizes."""
+    """Returns the mesh axes that the op names; sub-axes count with their own sizes."""
     mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None
     sizes = {} if mesh is None else {axis.name: axis.size for axis in mesh.axes}
     found: list[AxisSize] = []
@@ -64,7 +54,7 @@ def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tup
 
 
 def _rows(table: Any) -> Groups:
-    """The groups; shorter ones are filled up with -1."""
+    """Returns the groups without the -1 that pads shorter ones."""
     return tuple(tuple(device for device in row if device >= 0) for row in cast("Groups", table or ()))
 
 
@@ -88,7 +78,7 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
 
 @lru_cache(maxsize=1024)
 def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
-    """The axes along which a sender and its receiver differ."""
+    """Returns the axes along which a sender and its receiver differ."""
     highest = max((device for pair in pairs for device in pair), default=-1)
     for mesh in meshes:
         if not mesh.is_maximal and mesh.device_count > highest:
@@ -97,7 +87,7 @@ def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, .
 
 
 def _differing_axes(groups: Groups, mesh: Mesh) -> list[MeshAxis]:
-    """The axes along which devices of a group differ."""
+    """Returns the axes along which devices of a group differ."""
     positions = np.argsort(mesh.device_ids) if mesh.device_ids else np.arange(mesh.device_count)
     grid = np.array(np.unravel_index(positions, tuple(axis.size for axis in mesh.axes)))
     differs = np.zeros(len(mesh.axes), bool)

@@ -1,12 +1,12 @@
-"""The bytes of one tensor: whole, on each device, and on each device with the padding of its layout.
+"""The bytes of one tensor: global, on each device, and on each device with the padding of its layout.
 
-Not here: which tensors there are (`collect.py`), which of them live at a time (`liveness.py`).
+Not here: the tensors of a program (`summary.py`, `memory/`), which of them are alive at a time.
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 4),))
 >>> sharding = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),)), DimensionSharding()))
 >>> tensor_size(TensorType((40, 100), "f32"), sharding, {"mesh": mesh}, "tpu").bytes
-Bytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
+TensorBytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from shardy_py.errors import ShardyError
 from shardy_py.layout import layout_bytes
 from shardy_py.ops.record import TensorType
 from shardy_py.sharding import TensorSharding, local_shape
-from shardy_py.sharding.meshes import Meshes, resolve
+from shardy_py.sharding.meshes import Meshes, mesh_of
 
 Target = Literal["tpu", "linear"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class TensorBytes:
     """Bytes of one tensor or of several.
 
     global_bytes: of the whole tensor, unpadded.
-    local_bytes: what each device holds of it, unpadded; every device counts as the one that holds most.
-    padded_bytes: the same in the layout of the target.
+    local_bytes: of the largest shard, unpadded.
+    padded_bytes: of the largest shard in the layout of the target.
     """
 
     global_bytes: int = 0
     local_bytes: int = 0
     padded_bytes: int = 0
 
-    def __add__(self, other: Bytes) -> Bytes:
-        return Bytes(
+    def __add__(self, other: TensorBytes) -> TensorBytes:
+        return TensorBytes(
             self.global_bytes + other.global_bytes,
             self.local_bytes + other.local_bytes,
             self.padded_bytes + other.padded_bytes,
@@ -46,49 +46,41 @@ class Bytes:
 
     @property
     def wasted_bytes(self) -> int:
-        """The padding on each device."""
+        """The bytes of padding on each device."""
         return self.padded_bytes - self.local_bytes
 
     @property
     def waste(self) -> float:
-        """The share of padding in what each device holds, 0 to 1; 0 for nothing."""
+        """The share of padding on each device, 0 to 1; 0 if there are no bytes."""
         return self.wasted_bytes / self.padded_bytes if self.padded_bytes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSize:
-    """What a device holds of a tensor; `problem` says why its bytes count as none, "" if they count."""
+    """The size of a shard; `problem`: the reason why its bytes are not counted, "" if they are."""
 
     local_shape: tuple[int | None, ...]
-    bytes: Bytes
+    bytes: TensorBytes
     problem: str = ""
 
 
 def tensor_size(
     tensor: TensorType, sharding: TensorSharding | None, meshes: Meshes, target: Target
 ) -> TensorSize:
-    """The size of a tensor; its sizes are bounds where they are dynamic, None where they have none.
-
-    meshes: what the names of meshes stand for.
+    """Returns the size of a tensor whose dynamic dimensions are given by their bounds, None if unbounded.
 
     Raises:
         ShardyError: the sharding does not fit the tensor, or there is no mesh of its name.
     """
-    shape = tensor.shape if sharding is None else _local_shape(tensor, sharding, meshes)
+    shape = tensor.shape
+    if sharding is not None:
+        shape = local_shape(sharding, mesh_of(sharding, meshes), shape)
     known = tuple(size for size in shape if size is not None)
     if len(known) < len(shape):
-        return TensorSize(shape, Bytes(), "a dynamic dimension without a bound")
+        return TensorSize(shape, TensorBytes(), "a dynamic dimension without a bound")
     try:
         local = layout_bytes(tensor.element, known, target)
         whole = layout_bytes(tensor.element, tuple(size or 0 for size in tensor.shape), target)
     except ShardyError as error:
-        return TensorSize(shape, Bytes(), error.diagnostics[0].message)
-    return TensorSize(shape, Bytes(whole.unpadded, local.unpadded, local.padded))
-
-
-def _local_shape(tensor: TensorType, sharding: TensorSharding, meshes: Meshes) -> tuple[int | None, ...]:
-    try:
-        mesh = resolve(sharding.mesh, meshes)
-    except KeyError:
-        raise ShardyError(f"the module has no mesh @{sharding.mesh}, which a sharding names") from None
-    return local_shape(sharding, mesh, tensor.shape)
+        return TensorSize(shape, TensorBytes(), error.first.message)
+    return TensorSize(shape, TensorBytes(whole.unpadded, local.unpadded, local.padded))

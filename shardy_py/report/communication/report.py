@@ -1,0 +1,227 @@
+"""The communication report: all collectives of a program, with totals by kind, axes and line; text and JSON.
+
+    report = communication_report(module, DEFAULT)
+    report.total.bytes
+    print(report)
+
+Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.errors import ShardyError
+from shardy_py.graph.symbols import Symbols
+from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.report.communication.causes import Cause, Causes
+from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
+from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+
+SCHEMA = 1
+UNKNOWN_LOCATION = "(no location)"
+_EXPLAINED = 5
+"""The number of collectives with suggested changes in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveTotal:
+    """Collectives of one kind, set of axes or line: their number, how often they run, their total cost."""
+
+    key: str
+    count: int
+    runs: int
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class CommunicationReport:
+    """The communication of a program.
+
+    collectives: in program order, including those that send nothing (`all_slice`).
+    model: the links that seconds are computed for.
+    """
+
+    collectives: tuple[CollectiveUse, ...]
+    model: CostModel
+
+    @cached_property
+    def sending(self) -> tuple[CollectiveUse, ...]:
+        """The collectives that send data."""
+        return tuple(use for use in self.collectives if use.kind in SENDING_KINDS)
+
+    @property
+    def total(self) -> Cost:
+        """The cost of all collectives."""
+        return sum((use.total for use in self.collectives), Cost())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of collectives of each kind."""
+        return {entry.key: entry.count for entry in self.by_kind}
+
+    @property
+    def by_kind(self) -> tuple[CollectiveTotal, ...]:
+        """The totals of each kind, most expensive first."""
+        return _totals(self.collectives, lambda use: use.kind)
+
+    @property
+    def by_axes(self) -> tuple[CollectiveTotal, ...]:
+        """The totals of each set of axes, most expensive first."""
+        return _totals(self.sending, lambda use: ", ".join(name for name, _ in use.axes) or "(none)")
+
+    @property
+    def by_line(self) -> tuple[CollectiveTotal, ...]:
+        """The totals of each source line, most expensive first."""
+        return _totals(self.sending, lambda use: _line(use.cause))
+
+    def __str__(self) -> str:
+        return communication_text(self)
+
+
+def communication_report(
+    module: ModuleOp,
+    model: CostModel = DEFAULT,
+    record: Iterable[object] = (),
+    originals: Mapping[Operation, Operation] | None = None,
+) -> CommunicationReport:
+    """Returns the report on a module whose reshards have been replaced by collectives.
+
+    record: the events of the passes. originals: for each op, that of the module before the replacement.
+
+    Raises:
+        ShardyError: the model has links of an axis that no mesh of the module has.
+    """
+    axes = [axis.name for mesh in Symbols(module).meshes().values() for axis in mesh.axes]
+    for axis in model.by_axis if axes else ():
+        if axis not in axes:
+            raise ShardyError.unknown("axis", axis, dict.fromkeys(axes), what="link of the cost model")
+    return CommunicationReport(collect_collectives(module, model, Causes(record, originals)), model)
+
+
+def communication_text(
+    report: CommunicationReport,
+    most: int = 20,
+    sides_of: Callable[[CollectiveUse], Sequence[object]] = lambda use: (),
+) -> str:
+    """Returns the totals and the most expensive collectives, at most `most` of each.
+
+    sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
+    """
+    if not report.sending:
+        return "The program needs no communication."
+    parts = [
+        _totals_table(head, totals, most)
+        for head, totals in (
+            ("collective", report.by_kind),
+            ("axes", report.by_axes),
+            ("lines", report.by_line),
+        )
+    ]
+    uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
+    head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
+    parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
+    lines = ["most expensive collectives, with suggested changes:"]
+    for use in uses[:_EXPLAINED]:
+        if changes := sides_of(use):
+            location = use.cause.location or UNKNOWN_LOCATION
+            lines += [f"  {use.kind} along {_axes(use)} at {location}", *(f"    {side}" for side in changes)]
+    if len(lines) > 1:
+        parts.append("\n".join(lines))
+    total, count = report.total, len(report.sending)
+    summary = (
+        f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
+        f"in {seconds_text(total.seconds)} on {report.model.name}."
+    )
+    if any(use.is_estimate for use in report.sending):
+        summary += "\n*: inside a loop with an unknown trip count; counted once."
+    return "\n\n".join([*parts, summary])
+
+
+def communication_json(report: CommunicationReport) -> dict[str, Any]:
+    """Returns the report for JSON; docs/communication.md describes the schema."""
+    return {
+        "schema": SCHEMA,
+        "model": {"name": report.model.name, "source": report.model.source},
+        "total": asdict(report.total),
+        "by_kind": [_total_json(entry) for entry in report.by_kind],
+        "by_axes": [_total_json(entry) for entry in report.by_axes],
+        "by_line": [_total_json(entry) for entry in report.by_line],
+        "collectives": [_use_json(use) for use in report.collectives],
+    }
+
+
+def _totals(
+    uses: Iterable[CollectiveUse], key: Callable[[CollectiveUse], str]
+) -> tuple[CollectiveTotal, ...]:
+    groups: dict[str, list[CollectiveUse]] = {}
+    for use in uses:
+        groups.setdefault(key(use), []).append(use)
+    totals = [
+        CollectiveTotal(
+            *(name, len(members), sum(use.times for use in members)),
+            sum((use.total for use in members), Cost()),
+        )
+        for name, members in groups.items()
+    ]
+    return tuple(sorted(totals, key=lambda entry: (-entry.cost.seconds, -entry.cost.bytes, entry.key)))
+
+
+def _line(cause: Cause) -> str:
+    """Returns file and line, or the name in the location."""
+    place = cause.position
+    return f"{place.file}:{place.line}" if place is not None else cause.location or UNKNOWN_LOCATION
+
+
+def _totals_table(head: str, totals: Sequence[CollectiveTotal], most: int) -> str:
+    rows = [(head, "count", "runs", "bytes", "time")]
+    for row in totals[:most]:
+        cost = bytes_text(row.cost.bytes), seconds_text(row.cost.seconds)
+        rows.append((row.key, f"{row.count:,}", f"{row.runs:,}", *cost))
+    return table(rows, omitted=len(totals) - most)
+
+
+def _axes(use: CollectiveUse) -> str:
+    return ", ".join(f"{name}={size}" for name, size in use.axes)
+
+
+def _row(use: CollectiveUse) -> tuple[str, ...]:
+    return (
+        use.kind,
+        _axes(use),
+        type_text(use.type.shape, use.type.element),
+        f"{use.times:,}{'*' if use.is_estimate else ''}",
+        bytes_text(use.cost.bytes),
+        seconds_text(use.cost.seconds),
+        use.cause.reason,
+        use.cause.location or UNKNOWN_LOCATION,
+    )
+
+
+def _total_json(entry: CollectiveTotal) -> dict[str, Any]:
+    return {"key": entry.key, "count": entry.count, "runs": entry.runs, **asdict(entry.cost)}
+
+
+def _use_json(use: CollectiveUse) -> dict[str, Any]:
+    cause_keys = ("op", "operand", "reason", "location", "is_explicit")
+    return {
+        "kind": use.kind,
+        "axes": [{"name": name, "size": size} for name, size in use.axes],
+        "value": use.value,
+        "function": use.function,
+        "shape": list(use.type.shape),
+        "element_type": use.type.element,
+        "source": None if use.source is None else str(use.source),
+        "target": None if use.target is None else str(use.target),
+        "held_bytes": use.held_bytes,
+        **asdict(use.cost),
+        "times": use.times,
+        "is_estimate": use.is_estimate,
+        "cause": {key: getattr(use.cause, key) for key in cause_keys},
+    }
