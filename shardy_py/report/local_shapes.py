@@ -95,7 +95,7 @@ def local_shapes_text(values: Iterable[LocalValue], device_id: int | None = None
     """
     listed = tuple(values)
     head: tuple[str, ...] = ("value", "type", "sharding", "each device", "copies")
-    rows = [head if device_id is None else (*head, f"device {device_id}")]
+    rows: list[tuple[str, ...]] = [head if device_id is None else (*head, f"device {device_id}")]
     for value in listed:
         row = (
             value.name,
