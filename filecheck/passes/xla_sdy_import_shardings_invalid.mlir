@@ -17,7 +17,7 @@ func.func @main(%arg0: tensor<8x8xf32>) {
 // -----
 
 func.func @main(%arg0: tensor<8x8xf32>) {
-  // expected-error @+1 {{'stablehlo.custom_call' op has 2 results and 3 shardings in {{replicated}, {replicated}, {devices=[8]<=[8]}}}}
+  // expected-error @+1 {{'stablehlo.custom_call' op mhlo.sharding: expected 2 shardings, got 3 in {{replicated}, {replicated}, {devices=[8]<=[8]}}}}
   %0:2 = stablehlo.custom_call @two(%arg0) {mhlo.sharding = "{{replicated}, {replicated}, {devices=[8]<=[8]}}"} : (tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }

@@ -16,7 +16,7 @@ func.func @main(%arg0: tensor<8x8xf32>) -> tensor<4x2xf32> {
   %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
   %2 = stablehlo.negate %1 : tensor<4x2xf32>
-  // expected-error @+1 {{'func.return' op takes a part of a tensor that no @SPMDShardToFullShape has joined}}
+  // expected-error @+1 {{'func.return' op uses a sliced value that @SPMDShardToFullShape does not join}}
   return %2 : tensor<4x2xf32>
 }
 
@@ -25,7 +25,7 @@ func.func @main(%arg0: tensor<8x8xf32>) -> tensor<4x2xf32> {
 func.func @main(%arg0: tensor<8x8xf32>, %arg1: tensor<4x2xf32>) -> tensor<8x8xf32> {
   %0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x8xf32>) -> tensor<4x2xf32>
-  // expected-error @+1 {{'stablehlo.add' op uses a value, not a constant, that no @SPMDFullToShardShape brings into its shard map}}
+  // expected-error @+1 {{'stablehlo.add' op uses a value, not a constant, that @SPMDFullToShardShape does not slice for its shard map}}
   %2 = stablehlo.add %1, %arg1 : tensor<4x2xf32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,4]<=[8]}"} : (tensor<4x2xf32>) -> tensor<8x8xf32>
   return %3 : tensor<8x8xf32>
@@ -65,7 +65,7 @@ func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%arg0, %arg0) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>"}} : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
-  // expected-error @+1 {{'func.call' op is a manual computation with 2 operands; expected 1}}
+  // expected-error @+1 {{'func.call' op manual computation, number of operands: expected 1, got 2}}
   %1 = call @xla.sdy.manual_computation_body(%0#0, %0#1) : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>]>"}} : (tensor<2x8xf32>) -> tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
@@ -76,7 +76,7 @@ func.func private @xla.sdy.manual_computation_body(%arg0: tensor<2x8xf32>, %arg1
 
 // -----
 
-// expected-error @+1 {{frontend attribute 'xla.sdy.meshes' is 1 : i64; expected dictionary}}
+// expected-error @+1 {{frontend attribute 'xla.sdy.meshes': expected dictionary, got 1 : i64}}
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "1"}} {
 }
 
@@ -84,7 +84,7 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "1"}} {
 
 func.func @main(%arg0: tensor<1xf32>) -> tensor<8xf32> {
   %0 = stablehlo.negate %arg0 : tensor<1xf32>
-  // expected-error @+1 {{'stablehlo.custom_call' op joins a value that no @SPMDFullToShardShape has cut}}
+  // expected-error @+1 {{'stablehlo.custom_call' op joins a value that does not depend on @SPMDFullToShardShape}}
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[8]<=[8]}"} : (tensor<1xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.ir import Operation
@@ -17,11 +18,14 @@ def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError
 
     prefix: the part of the op that is meant, "arg 0 - ".
     """
-    first = error.diagnostics[0]
+    first = error.first
     if first.where is not None:
         return error
-    text = f"'{op.name}' op {prefix}{first.message}"
-    return ShardyError(Diagnostic(text, position_of(cast(Any, op).location)))
+    named = f"'{op.name}' op {prefix}"
+    where = position_of(cast(Any, op).location)
+    if not first.what:
+        return ShardyError(Diagnostic(named + first.message, where))
+    return ShardyError(replace(first, what=named + first.what, where=where))
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Which axes are manual where: in manual computations, in those within, and in functions called there.
+"""The axes that are manual at each op: in manual computations, nested ones, and functions called there.
 
     func @main { sdy.manual_computation manual_axes={"x"} { call @f } }      "x" is manual in @f
 
-Not here: what the axes do to shardings (`sharding/manual_axes.py`).
+Not here: shardings without manual axes (`sharding/manual_axes.py`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,21 @@ from shardy_py.sharding import Mesh
 
 @dataclass(frozen=True, slots=True)
 class ManualRegion:
-    """What is manual at a place.
+    """The manual axes of a region.
 
-    axes: the axes of all manual computations around it, the outermost first.
+    axes: those of all manual computations around it, the outermost first.
     mesh: that of the innermost; None outside of all.
     """
 
     axes: tuple[str, ...] = ()
     mesh: str | Mesh | None = None
 
-    def within(self, computation: ManualComputationOp) -> ManualRegion:
-        """What is manual in a manual computation that stands here."""
-        shardings = (*computation.in_shardings.data, *computation.out_shardings.data)
-        mesh = shardings[0].mesh if shardings else self.mesh
-        return ManualRegion(self.axes + computation.manual_axes.data, mesh)
-
 
 OUTSIDE = ManualRegion()
 
 
 def regions_of_functions(module: ModuleOp, symbols: Symbols) -> dict[Operation, ManualRegion]:
-    """What is manual in each function; one that is called at unlike places is copied, once for each kind."""
+    """The manual axes of each function; one called in regions with different axes is copied for each."""
     called: dict[str, dict[ManualRegion, list[Operation]]] = {}
     found: dict[Operation, ManualRegion] = {}
     for function in functions_top_down(module):
@@ -62,14 +56,13 @@ def regions_of_functions(module: ModuleOp, symbols: Symbols) -> dict[Operation, 
 
 
 def region_at(op: Operation, of_function: ManualRegion) -> ManualRegion:
-    """What is manual at `op`, in a function in which `of_function` is."""
-    around: list[ManualComputationOp] = []
+    """The manual axes at `op`, in a function with those of `of_function`."""
     parent = op.parent_op()
-    while parent is not None and parent.name != FuncOp.name:
-        if isinstance(parent, ManualComputationOp):
-            around.append(parent)
-        parent = parent.parent_op()
-    region = of_function
-    for computation in reversed(around):
-        region = region.within(computation)
-    return region
+    if parent is None or isinstance(parent, FuncOp):
+        return of_function
+    region = region_at(parent, of_function)
+    if not isinstance(parent, ManualComputationOp):
+        return region
+    shardings = (*parent.in_shardings.data, *parent.out_shardings.data)
+    mesh = shardings[0].mesh if shardings else region.mesh
+    return ManualRegion(region.axes + parent.manual_axes.data, mesh)

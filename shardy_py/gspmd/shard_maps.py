@@ -1,41 +1,45 @@
-"""Manual computations that a dump holds as a call of a private function between custom calls.
+"""Manual computations as XLA has them: a call of a private function between custom calls, and back.
 
-    %l = custom_call @ToLocal(%g); %r = call @body(%l); %h = custom_call @ToGlobal(%r)
+    %l = custom_call @ToLocal(%g)                 sdy.manual_computation(%g) ... { body }
+    %r = call @body(%l)                     <->
+    %h = custom_call @ToGlobal(%r)
 
-`ManualCall` names the parts; `to_manual_computation` makes the op of sdy of them. Not here: how a dump marks
-the parts (the passes `xla-sdy-...-shard-map-import`).
+`outline_body` moves a body to a function; `to_manual_computation` builds the op from the parts of a call. Not
+here: which custom calls there are (the passes `xla-sdy-...-shard-map-import` and `-export`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, ReturnOp, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.symbols import Symbols, callee_name
-from shardy_py.gspmd.frontend_attributes import call_target
+from shardy_py.gspmd.custom_calls import erase_unused
 from shardy_py.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
+
+GSPMD_BODY = "shmap_body"
+"""The name of functions with the body of a shard map, as JAX has it."""
 
 
 @dataclass(frozen=True)
 class ManualCall:
-    """A manual computation in parts.
+    """The parts of a manual computation.
 
-    call: of the body.
-    operands: the global values that go in.
-    results: for each result of the call, the global values that are it.
+    call: of its body.
+    operands: the global operands.
+    results: for each result of the call, the global values made from it.
     result_types: the global types of the results.
-    between: the custom calls around it, which go with the call if nobody else uses them.
+    between: the custom calls around the call, erased with it if nothing else uses them.
     """
 
     call: Operation
@@ -48,21 +52,23 @@ class ManualCall:
     between: tuple[Operation, ...]
 
 
-def to_manual_computation(parts: ManualCall, symbols: Symbols) -> Operation:
-    """Put a manual computation in place of the parts; the function goes with its last call.
+def to_manual_computation(parts: ManualCall, symbols: Symbols) -> None:
+    """Replaces the parts by a manual computation; the function is erased with its last call.
 
-    Raises a `ShardyError` where there are more values than shardings, or the reverse.
+    Raises:
+        ShardyError: the numbers of values and shardings differ.
     """
     call = parts.call
-    for what, values, shardings in (
+    for what, values, expected in (
         ("operands", parts.operands, parts.in_shardings),
         ("results", parts.result_types, parts.out_shardings),
         ("results of its body", parts.result_types, call.results),
         ("operands of its body", parts.operands, call.operands),
     ):
-        if len(values) != len(shardings):
-            fact = f"is a manual computation with {len(values)} {what}; expected {len(shardings)}"
-            raise error_at(call, ShardyError(fact))
+        if len(values) != len(expected):
+            raise ShardyError.unexpected(
+                f"manual computation, number of {what}", expected=str(len(expected)), got=str(len(values))
+            )
     computation = build_operation(
         ManualComputationOp,
         parts.operands,
@@ -74,18 +80,17 @@ def to_manual_computation(parts: ManualCall, symbols: Symbols) -> Operation:
         },
         {},
         call.location,
-        regions=[take_body(call, symbols)],
+        regions=[_take_body(call, symbols)],
     )
     place_before(computation, call)
     for new, olds in zip(computation.results, parts.results, strict=True):
         for old in olds:
             replace_uses(old, new)
     erase_unused((*parts.between, call))
-    return computation
 
 
-def take_body(call: Operation, symbols: Symbols) -> Region:
-    """The body of what `call` calls, ending in `sdy.return`: the function's own if this is its last call."""
+def _take_body(call: Operation, symbols: Symbols) -> Region:
+    """The body of the callee, ending in `sdy.return`; it is moved if this is the last call, else copied."""
     function = symbols.callee(call)
     name = callee_name(call)
     if sum(callee_name(other) == name for other in calls_in(symbols.module)) > 1:
@@ -103,47 +108,49 @@ def take_body(call: Operation, symbols: Symbols) -> Region:
     return region
 
 
-def outline(computation: Operation, name: str) -> tuple[Operation, list[Attribute]]:
-    """A private function with the body of a manual computation, which loses it, and the types it returns."""
+def outline_body(
+    computation: Operation,
+    name: str,
+    operands: Sequence[SSAValue],
+    symbols: Symbols,
+    attributes: Mapping[str, Attribute] | None = None,
+) -> Operation:
+    """Moves the body of a manual computation to a private function and calls it before the computation.
+
+    operands: of the call, of the local types. attributes: of the call.
+    """
     region = computation.detach_region(0)
     computation.add_region(Region())
     last = region.blocks[0].last_op
     assert last is not None
     returned = list(operands_of(last))
     erase(last)
-    return private_function(name, region, returned, computation.location), [value.type for value in returned]
+    call = call_of_body(region, returned, name, operands, symbols, computation.location, attributes)
+    place_before(call, computation)
+    return call
 
 
-def private_function(
-    name: str, region: Region, returned: Sequence[SSAValue], location: Attribute
+def call_of_body(
+    region: Region,
+    returned: Sequence[SSAValue],
+    name: str,
+    operands: Sequence[SSAValue],
+    symbols: Symbols,
+    location: Attribute,
+    attributes: Mapping[str, Attribute] | None = None,
 ) -> Operation:
-    """A function of one block that returns some of its values, which stands nowhere."""
+    """Makes a private function of a region of one block and returns a call of it, in no block.
+
+    returned: the values of the block that the function returns.
+    """
     (block,) = region.blocks
     build_operation(FuncReturnOp, returned, (), {}, {}, location, block)
-    types = [argument.type for argument in block.args], [value.type for value in returned]
+    types = [value.type for value in returned]
     properties: dict[str, Attribute] = {
         "sym_name": StringAttr(name),
-        "function_type": FunctionType.from_lists(*types),
+        "function_type": FunctionType.from_lists([argument.type for argument in block.args], types),
         "sym_visibility": StringAttr("private"),
     }
-    return build_operation(FuncOp, (), (), properties, {}, location, regions=[region])
-
-
-def users(value: SSAValue) -> list[Operation]:
-    """The ops that use `value`, once a use."""
-    return [use.operation for use in value.uses]
-
-
-def producer(value: SSAValue, target: str) -> Operation | None:
-    """The custom call of `target` that made `value`; None if something else did."""
-    op = value.op if isinstance(value, OpResult) else None
-    return op if op is not None and call_target(op) == target else None
-
-
-def erase_unused(ops: Iterable[Operation]) -> None:
-    """Erase those of `ops` that nobody uses, users first."""
-    pending = [op for op in dict.fromkeys(ops) if op.parent is not None]
-    while dead := [op for op in pending if not any(result.first_use for result in op.results)]:
-        for op in dead:
-            erase(op)
-        pending = [op for op in pending if op not in dead]
+    function = build_operation(FuncOp, (), (), properties, {}, location, regions=[region])
+    callee: dict[str, Attribute] = {"callee": SymbolRefAttr(symbols.insert(function))}
+    return build_operation(CallOp, operands, types, callee, dict(attributes or {}), location)

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.gspmd.frontend_attributes import CUSTOM_CALL
+from shardy_py.gspmd.custom_calls import CUSTOM_CALL
 from shardy_py.ir import (
     build_operation,
     erase,

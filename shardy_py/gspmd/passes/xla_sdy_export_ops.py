@@ -1,13 +1,13 @@
-"""`xla-sdy-export-ops`: replaces the ops of sdy that only move data by custom calls that GSPMD knows.
+"""`xla-sdy-export-ops`: replaces the ops of sdy that only move data by custom calls that GSPMD supports.
 
-Reshards, constraints and collectives become @Sharding with the sharding of their result, dimensions that are
-open listed as unspecified; members of groups @Sharding with an unknown sharding and the group's number; sdy's
-constants those of StableHLO. All-reduces and barriers, which change no sharding, go.
+Reshards, constraints and collectives become @Sharding with the sharding of their result, open dimensions
+listed as unspecified; group members @Sharding with an unknown sharding and the id of the group; constants
+those of StableHLO. All-reduces and barriers, which change no sharding, are erased.
 
     before  %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]>
     after   %1 = custom_call @Sharding(%0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
 
-What the shardings then become: `xla-sdy-stablehlo-export-shardings`.
+`xla-sdy-stablehlo-export-shardings` converts the shardings.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, Use
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, ShardingGroupOp, TensorShardingAttr
-from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import PROPERTY_OF
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.rewiring import replace_by_values, replace_op
-from shardy_py.gspmd.custom_calls import sharding_call
-from shardy_py.gspmd.frontend_attributes import SHARDING_TARGET, XLA_SHARDING
+from shardy_py.gspmd.custom_calls import custom_call, sharding_call
+from shardy_py.gspmd.encoding import SHARDING_TARGET, XLA_SHARDING
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, ShardGroup
-from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
+from shardy_py.ir import erase, find_ops, place_before, replace_uses
 from shardy_py.passes.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
 
 
@@ -49,10 +48,10 @@ class XlaSdyExportOpsPass(ModulePass):
             elif inner.name in WITHOUT_MOVE:
                 replace_by_values(inner, inner.operands)
             else:
-                replace_op(inner, _custom_call(inner))
+                replace_op(inner, _constraint(inner))
 
 
-def _custom_call(op: Operation) -> Operation:
+def _constraint(op: Operation) -> Operation:
     sharding = op.properties[PROPERTY_OF[op.name]]
     if not isinstance(sharding, TensorShardingAttr):
         raise error_at(op, ShardyError("expected a sharding"))
@@ -62,23 +61,17 @@ def _custom_call(op: Operation) -> Operation:
 
 
 def _export_member(group: ShardingGroupOp) -> None:
-    """Let what stands behind a group use a custom call that says that its result is a member."""
+    """Makes the users after a group use a custom call whose result is a member of it."""
     value, block = group.input, group.parent
     assert block is not None
     sharding = HloSharding.unknown().with_shard_group(ShardGroup(group.group_id.value.data, is_shard_as=True))
-    properties: dict[str, Attribute] = {
-        "call_target_name": StringAttr(SHARDING_TARGET),
-        "has_side_effect": IntegerAttr(1, i1),
-    }
     attributes: dict[str, Attribute] = {XLA_SHARDING: StringAttr(str(sharding))}
-    call = build_operation(
-        op_class("custom_call"), (value,), (value.type,), properties, attributes, group.location
-    )
+    call = custom_call(SHARDING_TARGET, (value,), (value.type,), attributes, group.location)
     place_before(call, group)
 
-    def is_behind(use: Use) -> bool:
+    def is_after(use: Use) -> bool:
         ancestor = block.find_ancestor_op_in_block(use.operation)
         return ancestor is not None and group.is_before_in_block(ancestor)
 
-    replace_uses(value, call.results[0], only=is_behind)
+    replace_uses(value, call.results[0], only=is_after)
     erase(group)

@@ -1,58 +1,42 @@
-"""`xla-sdy-import-sdy-custom-calls`: turns custom calls that stand for ops of sdy into those ops.
+"""`xla-sdy-import-sdy-custom-calls`: replaces custom calls that encode ops of sdy by those ops.
 
-    @Sharding {sdy.sharding}                               sdy.sharding_constraint
-    @xla.sdy.ShardingGroup {xla.sdy.sharding_group_id}     sdy.sharding_group
+    @Sharding {sdy.sharding}                                   sdy.sharding_constraint
+    @xla.sdy.ShardingGroup {xla.sdy.sharding_group_id}         sdy.sharding_group
     @xla.sdy.PropagationBarrier {xla.sdy.allowed_direction}    sdy.propagation_barrier
 
     before  %1 = custom_call @Sharding(%0) {backend_config = "unspecified_dims=[1]",
                                             sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
     after   %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]>
 
-A constraint on a value that is the user's own part along every axis says nothing and goes.
+A constraint on a value that is manual along every axis of the mesh constrains nothing and is erased.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import (
-    ManualAxesAttr,
-    PropagationBarrierOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-    TensorShardingAttr,
-)
-from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
+from shardy_py.dialects.sdy import ManualAxesAttr, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.symbols import Symbols
-from shardy_py.gspmd.custom_calls import constraint_sharding
-from shardy_py.gspmd.frontend_attributes import (
-    ALLOWED_DIRECTION,
-    CUSTOM_CALL,
-    GROUP_ID,
-    MANUAL_AXES,
-    PROPAGATION_BARRIER,
-    SHARDING_GROUP,
-    SHARDING_TARGET,
-    call_target,
-    frontend_entry,
-)
-from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
+from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, constraint_sharding
+from shardy_py.gspmd.encoding import ENCODED_OPS, MANUAL_MARK, SHARDING_TARGET, EncodedOp, Entries
+from shardy_py.ir import build_operation, erase, find_ops, place_before
+
+_BY_TARGET = {row.target: row for row in ENCODED_OPS}
 
 
 @dataclass(frozen=True)
 class XlaSdyImportSdyCustomCallsPass(ModulePass):
-    """Turns custom calls that stand for ops of sdy into those ops."""
+    """Replaces custom calls that encode ops of sdy by those ops."""
 
     name = "xla-sdy-import-sdy-custom-calls"
 
@@ -60,10 +44,12 @@ class XlaSdyImportSdyCustomCallsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
         for call in find_ops(op, CUSTOM_CALL):
-            importer = _IMPORTERS.get(call_target(call))
-            if importer is not None:
-                with errors_at(call):
-                    importer(call, symbols)
+            target = call_target(call)
+            with errors_at(call):
+                if target == SHARDING_TARGET:
+                    _import_constraint(call, symbols)
+                elif target in _BY_TARGET:
+                    _import_encoded(call, _BY_TARGET[target])
 
 
 def _import_constraint(call: Operation, symbols: Symbols) -> None:
@@ -73,47 +59,30 @@ def _import_constraint(call: Operation, symbols: Symbols) -> None:
     if sharding is None:
         raise ShardyError("expected CustomCallOp with a sharding attribute")
     mesh = symbols.mesh(sharding.mesh)
-    manual = call.attributes.get(MANUAL_AXES)
+    manual = call.attributes.get(MANUAL_MARK)
     if isinstance(manual, ManualAxesAttr) and mesh is not None and len(manual.data) == len(mesh.axes):
-        replace_uses(call.results[0], call.operands[0])
+        replace_by_values(call, call.operands)
+    else:
+        properties: Entries = {"sharding": TensorShardingAttr(sharding)}
+        replace_op(call, _built(call, ShardingConstraintOp, call.results, properties))
+
+
+def _import_encoded(call: Operation, row: EncodedOp) -> None:
+    given = row.entry.read(call.attributes)
+    value = None if given is None else row.decode(given)
+    if value is None:
+        raise ShardyError(row.missing)
+    if not row.has_result:
+        if any(result.first_use for result in call.results):
+            raise ShardyError(f"{row.target} CustomCallOp should have no uses.")
+        place_before(_built(call, row.op_class, (), {row.property: value}), call)
         erase(call)
-        return
-    properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(sharding)}
-    types = [call.results[0].type]
-    replace_op(
-        call, build_operation(ShardingConstraintOp, call.operands, types, properties, {}, call.location)
-    )
+    else:
+        replace_op(call, _built(call, row.op_class, call.results[:1], {row.property: value}))
 
 
-def _import_group(call: Operation, symbols: Symbols) -> None:
-    number = frontend_entry(call.attributes, GROUP_ID, IntegerAttr)
-    if number is None:
-        raise ShardyError("expected CustomCallOp with a sharding group id.")
-    if any(result.first_use for result in call.results):
-        raise ShardyError(f"{SHARDING_GROUP} CustomCallOp should have no uses.")
-    properties: dict[str, Attribute] = {"group_id": IntegerAttr(number.value.data, i64)}
-    group = build_operation(ShardingGroupOp, call.operands, (), properties, {}, call.location)
-    place_before(group, call)
-    erase(call)
-
-
-def _import_barrier(call: Operation, symbols: Symbols) -> None:
-    given = frontend_entry(call.attributes, ALLOWED_DIRECTION, StringAttr)
-    spelled = re.fullmatch(r"(\d+) : i32|(?:.*\W)?([A-Z]+)\W*", given.data) if given is not None else None
-    number, word = spelled.groups() if spelled else (None, None)
-    known = dict(enumerate(PROPAGATION_DIRECTIONS))
-    found = [index for index, name in known.items() if name == word or str(index) == number]
-    if not found:
-        raise ShardyError("expected PropagationBarrier CustomCall Op with a propagation direction.")
-    properties: dict[str, Attribute] = {"allowed_direction": IntegerAttr(found[0], i32)}
-    types = [call.results[0].type]
-    replace_op(
-        call, build_operation(PropagationBarrierOp, call.operands, types, properties, {}, call.location)
-    )
-
-
-_IMPORTERS: dict[str, Callable[[Operation, Symbols], None]] = {
-    SHARDING_TARGET: _import_constraint,
-    SHARDING_GROUP: _import_group,
-    PROPAGATION_BARRIER: _import_barrier,
-}
+def _built(
+    call: Operation, op_class: type[Operation], results: Sequence[SSAValue], properties: Entries
+) -> Operation:
+    types = [result.type for result in results]
+    return build_operation(op_class, call.operands, types, properties, {}, call.location)

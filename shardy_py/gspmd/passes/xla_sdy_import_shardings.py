@@ -1,25 +1,25 @@
-"""`xla-sdy-import-shardings`: turns GSPMD's `mhlo.sharding` into a mesh and shardings over its axes.
+"""`xla-sdy-import-shardings`: converts GSPMD's `mhlo.sharding` to a mesh and shardings over its axes.
 
-The mesh is one on which all shardings of the module can be said, its axes `_axis_0`, `_axis_1`, ..., unless
-`mesh-axes` names them. Shardings by mesh and axes over another number of devices bring their own, one on one
-device gets a mesh of that device. Custom calls on the user's own parts of a tensor are marked with the manual
-axes, for the passes behind. Members of `shard_as` groups join a sharding group; `shard_like`, which draws one
-way only, is left out with a warning.
+All shardings of the module are representable on the mesh; its axes are `_axis_0`, `_axis_1`, ..., unless
+`mesh-axes` names them. Shardings by mesh and axes over another number of devices add their own mesh, a
+sharding on one device a mesh of that device. Custom calls in shard maps are marked with the manual axes, for
+the passes that follow. Members of `shard_as` groups join a sharding group; `shard_like`, which propagates in
+one direction only, is dropped with a warning.
 
     before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
     after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
             func.func @f(%arg0: tensor<8x8xf32>
                              {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
 
-Modules that carry Shardy's own attributes (`xla.sdy.meshes`) are left alone:
+Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
 `xla-sdy-round-trip-import-shardy-attrs` reads those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from typing_extensions import override
 from xdsl.context import Context
@@ -37,18 +37,19 @@ from shardy_py.dialects.sdy import (
 from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.op_errors import errors_at
+from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.symbols import MAIN, Symbols, functions_of, module_of, symbol_name
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.gspmd.frontend_attributes import (
+from shardy_py.gspmd.custom_calls import call_target
+from shardy_py.gspmd.encoding import (
     FRONTEND_ATTRIBUTES,
     FULL_TO_SHARD,
-    MANUAL_AXES,
-    ROUND_TRIP_MESHES,
+    MANUAL_MARK,
+    MESHES,
     SHARD_TO_FULL,
     SHARDING_TARGET,
     XLA_SHARDING,
     Entries,
-    call_target,
     rewrite_entries,
 )
 from shardy_py.gspmd.sharding.axes import from_hlo_sharding, manual_axes_of
@@ -58,14 +59,12 @@ from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.ir import (
     build_operation,
-    erase,
     place_after_value,
     place_at_start,
-    replace_uses,
     terminator_of,
     walk_pre_order,
 )
-from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.source import position_of
 
 _MESH_NAME = "mesh"
@@ -74,11 +73,11 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True)
 class XlaSdyImportShardingsPass(ModulePass):
-    """Turns `mhlo.sharding` into a mesh and shardings over its axes.
+    """Converts `mhlo.sharding` to a mesh and shardings over its axes.
 
-    mesh_axes: `name=size`, major to minor; empty: found from the shardings.
+    mesh_axes: `name=size`, major to minor; empty: derived from the shardings.
     allow_propagation_to_args, allow_propagation_to_results: `true` or `false` for each argument and result of
-        the main function, or one for all: whether propagation may shard it further.
+        the main function, or one for all: whether its sharding is open.
     """
 
     name = "xla-sdy-import-shardings"
@@ -89,10 +88,10 @@ class XlaSdyImportShardingsPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         frontend = op.attributes.get(FRONTEND_ATTRIBUTES)
-        if isinstance(frontend, DictionaryAttr) and ROUND_TRIP_MESHES in frontend.data:
+        if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
             return
         texts = _Texts()
-        holders = [inner for function in functions_of(op) for inner in texts.collect(function)]
+        sharded = [inner for function in functions_of(op) for inner in texts.collect(function)]
         if not texts.shardings:
             return
         mesh = mesh_from_options(self.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
@@ -100,33 +99,33 @@ class XlaSdyImportShardingsPass(ModulePass):
         opened = {"arg_attrs": self.allow_propagation_to_args, "res_attrs": self.allow_propagation_to_results}
         for function in functions_of(op):
             importer.import_function(function, opened if symbol_name(function) == MAIN else {})
-        for inner in holders:
+        for inner in sharded:
             with errors_at(inner):
                 importer.import_op(inner)
 
 
 def mesh_from_options(words: Sequence[str]) -> Mesh | None:
     """The mesh of axes `name=size`; None without any. Raises a `ShardyError` for another spelling."""
-    axes: list[MeshAxis] = []
+    axes: dict[str, int] = {}
     for word in words:
         name, _, size = word.partition("=")
         name = name.strip().strip('"')
         if not name or not size.strip().isdecimal() or int(size) < 1:
-            raise ShardyError(f"mesh-axes has '{word}'; expected the name of an axis and its size: 'x=4'")
-        if any(axis.name == name for axis in axes):
-            raise ShardyError(f"mesh-axes has two axes '{name}'; expected different names")
-        axes.append(MeshAxis(name, int(size)))
-    return Mesh(tuple(axes)) if axes else None
+            raise ShardyError.unexpected("mesh-axes", expected="an axis and its size, x=4", got=f"'{word}'")
+        if name in axes:
+            raise ShardyError.unexpected("mesh-axes", expected="different axes", got=f"'{name}' twice")
+        axes[name] = int(size)
+    return Mesh.of(axes) if axes else None
 
 
 class _Texts:
-    """The shardings that the texts in a module spell."""
+    """The shardings of a module by their text."""
 
     def __init__(self) -> None:
         self.shardings: dict[str, HloSharding] = {}
 
     def collect(self, function: Operation) -> list[Operation]:
-        """Read all texts of a function; the ops in it that have one."""
+        """Parses all shardings in a function; returns the ops in it that have one."""
 
         def read(place: str, index: int, entries: Entries) -> Entries:
             self._read(entries.get(XLA_SHARDING))
@@ -141,17 +140,17 @@ class _Texts:
 
     def _read(self, given: Attribute | None) -> None:
         if given is not None and not isinstance(given, StringAttr):
-            raise ShardyError(f"has {XLA_SHARDING} = {given}; expected a string")
+            raise ShardyError.unexpected(XLA_SHARDING, expected="a string", got=str(given))
         if given is not None and given.data not in self.shardings:
             self.shardings[given.data] = _sharding_of(given.data)
 
     def of(self, given: Attribute) -> HloSharding:
-        """The sharding of an attribute that has been read."""
+        """The sharding of an attribute that has been parsed."""
         return self.shardings[cast(StringAttr, given).data]
 
 
 class _Importer:
-    """Converts with one mesh; adds the meshes that shardings need to the module."""
+    """Converts shardings to one mesh; adds the other meshes that shardings need to the module."""
 
     def __init__(self, module: ModuleOp, mesh: Mesh, texts: _Texts) -> None:
         self._symbols = Symbols(module)
@@ -164,10 +163,10 @@ class _Importer:
             self._single_devices[single] = self._add(f"maximal_mesh_{device}", single)
         self._names = {mesh: self._add(_MESH_NAME, mesh)}
 
-    def import_function(self, function: Operation, opened: dict[str, tuple[str, ...]]) -> None:
-        """Convert the shardings of the arguments and results of `function`."""
-        type_ = function.properties["function_type"]
-        types = {"arg_attrs": _list(type_, "inputs"), "res_attrs": _list(type_, "outputs")}
+    def import_function(self, function: Operation, opened: Mapping[str, tuple[str, ...]]) -> None:
+        """Converts the shardings of the arguments and results of `function`."""
+        type_ = cast(Any, function.properties["function_type"])
+        types = {"arg_attrs": type_.inputs.data, "res_attrs": type_.outputs.data}
         block, last = function.regions[0].first_block, terminator_of(function.regions[0])
         values: dict[str, Sequence[SSAValue]] = {
             "arg_attrs": block.args if block is not None else (),
@@ -188,7 +187,7 @@ class _Importer:
         rewrite_entries(function, rewrite)
 
     def import_op(self, op: Operation) -> None:
-        """Convert the sharding of `op`; an op whose result is a tuple keeps its text."""
+        """Converts the sharding of `op`; an op with a tuple as its result keeps the text."""
         types = [result.type for result in op.results]
         if any(isinstance(type_, TupleType) for type_ in types):
             return
@@ -196,28 +195,24 @@ class _Importer:
         leaves = given.leaves
         if len(leaves) != max(len(types), 1):
             if len(leaves) != 1:
-                raise ShardyError(f"has {len(types)} results and {len(leaves)} shardings in {given}")
+                got = f"{len(leaves)} in {given}"
+                raise ShardyError.unexpected(XLA_SHARDING, expected=f"{len(types)} shardings", got=got)
             leaves = leaves * len(types)
-        if types:
-            pairs = zip(leaves, types, strict=True)
-            shardings = tuple(self._convert(leaf, type_) for leaf, type_ in pairs)
-        else:
-            shardings = (self._convert(leaves[0], None),)
-        op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
+        pairs = zip(leaves, types or [None], strict=True)
+        op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(self._convert(*pair) for pair in pairs))
         for leaf, result in zip(leaves, op.results, strict=False):
             _join_group(result, leaf, op)
         if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
-            replace_uses(op.results[0], op.operands[0])
-            erase(op)
+            replace_by_values(op, op.operands[:1])
         elif call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
             self._mark_manual(op, leaves[0])
 
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
         axes = manual_axes_of(sharding, self._mesh_for(sharding))
         if any(axis.sub_axis for axis in axes):
-            raise ShardyError(f"has {sharding}, whose manual axes are parts of axes of the mesh")
+            raise ShardyError.unsupported(f"{sharding}: manual along sub-axes of the mesh")
         if axes:
-            op.attributes[MANUAL_AXES] = ManualAxesAttr(tuple(axis.name for axis in axes))
+            op.attributes[MANUAL_MARK] = ManualAxesAttr(tuple(axis.name for axis in axes))
 
     def _convert(
         self, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
@@ -230,12 +225,11 @@ class _Importer:
         return found
 
     def _mesh_for(self, sharding: HloSharding) -> Mesh:
-        """The common mesh; the first over as many devices for a sharding by mesh and axes."""
+        """The common mesh; for a sharding by mesh and axes the first mesh over as many devices."""
         own = self._mesh if sharding.named is None else sharding.named.mesh
         if not own.axes:
             return self._mesh
-        known = (mesh for mesh in self._names if mesh.device_count == own.device_count)
-        mesh = next(known, own)
+        mesh = next((mesh for mesh in self._names if mesh.device_count == own.device_count), own)
         if mesh not in self._names:
             self._names[mesh] = self._add(_MESH_NAME, mesh)
         return mesh
@@ -248,7 +242,7 @@ class _Importer:
 
 
 def _sharding_of(spelled: str) -> HloSharding:
-    """What a string spells; dumps of older versions hold the bytes of the proto."""
+    """The sharding that a string spells; older dumps hold the bytes of the protocol buffer."""
     if spelled.lstrip().startswith("{"):
         return hlo_sharding_from_text(spelled)
     try:
@@ -258,12 +252,12 @@ def _sharding_of(spelled: str) -> HloSharding:
 
 
 def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
-    """Make `value`, a result of `op` or an argument of its body, a member of the group of its sharding."""
+    """Makes `value`, a result of `op` or an argument of its body, a member of the group of its sharding."""
     group = sharding.shard_group
     if group is None:
         return
     if not group.is_shard_as:
-        warn(f"{group} is left out: members of a group of sdy get one sharding", position_of(op.location))
+        warn(f"{group} is dropped: members of a group of sdy get one sharding", position_of(op.location))
         return
     properties: dict[str, Attribute] = {"group_id": IntegerAttr(group.id, i64)}
     member = build_operation(ShardingGroupOp, [value], (), properties, {}, op.location)
@@ -271,12 +265,13 @@ def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
 
 
 def _devices(sharding: HloSharding) -> list[int]:
-    """The devices of what lies on one device each."""
-    meshes = [
-        from_hlo_sharding(leaf, Mesh(), 0).mesh
+    """The devices of the leaves that are on one device each."""
+    leaves = [
+        leaf
         for leaf in sharding.leaves
-        if leaf.type.name == "MAXIMAL" or (leaf.named is not None and leaf.named.mesh.is_maximal)
+        if leaf.type is HloShardingType.MAXIMAL or (leaf.named is not None and leaf.named.mesh.is_maximal)
     ]
+    meshes = [from_hlo_sharding(leaf, Mesh(), 0).mesh for leaf in leaves]
     return [mesh.device_ids[0] for mesh in meshes if isinstance(mesh, Mesh)]
 
 
@@ -284,12 +279,9 @@ def _is_open(words: tuple[str, ...], index: int) -> bool:
     if not words:
         return False
     if len(words) > 1 and index >= len(words):
-        raise ShardyError(f"allow-propagation lists {len(words)} words; expected one, or one for each value")
+        expected = "one word, or one for each value"
+        raise ShardyError.unexpected("allow-propagation", expected=expected, got=f"{len(words)} words")
     word = words[0 if len(words) == 1 else index]
     if word not in _FLAGS:
-        raise ShardyError(f"allow-propagation has '{word}'; expected true or false")
+        raise ShardyError.unexpected("allow-propagation", expected="true or false", got=f"'{word}'")
     return _FLAGS[word]
-
-
-def _list(type_: Attribute, name: str) -> tuple[Attribute, ...]:
-    return getattr(type_, name).data

@@ -1,4 +1,4 @@
-"""`xla-sdy-round-trip-export-ops`: replaces ops of sdy by custom calls that XLA's HLO carries along.
+"""`xla-sdy-round-trip-export-ops`: replaces ops of sdy by custom calls that XLA's HLO preserves.
 
     sdy.sharding_constraint, sdy.reshard   @Sharding
     sdy.sharding_group                     @xla.sdy.ShardingGroup
@@ -9,7 +9,7 @@
     after   custom_call @xla.sdy.ShardingGroup(%0)
                 {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding_group_id = "3 : i64"}}
 
-The way back: `xla-sdy-import-sdy-custom-calls`.
+The inverse: `xla-sdy-import-sdy-custom-calls`.
 """
 
 from __future__ import annotations
@@ -18,73 +18,47 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import (
-    ConstantOp,
-    PropagationBarrierOp,
-    ReshardOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-)
-from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.sdy import ConstantOp, ReshardOp, ShardingConstraintOp
 from shardy_py.graph.rewiring import replace_op
-from shardy_py.gspmd.custom_calls import plain_sharding_call
-from shardy_py.gspmd.frontend_attributes import (
-    ALLOWED_DIRECTION,
-    GROUP_ID,
-    PROPAGATION_BARRIER,
-    SHARDING_GROUP,
-    Entries,
-    with_frontend,
-)
-from shardy_py.ir import build_operation, erase, find_ops, place_before
+from shardy_py.gspmd.custom_calls import custom_call, sharding_call
+from shardy_py.gspmd.encoding import ENCODED_OPS, SHARDING_TARGET, EncodedOp, with_frontend
+from shardy_py.ir import find_ops
 from shardy_py.passes.without_sdy import replace_constant
+
+_BY_NAME = {row.op_class.name: row for row in ENCODED_OPS}
 
 
 @dataclass(frozen=True)
 class XlaSdyRoundTripExportOpsPass(ModulePass):
-    """Replaces ops of sdy by custom calls that keep what they say."""
+    """Replaces ops of sdy by custom calls that encode them."""
 
     name = "xla-sdy-round-trip-export-ops"
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = (
-            ShardingConstraintOp.name,
-            ReshardOp.name,
-            ShardingGroupOp.name,
-            PropagationBarrierOp.name,
-            ConstantOp.name,
-        )
-        for inner in find_ops(op, *names):
+        kinds = (ShardingConstraintOp, ReshardOp, ConstantOp)
+        for inner in find_ops(op, *(kind.name for kind in kinds), *_BY_NAME):
             if isinstance(inner, ConstantOp):
                 replace_constant(inner)
-            elif isinstance(inner, ShardingGroupOp):
-                place_before(_custom_call(inner, SHARDING_GROUP, {GROUP_ID: inner.group_id}), inner)
-                erase(inner)
-            elif isinstance(inner, PropagationBarrierOp):
-                entries: Entries = {ALLOWED_DIRECTION: inner.allowed_direction}
-                replace_op(inner, _custom_call(inner, PROPAGATION_BARRIER, entries))
             elif isinstance(inner, ShardingConstraintOp | ReshardOp):
                 replace_op(inner, _constraint(inner))
+            else:
+                replace_op(inner, _encoded(inner, _BY_NAME[inner.name]))
 
 
 def _constraint(op: ShardingConstraintOp | ReshardOp) -> Operation:
-    made = plain_sharding_call(op.input, op.results[0].type, op.sharding.data, op.location)
-    made.attributes = {**op.attributes, **made.attributes}
-    if op.sharding.data.unreduced_axes:
-        made.properties["has_side_effect"] = IntegerAttr(1, i1)
-    return made
+    sharding, type_ = op.sharding.data, op.results[0].type
+    call = sharding_call(SHARDING_TARGET, op.input, type_, sharding, op.location, lists_open=False)
+    call.attributes = {**op.attributes, **call.attributes}
+    if sharding.unreduced_axes:
+        call.properties["has_side_effect"] = IntegerAttr(1, i1)
+    return call
 
 
-def _custom_call(op: Operation, target: str, entries: Entries) -> Operation:
-    properties: dict[str, Attribute] = {
-        "call_target_name": StringAttr(target),
-        "has_side_effect": IntegerAttr(1, i1),
-    }
-    types = [result.type for result in op.results]
-    attributes = with_frontend(op.attributes, entries)
-    return build_operation(op_class("custom_call"), op.operands, types, properties, attributes, op.location)
+def _encoded(op: Operation, row: EncodedOp) -> Operation:
+    attributes = with_frontend(op.attributes, {row.entry.name: op.properties[row.property]})
+    return custom_call(row.target, op.operands, [r.type for r in op.results], attributes, op.location)

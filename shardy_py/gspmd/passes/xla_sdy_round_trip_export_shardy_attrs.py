@@ -1,7 +1,7 @@
-"""`xla-sdy-round-trip-export-shardy-attrs`: keeps meshes, shardings and rules as strings in HLO.
+"""`xla-sdy-round-trip-export-shardy-attrs`: encodes meshes, shardings and rules as frontend attributes.
 
-The results of a function get custom calls, for HLO has no place for their attributes. The attributes of sdy
-stay beside the strings.
+The results of a function get custom calls, because HLO has no attributes for them. The attributes of sdy are
+kept beside the strings.
 
     before  sdy.mesh @mesh = <["x"=2]>
             func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
@@ -10,7 +10,7 @@ stay beside the strings.
             func.func @f(%arg0: tensor<8xf32>
                 {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\\22x\\22}]>"}, ...})
 
-The way back: `xla-sdy-round-trip-import-shardy-attrs`.
+The inverse: `xla-sdy-round-trip-import-shardy-attrs`.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i1
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.holders import RULE, SHARDING, attribute_list_shardings
 from shardy_py.graph.symbols import functions_of, meshes_of
-from shardy_py.gspmd.frontend_attributes import (
+from shardy_py.gspmd.custom_calls import custom_call
+from shardy_py.gspmd.encoding import (
     FUNCTION_RESULT_SHARDING,
-    ROUND_TRIP_MESHES,
-    ROUND_TRIP_RULE,
-    ROUND_TRIP_SHARDING,
+    MESHES,
+    RESULT_SHARDINGS,
+    SHARDING_RULE,
+    VALUE_SHARDING,
     Entries,
     rewrite_entries,
     with_frontend,
 )
-from shardy_py.ir import build_operation, place_before, replace_operand, terminator_of, walk_pre_order
+from shardy_py.ir import place_before, replace_operand, terminator_of, walk_pre_order
 
 
 @dataclass(frozen=True)
 class XlaSdyRoundTripExportShardyAttrsPass(ModulePass):
-    """Keeps meshes, shardings and rules in frontend attributes."""
+    """Encodes meshes, shardings and rules as frontend attributes."""
 
     name = "xla-sdy-round-trip-export-shardy-attrs"
 
@@ -54,41 +55,33 @@ class XlaSdyRoundTripExportShardyAttrsPass(ModulePass):
                 _export_op(inner)
         meshes: Entries = {name: MeshAttr(mesh) for name, mesh in meshes_of(op).items()}
         if meshes:
-            op.attributes = with_frontend(op.attributes, {ROUND_TRIP_MESHES: DictionaryAttr(meshes)})
+            op.attributes = with_frontend(op.attributes, {MESHES.name: DictionaryAttr(meshes)})
 
 
 def _value_entries(place: str, index: int, entries: Entries) -> Entries:
-    given = entries.get(SHARDING)
-    if given is None or place != "arg_attrs":
+    if SHARDING not in entries or place != "arg_attrs":
         return entries
-    return with_frontend(entries, {ROUND_TRIP_SHARDING: given})
+    return with_frontend(entries, {VALUE_SHARDING.name: entries[SHARDING]})
 
 
 def _export_results(function: Operation) -> None:
-    """Put the sharding of each result on a custom call in front of the return."""
+    """Puts a custom call with the sharding of each result before the return."""
     last = terminator_of(function.regions[0])
-    shardings = attribute_list_shardings(function.properties.get("res_attrs"))
     if last is None:
         return
-    for index, sharding in enumerate(shardings):
-        if sharding is None:
-            continue
-        value = last.operands[index]
-        properties: dict[str, Attribute] = {
-            "call_target_name": StringAttr(FUNCTION_RESULT_SHARDING),
-            "has_side_effect": IntegerAttr(1, i1),
-        }
-        attributes = with_frontend({}, {ROUND_TRIP_SHARDING: TensorShardingPerValueAttr((sharding,))})
-        made = build_operation(
-            op_class("custom_call"), (value,), (value.type,), properties, attributes, last.location
-        )
-        place_before(made, last)
-        replace_operand(last, index, made.results[0])
+    for index, sharding in enumerate(attribute_list_shardings(function.properties.get("res_attrs"))):
+        if sharding is not None:
+            value = last.operands[index]
+            entries: Entries = {RESULT_SHARDINGS.name: TensorShardingPerValueAttr((sharding,))}
+            attributes = with_frontend({}, entries)
+            call = custom_call(FUNCTION_RESULT_SHARDING, (value,), (value.type,), attributes, last.location)
+            place_before(call, last)
+            replace_operand(last, index, call.results[0])
 
 
 def _export_op(op: Operation) -> None:
-    kept = {ROUND_TRIP_SHARDING: op.attributes.get(SHARDING), ROUND_TRIP_RULE: op.attributes.get(RULE)}
-    entries = {name: value for name, value in kept.items() if value is not None}
+    names = {SHARDING: RESULT_SHARDINGS.name, RULE: SHARDING_RULE.name}
+    entries = {names[name]: op.attributes[name] for name in names if name in op.attributes}
     if entries:
         op.attributes = with_frontend(op.attributes, entries)
         op.attributes.pop(RULE, None)

@@ -1,7 +1,7 @@
-"""`xla-sdy-round-trip-import-shardy-attrs`: restores what Shardy keeps in frontend attributes of HLO.
+"""`xla-sdy-round-trip-import-shardy-attrs`: restores what Shardy encodes as frontend attributes of HLO.
 
-Meshes, shardings of arguments, results and of the ops that keep theirs, sharding rules. The `mhlo.sharding`
-beside them, which says less, goes.
+Restores meshes, sharding rules, and the shardings of arguments, results and the ops that XLA does not
+reshard. The `mhlo.sharding` beside them, which holds less, is erased.
 
     before  module attributes
                 {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\22x\\22=2]>}"}} {
@@ -17,14 +17,13 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     MeshAttr,
     MeshOp,
-    OpShardingRuleAttr,
     ShardingConstraintOp,
     TensorShardingAttr,
     TensorShardingPerValueAttr,
@@ -33,26 +32,23 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, write_all
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import MAIN, Symbols, functions_of
-from shardy_py.gspmd.frontend_attributes import (
-    COMBINE_HALVES,
+from shardy_py.gspmd.custom_calls import call_target, users
+from shardy_py.gspmd.encoding import (
     FRONTEND_ATTRIBUTES,
     FUNCTION_RESULT_SHARDING,
-    PYTHON_CALLBACKS,
-    ROUND_TRIP_MESHES,
-    ROUND_TRIP_RULE,
-    ROUND_TRIP_SHARDING,
+    MESHES,
+    RESULT_SHARDINGS,
+    SHARDING_RULE,
     SHARDING_TARGET,
     TUPLE_ARGUMENTS,
     TUPLE_RESULTS,
+    VALUE_SHARDING,
     XLA_SHARDING,
     Entries,
-    call_target,
-    frontend_entry,
     rewrite_entries,
     spelled_attribute,
     without_frontend,
 )
-from shardy_py.gspmd.shard_maps import users
 from shardy_py.ir import (
     build_operation,
     erase,
@@ -64,10 +60,22 @@ from shardy_py.ir import (
 )
 from shardy_py.sharding import TensorSharding
 
-_KEEPING = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.after_all"})
-_KEEPING_TARGETS = PYTHON_CALLBACKS | {SHARDING_TARGET}
-_WITH_XLA_SHARDING = frozenset({"stablehlo.infeed", "stablehlo.outfeed"})
-_ENTRIES = (ROUND_TRIP_SHARDING, ROUND_TRIP_RULE)
+_KEEP_SHARDINGS = frozenset(
+    {
+        "stablehlo.send",
+        "stablehlo.recv",
+        "stablehlo.after_all",
+        SHARDING_TARGET,
+        "xla_python_cpu_callback",
+        "xla_ffi_python_cpu_callback",
+        "xla_python_gpu_callback",
+        "xla_ffi_python_gpu_callback",
+    }
+)
+"""The ops, and the targets of custom calls, whose shardings are restored."""
+
+_KEEP_XLA_SHARDING = frozenset({"stablehlo.infeed", "stablehlo.outfeed"})
+_COMBINE_HALVES = "X64Combine"
 _READ = {FRONTEND_ATTRIBUTES, XLA_SHARDING}
 
 
@@ -92,14 +100,13 @@ class XlaSdyRoundTripImportShardyAttrsPass(ModulePass):
 
 
 def _import_meshes(module: ModuleOp, symbols: Symbols) -> None:
-    meshes = frontend_entry(module.attributes, ROUND_TRIP_MESHES, DictionaryAttr)
+    meshes = MESHES.read(module.attributes)
     last: Operation | None = None
     for name, given in meshes.data.items() if meshes is not None else ():
         mesh = given if isinstance(given, MeshAttr) else spelled_attribute(getattr(given, "data", ""))
         if not isinstance(mesh, MeshAttr):
-            raise ShardyError(
-                f"frontend attribute '{ROUND_TRIP_MESHES}' has {name} = {mesh}; expected a mesh"
-            )
+            what = f"frontend attribute '{MESHES.name}', entry '{name}'"
+            raise ShardyError.unexpected(what, expected=MeshAttr.name, got=str(mesh))
         op = MeshOp(name, mesh.data)
         op.location = module.location
         if last is None:
@@ -108,55 +115,56 @@ def _import_meshes(module: ModuleOp, symbols: Symbols) -> None:
             place_after(op, last)
         symbols.insert(op)
         last = op
-    module.attributes = without_frontend(module.attributes, [ROUND_TRIP_MESHES])
+    module.attributes = without_frontend(module.attributes, [MESHES])
 
 
 def _import_tuple_shardings(module: ModuleOp, symbols: Symbols) -> None:
-    """The shardings of the arguments and results of the main function that stand on the module."""
-    for name, place in ((TUPLE_ARGUMENTS, Place.ARGUMENT), (TUPLE_RESULTS, Place.FUNCTION_RESULT)):
-        given = frontend_entry(module.attributes, name, TensorShardingPerValueAttr)
+    """Moves the shardings of the arguments and results of the main function from the module to it."""
+    for entry, place in ((TUPLE_ARGUMENTS, Place.ARGUMENT), (TUPLE_RESULTS, Place.FUNCTION_RESULT)):
+        given = entry.read(module.attributes)
         function = symbols.get(MAIN)
         if given is None or function is None:
             continue
         type_ = function.properties["function_type"]
-        types = getattr(type_, "inputs" if place is Place.ARGUMENT else "outputs").data
-        if len(types) != len(given.data):
-            counts = f"{len(given.data)} shardings; @{MAIN} has {len(types)} such values"
-            raise ShardyError(f"frontend attribute '{name}' of the module has {counts}")
+        kind = "inputs" if place is Place.ARGUMENT else "outputs"
+        count = len(getattr(type_, kind).data)
+        if count != len(given.data):
+            what = f"frontend attribute '{entry.name}'"
+            expected = f"a sharding for each of the {count} {kind} of @{MAIN}"
+            raise ShardyError.unexpected(what, expected=expected, got=f"{len(given.data)} shardings")
         write_all((Holder(place, function, index), sharding) for index, sharding in enumerate(given.data))
     module.attributes = without_frontend(module.attributes, [TUPLE_ARGUMENTS, TUPLE_RESULTS])
 
 
 def _value_entries(entries: Entries) -> Entries:
-    given = frontend_entry(entries, ROUND_TRIP_SHARDING, TensorShardingAttr)
-    result = without_frontend(entries, _ENTRIES)
+    given = VALUE_SHARDING.read(entries)
+    result = without_frontend(entries, [VALUE_SHARDING, SHARDING_RULE])
     result.pop(XLA_SHARDING, None)
     return result if given is None else {**result, SHARDING: given}
 
 
 def _import_op(op: Operation, function: Operation) -> None:
-    given = frontend_entry(op.attributes, ROUND_TRIP_SHARDING, TensorShardingPerValueAttr)
-    rule = frontend_entry(op.attributes, ROUND_TRIP_RULE, OpShardingRuleAttr)
-    target = call_target(op)
-    op.attributes = without_frontend(op.attributes, _ENTRIES)
-    if op.name not in _WITH_XLA_SHARDING:
+    given, rule = RESULT_SHARDINGS.read(op.attributes), SHARDING_RULE.read(op.attributes)
+    op.attributes = without_frontend(op.attributes, [RESULT_SHARDINGS, SHARDING_RULE])
+    if op.name not in _KEEP_XLA_SHARDING:
         op.attributes.pop(XLA_SHARDING, None)
     if rule is not None:
         op.attributes[RULE] = rule
     if given is None:
         return
+    target = call_target(op)
     if target == FUNCTION_RESULT_SHARDING:
         _import_function_result(op, given.data[0], function)
-    elif op.name in _KEEPING or target in _KEEPING_TARGETS:
+    elif op.name in _KEEP_SHARDINGS or target in _KEEP_SHARDINGS:
         op.attributes[SHARDING] = given
 
 
 def _import_function_result(op: Operation, sharding: TensorSharding, function: Operation) -> None:
-    """Give the results of `function` that `op` is their sharding; a constraint keeps it for other users."""
+    """Moves the sharding of `op` to results of `function`; other users of the value get a constraint."""
     for user in users(op.results[0]) if op.results else ():
         if user.name == "stablehlo.reshape" and user.results[0].first_use is None:
-            erase(user)  # of no use: it only carried the sharding of an element of the tuple returned
-    value = _value_of_result(op, sharding)
+            erase(user)  # unused: it only carried the sharding of an element of the returned tuple
+    value = _returned_value(op, sharding)
     returned = [use for use in value.uses if use.operation.name == "func.return"]
     write_all((Holder(Place.FUNCTION_RESULT, function, use.index), sharding) for use in returned)
     sources = list(op.operands)
@@ -173,19 +181,21 @@ def _import_function_result(op: Operation, sharding: TensorSharding, function: O
     erase(op)
 
 
-def _value_of_result(op: Operation, sharding: TensorSharding) -> SSAValue:
-    """What the function returns of the value whose sharding `op` keeps.
+def _returned_value(op: Operation, sharding: TensorSharding) -> SSAValue:
+    """The value that the function returns for the one whose sharding `op` holds.
 
-    Integers of 64 bits come in two halves on hardware of 32, and what combines them gets the sharding.
+    On hardware with 32 bits, an integer of 64 bits is two halves; the op that combines them gets the
+    sharding.
     """
     counts = len(op.operands), len(op.results)
     for user in users(op.results[0]) if counts in ((1, 1), (2, 2)) else ():
-        if call_target(user) == COMBINE_HALVES:
+        if call_target(user) == _COMBINE_HALVES:
             user.attributes.setdefault(SHARDING, TensorShardingPerValueAttr((sharding,)))
             return user.results[0]
     if counts != (1, 1):
-        raise ShardyError(f"has {counts[0]} operands and {counts[1]} results; expected one of each")
+        got = f"{counts[0]} operands and {counts[1]} results"
+        raise ShardyError.unexpected("", expected="one operand and one result", got=got)
     source = op.operands[0]
     if op.results[0].first_use is None and isinstance(source, OpResult):
-        return source  # without elements: a constant has taken its place
+        return source  # it has no elements: a constant has replaced the result
     return op.results[0]

@@ -1,17 +1,17 @@
-"""`xla-sdy-round-trip-shard-map-import`: makes manual computations of what Shardy keeps them as in HLO.
+"""`xla-sdy-round-trip-shard-map-import`: restores manual computations from Shardy's encoding in HLO.
 
     before  %1 = custom_call @xla.sdy.GlobalToLocalShape(%0) {... xla.sdy.in_shardings, xla.sdy.manual_axes}
             %2 = call @xla.sdy.manual_computation_body(%1)
             %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
     after   %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
 
-A call whose results nobody uses goes: they had no elements, and constants have taken their place. So does a
-body that nobody calls. Tuples are flattened before: `stablehlo-ext-canonicalize-from-hlo-import`.
+A call with unused results is erased: they have no elements, and constants have replaced them. Bodies without
+calls are erased too. Tuples are flattened before: `stablehlo-ext-canonicalize-from-hlo-import`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -20,36 +20,29 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in
-from shardy_py.graph.op_errors import error_at, errors_at
+from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols, callee_name, functions_of, symbol_name
-from shardy_py.gspmd.frontend_attributes import (
-    CUSTOM_CALL,
+from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, erase_unused, producer, users
+from shardy_py.gspmd.encoding import (
+    BODY_BORDERS,
     GLOBAL_TO_LOCAL,
     IN_SHARDINGS,
     LOCAL_TO_GLOBAL,
     MANUAL_AXES,
     MANUAL_COMPUTATION_BODY,
     OUT_SHARDINGS,
+    FrontendAttribute,
     Kind,
-    call_target,
-    frontend_entry,
 )
-from shardy_py.gspmd.shard_maps import (
-    ManualCall,
-    erase_unused,
-    producer,
-    to_manual_computation,
-    users,
-)
+from shardy_py.gspmd.shard_maps import ManualCall, to_manual_computation
 from shardy_py.ir import erase, find_ops
 
 
 @dataclass(frozen=True)
 class XlaSdyRoundTripShardMapImportPass(ModulePass):
-    """Makes manual computations of calls of manual computation bodies."""
+    """Replaces calls of manual computation bodies by manual computations."""
 
     name = "xla-sdy-round-trip-shard-map-import"
 
@@ -63,25 +56,33 @@ class XlaSdyRoundTripShardMapImportPass(ModulePass):
                 continue
             with errors_at(call):
                 to_manual_computation(_parts(call), symbols)
-        leftover = find_ops(op, CUSTOM_CALL)
-        erase_unused(c for c in leftover if call_target(c) in (GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL))
+        erase_unused(c for c in find_ops(op, CUSTOM_CALL) if call_target(c) in BODY_BORDERS)
         for function in functions_of(op):
             if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
                 symbols.erase(function)
 
 
 def _parts(call: Operation) -> ManualCall:
-    before, after = _custom_call_before(call), _custom_call_after(call)
-    operands = () if before is None else tuple(before.operands)
-    results = () if after is None else tuple(after.results)
+    befores = [op for operand in call.operands if (op := producer(operand, GLOBAL_TO_LOCAL)) is not None]
+    if call.operands and not befores:
+        raise ShardyError(
+            f"expected at least one operand of @{callee_name(call)} to be produced by a {GLOBAL_TO_LOCAL} "
+            "CustomCallOp"
+        )
+    afters = [u for result in call.results for u in users(result) if call_target(u) == LOCAL_TO_GLOBAL]
+    if call.results and not afters:
+        raise ShardyError(
+            f"expected the first use of @{callee_name(call)} to be a {LOCAL_TO_GLOBAL} CustomCallOp"
+        )
+    before, after = befores[:1], afters[:1]
+    operands = tuple(value for op in before for value in op.operands)
+    results = tuple(result for op in after for result in op.results)
     # Dumps of older versions have the attributes on the call itself.
-    holders = [op for op in (before, after, call) if op is not None]
-    axes = _entry(holders, MANUAL_AXES, ManualAxesAttr)
+    holders = (*before, *after, call)
+    axes = _entry(holders, MANUAL_AXES)
     if axes is None and (operands or results):
-        raise error_at(call, ShardyError(f"expected '{MANUAL_AXES}' on the custom calls around it"))
-    in_shardings, out_shardings = (
-        _entry(holders, name, TensorShardingPerValueAttr) for name in (IN_SHARDINGS, OUT_SHARDINGS)
-    )
+        raise ShardyError(f"expected '{MANUAL_AXES.name}' on the custom calls around the call")
+    in_shardings, out_shardings = _entry(holders, IN_SHARDINGS), _entry(holders, OUT_SHARDINGS)
     return ManualCall(
         call,
         operands,
@@ -90,32 +91,10 @@ def _parts(call: Operation) -> ManualCall:
         () if in_shardings is None else in_shardings.data,
         () if out_shardings is None else out_shardings.data,
         () if axes is None else axes.data,
-        tuple(op for op in (after, before) if op is not None),
+        (*after, *before),
     )
 
 
-def _entry(holders: Iterable[Operation], name: str, kind: type[Kind]) -> Kind | None:
-    found = (frontend_entry(op.attributes, name, kind) for op in holders)
-    return next((entry for entry in found if entry is not None), None)
-
-
-def _custom_call_before(call: Operation) -> Operation | None:
-    if not call.operands:
-        return None
-    for operand in call.operands:
-        found = producer(operand, GLOBAL_TO_LOCAL)
-        if found is not None:
-            return found
-    fact = f"expected at least one operand of @{callee_name(call)} to be produced by a {GLOBAL_TO_LOCAL} "
-    raise error_at(call, ShardyError(fact + "CustomCallOp"))
-
-
-def _custom_call_after(call: Operation) -> Operation | None:
-    if not call.results:
-        return None
-    for result in call.results:
-        for user in users(result):
-            if call_target(user) == LOCAL_TO_GLOBAL:
-                return user
-    fact = f"expected the first use of @{callee_name(call)} to be a {LOCAL_TO_GLOBAL} CustomCallOp"
-    raise error_at(call, ShardyError(fact))
+def _entry(holders: Sequence[Operation], entry: FrontendAttribute[Kind]) -> Kind | None:
+    found = (entry.read(op.attributes) for op in holders)
+    return next((value for value in found if value is not None), None)

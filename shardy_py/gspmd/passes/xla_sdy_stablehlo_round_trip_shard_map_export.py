@@ -1,6 +1,6 @@
-"""`xla-sdy-stablehlo-round-trip-shard-map-export`: makes of manual computations what GSPMD knows.
+"""`xla-sdy-stablehlo-round-trip-shard-map-export`: replaces manual computations by what GSPMD supports.
 
-The body becomes a function; custom calls around its call cut the operands and join the results.
+The body becomes a function; custom calls around its call slice the operands and join the results.
 
     before  %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
     after   %1 = custom_call @Sharding(%0) {S}
@@ -9,9 +9,9 @@ The body becomes a function; custom calls around its call cut the operands and j
             %4 = custom_call @Sharding(%3) {xla.sdy.manual_axes}
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
 
-Ops of the body that have a sharding get the manual axes too, loops and branches always, those of functions
-called there as well, and `xla-sdy-stablehlo-export-shardings` spells both. A function that is called outside
-too is copied. The way back: `xla-sdy-stablehlo-round-trip-shard-map-import`.
+Ops of the body with a sharding are marked with the manual axes too, loops and branches always, and so are the
+ops of functions called there; `xla-sdy-stablehlo-export-shardings` converts both. A function that is called
+outside too is copied. The inverse: `xla-sdy-stablehlo-round-trip-shard-map-import`.
 """
 
 from __future__ import annotations
@@ -21,38 +21,36 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import sharding_call
-from shardy_py.gspmd.frontend_attributes import (
+from shardy_py.gspmd.encoding import (
     CONTROL_FLOW,
     FULL_TO_SHARD,
-    MANUAL_AXES,
+    MANUAL_MARK,
     SHARD_TO_FULL,
     SHARDING_TARGET,
     Entries,
     rewrite_entries,
 )
 from shardy_py.gspmd.manual_regions import ManualRegion, region_at, regions_of_functions
-from shardy_py.gspmd.shard_maps import outline
-from shardy_py.ir import build_operation, erase, innermost_first, place_before, replace_uses, walk_pre_order
+from shardy_py.gspmd.shard_maps import GSPMD_BODY, outline_body
+from shardy_py.ir import innermost_first, place_before, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
 from shardy_py.sharding.meshes import mesh_of
 
-_BODY = "shmap_body"
-
 
 @dataclass(frozen=True)
 class XlaSdyStablehloRoundTripShardMapExportPass(ModulePass):
-    """Makes of manual computations calls between custom calls."""
+    """Replaces manual computations by calls between custom calls."""
 
     name = "xla-sdy-stablehlo-round-trip-shard-map-export"
 
@@ -75,14 +73,14 @@ class XlaSdyStablehloRoundTripShardMapExportPass(ModulePass):
 
 
 def _marked(attributes: Entries, region: ManualRegion) -> Entries:
-    """The attributes with the axes that are manual beside a sharding."""
-    if SHARDING not in attributes or MANUAL_AXES in attributes:
+    """The attributes of an argument or result, with the manual axes beside a sharding."""
+    if SHARDING not in attributes or MANUAL_MARK in attributes:
         return attributes
-    return {**attributes, MANUAL_AXES: ManualAxesAttr(region.axes)}
+    return {**attributes, MANUAL_MARK: ManualAxesAttr(region.axes)}
 
 
 def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> None:
-    """Give an op the manual axes; shardings on a mesh without axes say nothing beside them."""
+    """Marks an op with the manual axes; a sharding on a mesh without axes becomes one on their mesh."""
     if not region.axes or region.mesh is None:
         return
     given = op.attributes.get(SHARDING)
@@ -93,39 +91,34 @@ def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> No
             for sharding, rank in zip(given.data, ranks, strict=True)
         )
         op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(on_mesh))
-    op.attributes.setdefault(MANUAL_AXES, ManualAxesAttr(region.axes))
+    op.attributes.setdefault(MANUAL_MARK, ManualAxesAttr(region.axes))
 
 
 def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols: Symbols) -> None:
-    """Put the calls in place of a manual computation, around which the axes `outside` are manual."""
-    location = computation.location
+    """Replaces a manual computation, around which the axes `outside` are manual."""
     own = computation.manual_axes.data
     inside = outside + own
-    body = computation.body.blocks[0]
 
     def call_before(
-        target: str, value: SSAValue, type_: Attribute, sharding: TensorSharding, axes: tuple[str, ...]
+        target: str, value: SSAValue, like: SSAValue, sharding: TensorSharding, axes: tuple[str, ...]
     ) -> SSAValue:
-        made = sharding_call(target, value, type_, sharding, location)
+        call = sharding_call(target, value, like.type, sharding, computation.location)
         if axes:
-            made.attributes[MANUAL_AXES] = ManualAxesAttr(axes)
-        place_before(made, computation)
-        return made.results[0]
+            call.attributes[MANUAL_MARK] = ManualAxesAttr(axes)
+        place_before(call, computation)
+        return call.results[0]
 
+    arguments, shardings = computation.body.blocks[0].args, computation.in_shardings.data
     local: list[SSAValue] = []
-    for operand, argument, sharding in zip(
-        computation.operands, body.args, computation.in_shardings.data, strict=True
-    ):
-        demanded = call_before(SHARDING_TARGET, operand, operand.type, sharding, outside)
+    for operand, argument, sharding in zip(computation.operands, arguments, shardings, strict=True):
+        constrained = call_before(SHARDING_TARGET, operand, operand, sharding, outside)
         inner = without_manual_axes(sharding, own)
-        local.append(call_before(FULL_TO_SHARD, demanded, argument.type, inner, inside))
-    function, result_types = outline(computation, _BODY)
-    name = symbols.insert(function)
-    call = build_operation(CallOp, local, result_types, {"callee": SymbolRefAttr(name)}, {}, location)
-    place_before(call, computation)
+        local.append(call_before(FULL_TO_SHARD, constrained, argument, inner, inside))
+    call = outline_body(computation, GSPMD_BODY, local, symbols)
+    full: list[SSAValue] = []
     shardings = computation.out_shardings.data
-    for old, value, sharding in zip(computation.results, call.results, shardings, strict=True):
+    for result, value, sharding in zip(computation.results, call.results, shardings, strict=True):
         inner = without_manual_axes(sharding, own)
-        demanded = call_before(SHARDING_TARGET, value, value.type, inner, inside)
-        replace_uses(old, call_before(SHARD_TO_FULL, demanded, old.type, sharding, outside))
-    erase(computation)
+        constrained = call_before(SHARDING_TARGET, value, value, inner, inside)
+        full.append(call_before(SHARD_TO_FULL, constrained, result, sharding, outside))
+    replace_by_values(computation, full)

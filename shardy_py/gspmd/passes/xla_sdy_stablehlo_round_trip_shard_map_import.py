@@ -1,4 +1,4 @@
-"""`xla-sdy-stablehlo-round-trip-shard-map-import`: makes manual computations of GSPMD's shard maps.
+"""`xla-sdy-stablehlo-round-trip-shard-map-import`: converts GSPMD's shard maps to manual computations.
 
     before  %1 = custom_call @Sharding(%0) {S}
             %2 = custom_call @SPMDFullToShardShape(%1) {manual}
@@ -7,8 +7,8 @@
             %5 = custom_call @SPMDShardToFullShape(%4) {T}
     after   %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
 
-A body that XLA has put in place of its call is made a function first. Runs behind `xla-sdy-import-shardings`,
-which has turned the shardings into sdy's and noted the manual axes.
+A body that XLA has inlined is outlined first. Requires `xla-sdy-import-shardings`, which converts the
+shardings and marks the manual axes.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ManualAxesAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in
-from shardy_py.graph.op_errors import error_at
+from shardy_py.graph.op_errors import error_at, errors_at
 from shardy_py.graph.symbols import Symbols, callee_name
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.gspmd.custom_calls import constraint_sharding
-from shardy_py.gspmd.frontend_attributes import (
+from shardy_py.gspmd.custom_calls import (
     CUSTOM_CALL,
-    FULL_TO_SHARD,
-    MANUAL_AXES,
-    SHARD_TO_FULL,
-    SHARDING_TARGET,
     call_target,
+    constraint_sharding,
+    erase_unused,
+    producer,
+    users,
 )
+from shardy_py.gspmd.encoding import FULL_TO_SHARD, MANUAL_MARK, SHARD_TO_FULL, SHARDING_TARGET
 from shardy_py.gspmd.inlined_shard_maps import outline_shard_maps
-from shardy_py.gspmd.shard_maps import ManualCall, erase_unused, producer, to_manual_computation, users
+from shardy_py.gspmd.shard_maps import ManualCall, to_manual_computation
 from shardy_py.ir import find_ops
 from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True)
 class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
-    """Makes manual computations of GSPMD's shard maps."""
+    """Converts GSPMD's shard maps to manual computations."""
 
     name = "xla-sdy-stablehlo-round-trip-shard-map-import"
 
@@ -59,73 +59,72 @@ class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
 
 def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
     for call in calls_in(module):
-        parts = _parts(call)
-        if parts is not None:
-            to_manual_computation(parts, symbols)
+        with errors_at(call):
+            parts = _parts(call)
+            if parts is not None:
+                to_manual_computation(parts, symbols)
     erase_unused(_borders(module))
 
 
 def _borders(module: ModuleOp) -> list[Operation]:
-    """What cuts tensors into the user's parts, and joins them."""
+    """The custom calls that slice tensors into the shards of the user, and those that join shards."""
     return [op for op in find_ops(module, CUSTOM_CALL) if call_target(op) in (FULL_TO_SHARD, SHARD_TO_FULL)]
 
 
 def _parts(call: Operation) -> ManualCall | None:
-    """The shard map around a call; None for a call of another kind."""
-    before = [producer(operand, FULL_TO_SHARD) for operand in call.operands]
-    after = [_full_results(result) for result in call.results]
-    entering = [op for op in before if op is not None]
-    leaving = [op for ops in after for op in ops]
-    if not entering and not leaving:
+    """The shard map around a call; None for other calls."""
+    entries = [op for value in call.operands if (op := producer(value, FULL_TO_SHARD)) is not None]
+    exits = [_exits(result) for result in call.results]
+    all_exits = [op for ops in exits for op in ops]
+    if not entries and not all_exits:
         return None
-    if len(entering) != len(before):
-        fact = f"expected all operands of the call of @{callee_name(call)} to be made by @{FULL_TO_SHARD}"
-        raise error_at(call, ShardyError(fact))
-    constraints = [producer(op.operands[0], SHARDING_TARGET) for op in entering]
-    inside = _marked_axes([*entering, *_constraints_behind(call)])
-    outside = _marked_axes([*leaving, *(op for op in constraints if op)])
+    if len(entries) != len(call.operands):
+        raise ShardyError(f"expected every operand of the call of @{callee_name(call)} from @{FULL_TO_SHARD}")
+    sources = [producer(op.operands[0], SHARDING_TARGET) for op in entries]
+    constraints = [op for op in sources if op is not None]
+    inner_constraints = [op for op in _users(call) if call_target(op) == SHARDING_TARGET]
+    inside = _marked_axes([*entries, *inner_constraints])
+    outside = _marked_axes([*all_exits, *constraints])
     axes = tuple(axis for axis in inside if axis not in outside)
     if not axes:
-        fact = f"expected manual axes on what surrounds the call of @{callee_name(call)}"
-        raise error_at(call, ShardyError(fact))
-    between = [*leaving, *_constraints_behind(call), *entering, *(op for op in constraints if op)]
+        raise ShardyError(f"expected manual axes around the call of @{callee_name(call)}")
     return ManualCall(
         call,
-        tuple(_source(op.operands[0]) for op in entering),
-        tuple(tuple(op.results[0] for op in ops) for ops in after),
+        tuple(
+            op.operands[0] if source is None else source.operands[0]
+            for op, source in zip(entries, sources, strict=True)
+        ),
+        tuple(tuple(op.results[0] for op in ops) for ops in exits),
         tuple(
             ops[0].results[0].type if ops else result.type
-            for ops, result in zip(after, call.results, strict=True)
+            for ops, result in zip(exits, call.results, strict=True)
         ),
-        tuple(_in_sharding(op) for op in entering),
-        tuple(_out_sharding(ops, call.results[i], entering + leaving) for i, ops in enumerate(after)),
+        tuple(_in_sharding(op) for op in entries),
+        tuple(_out_sharding(ops, call.results[i], entries + all_exits) for i, ops in enumerate(exits)),
         axes,
-        tuple(between),
+        (*all_exits, *inner_constraints, *entries, *constraints),
     )
 
 
 def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
     """The manual axes of the first of `ops` that is marked."""
-    for op in ops:
-        mark = op.attributes.get(MANUAL_AXES)
-        if isinstance(mark, ManualAxesAttr):
-            return mark.data
-    return ()
+    marks = (op.attributes.get(MANUAL_MARK) for op in ops)
+    return next((mark.data for mark in marks if isinstance(mark, ManualAxesAttr)), ())
 
 
-def _in_sharding(entering: Operation) -> TensorSharding:
-    """The sharding that @Sharding demands of the full value, else the one that the value has."""
-    value = entering.operands[0]
+def _in_sharding(entry: Operation) -> TensorSharding:
+    """The sharding that @Sharding constrains the full value to, else the one of that value."""
+    value = entry.operands[0]
     constraint = producer(value, SHARDING_TARGET)
     found = constraint_sharding(constraint) if constraint is not None else sharding_of(value)
     if found is None:
-        raise error_at(entering, ShardyError("expected an operand with a sharding"))
+        raise error_at(entry, ShardyError("expected an operand with a sharding"))
     return found
 
 
-def _out_sharding(leaving: list[Operation], result: OpResult, around: list[Operation]) -> TensorSharding:
-    """The sharding of the full value; a result that nobody uses keeps its local shape."""
-    for op in leaving:
+def _out_sharding(exits: list[Operation], result: OpResult, around: list[Operation]) -> TensorSharding:
+    """The sharding of the full value; an unused result keeps its local shape."""
+    for op in exits:
         found = constraint_sharding(op)
         if found is not None:
             return found
@@ -133,14 +132,8 @@ def _out_sharding(leaving: list[Operation], result: OpResult, around: list[Opera
     return TensorSharding.fully_closed(known[0].mesh, rank_of(result.type))
 
 
-def _source(value: SSAValue) -> SSAValue:
-    """What goes into the @Sharding that made `value`, which the manual computation demands itself."""
-    constraint = producer(value, SHARDING_TARGET)
-    return value if constraint is None else constraint.operands[0]
-
-
-def _full_results(result: SSAValue) -> list[Operation]:
-    """The @SPMDShardToFullShape behind a result of the call, with a @Sharding between them or not."""
+def _exits(result: SSAValue) -> list[Operation]:
+    """The @SPMDShardToFullShape of a result of the call, directly or through a @Sharding."""
     found: list[Operation] = []
     for user in users(result):
         if call_target(user) == SHARDING_TARGET:
@@ -150,5 +143,5 @@ def _full_results(result: SSAValue) -> list[Operation]:
     return found
 
 
-def _constraints_behind(call: Operation) -> list[Operation]:
-    return [u for result in call.results for u in users(result) if call_target(u) == SHARDING_TARGET]
+def _users(op: Operation) -> list[Operation]:
+    return [user for result in op.results for user in users(result)]

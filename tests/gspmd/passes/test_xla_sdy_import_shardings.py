@@ -1,4 +1,4 @@
-"""Options of `xla-sdy-import-shardings` that say nothing, and dumps that agree on no mesh."""
+"""Invalid options of `xla-sdy-import-shardings`, and dumps without a common mesh."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def import_shardings(module: ModuleOp, **options: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mesh_axes": ("x",)}, "mesh-axes has 'x'; expected the name of an axis and its size"),
-        ({"mesh_axes": ("x=0",)}, "mesh-axes has 'x=0'; expected"),
-        ({"mesh_axes": ("x=4", "x=2")}, "mesh-axes has two axes 'x'; expected different names"),
+        ({"mesh_axes": ("x",)}, "mesh-axes: expected an axis and its size, x=4, got 'x'"),
+        ({"mesh_axes": ("x=0",)}, "mesh-axes: expected .*, got 'x=0'"),
+        ({"mesh_axes": ("x=4", "x=2")}, "mesh-axes: expected different axes, got 'x' twice"),
         ({"mesh_axes": ("x=4",)}, "arg 0 - .* is for 8 devices; the mesh .* has 4"),
         (
             {"allow_propagation_to_args": ("maybe",)},
-            "arg 0 - allow-propagation has 'maybe'; expected true or",
+            "arg 0 - allow-propagation: expected true or false, got 'maybe'",
         ),
         ({"allow_propagation_to_results": ("true",)}, None),
     ],
@@ -50,7 +50,7 @@ def test_options(options: dict[str, Any], message: str | None) -> None:
 def test_more_arguments_than_words() -> None:
     module = parse_module(DUMP.replace("%arg1", "%arg2: tensor<f32>, %arg1"))
     with pytest.raises(
-        ShardyError, match="arg 2 - allow-propagation lists 2 words; expected one, or one for"
+        ShardyError, match="arg 2 - allow-propagation: expected one word, or one for each value, got 2"
     ):
         import_shardings(module, allow_propagation_to_args=("true", "false"))
 
