@@ -2,7 +2,7 @@
 
 // Arguments and results of functions join groups as results of ops do; `shard_like` is left out.
 
-// expected-warning @+1 {{shard_like 2 is left out: members of a group of sdy get one sharding}}
+// expected-warning @+1 {{shard_like 2 is dropped: members of a group of sdy get one sharding}}
 func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "{replicated shard_as 1}"}, %arg1: tensor<8xf32> {mhlo.sharding = "{replicated shard_like 2}"}) -> (tensor<8xf32> {mhlo.sharding = "{unknown shard_as 1}"}) {
   %0 = stablehlo.negate %arg0 : tensor<8xf32>
   return %0 : tensor<8xf32>
