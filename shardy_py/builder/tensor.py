@@ -10,7 +10,7 @@ Not here: everything else that can be done with a tensor (`ops/`, `regions.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,22 @@ from shardy_py.text.attribute_writer import attribute_text
 
 Operand = Any
 """A `Tensor`, a number, or an array of numpy."""
+
+
+def _operator(op_name: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda lhs, rhs: elementwise(op_name, lhs, rhs)
+
+
+def _reflected(op_name: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda rhs, lhs: elementwise(op_name, lhs, rhs)
+
+
+def _comparison(direction: str) -> Callable[[Tensor, Operand], Tensor]:
+    return lambda lhs, rhs: elementwise("compare", lhs, rhs, comparison_direction=direction)
+
+
+def _unary(op_name: str) -> Callable[[Tensor], Tensor]:
+    return lambda operand: Tensor(emit_one(op_name, operand.value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,96 +109,41 @@ class Tensor:
     def __hash__(self) -> int:
         return id(self.value)
 
-    def __eq__(self, other: Operand) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return elementwise("compare", self, other, comparison_direction="EQ")
-
-    def __ne__(self, other: Operand) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return elementwise("compare", self, other, comparison_direction="NE")
-
     def __repr__(self) -> str:
         return f"<Tensor {attribute_text(self.value.type)}>"
 
-    def __add__(self, other: Operand) -> Tensor:
-        return elementwise("add", self, other)
-
-    def __radd__(self, other: Operand) -> Tensor:
-        return elementwise("add", other, self)
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return elementwise("subtract", self, other)
-
-    def __rsub__(self, other: Operand) -> Tensor:
-        return elementwise("subtract", other, self)
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return elementwise("multiply", self, other)
-
-    def __rmul__(self, other: Operand) -> Tensor:
-        return elementwise("multiply", other, self)
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return elementwise("divide", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Tensor:
-        return elementwise("divide", other, self)
-
-    def __mod__(self, other: Operand) -> Tensor:
-        return elementwise("remainder", self, other)
-
-    def __pow__(self, other: Operand) -> Tensor:
-        return elementwise("power", self, other)
-
-    def __rmod__(self, other: Operand) -> Tensor:
-        return elementwise("remainder", other, self)
-
-    def __rpow__(self, other: Operand) -> Tensor:
-        return elementwise("power", other, self)
-
-    def __and__(self, other: Operand) -> Tensor:
-        return elementwise("and", self, other)
-
-    def __rand__(self, other: Operand) -> Tensor:
-        return elementwise("and", other, self)
-
-    def __or__(self, other: Operand) -> Tensor:
-        return elementwise("or", self, other)
-
-    def __ror__(self, other: Operand) -> Tensor:
-        return elementwise("or", other, self)
-
-    def __xor__(self, other: Operand) -> Tensor:
-        return elementwise("xor", self, other)
-
-    def __rxor__(self, other: Operand) -> Tensor:
-        return elementwise("xor", other, self)
-
-    def __lshift__(self, other: Operand) -> Tensor:
-        return elementwise("shift_left", self, other)
+    __add__ = _operator("add")
+    __radd__ = _reflected("add")
+    __sub__ = _operator("subtract")
+    __rsub__ = _reflected("subtract")
+    __mul__ = _operator("multiply")
+    __rmul__ = _reflected("multiply")
+    __truediv__ = _operator("divide")
+    __rtruediv__ = _reflected("divide")
+    __mod__ = _operator("remainder")
+    __rmod__ = _reflected("remainder")
+    __pow__ = _operator("power")
+    __rpow__ = _reflected("power")
+    __and__ = _operator("and")
+    __rand__ = _reflected("and")
+    __or__ = _operator("or")
+    __ror__ = _reflected("or")
+    __xor__ = _operator("xor")
+    __rxor__ = _reflected("xor")
+    __lshift__ = _operator("shift_left")
+    __eq__ = _comparison("EQ")  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    __ne__ = _comparison("NE")  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    __lt__ = _comparison("LT")
+    __le__ = _comparison("LE")
+    __gt__ = _comparison("GT")
+    __ge__ = _comparison("GE")
+    __neg__ = _unary("negate")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("not")
 
     def __rshift__(self, other: Operand) -> Tensor:
         signed = not self.element_type.startswith("ui")
         return elementwise(f"shift_right_{'arithmetic' if signed else 'logical'}", self, other)
-
-    def __lt__(self, other: Operand) -> Tensor:
-        return elementwise("compare", self, other, comparison_direction="LT")
-
-    def __le__(self, other: Operand) -> Tensor:
-        return elementwise("compare", self, other, comparison_direction="LE")
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return elementwise("compare", self, other, comparison_direction="GT")
-
-    def __ge__(self, other: Operand) -> Tensor:
-        return elementwise("compare", self, other, comparison_direction="GE")
-
-    def __neg__(self) -> Tensor:
-        return Tensor(emit_one("negate", self.value))
-
-    def __abs__(self) -> Tensor:
-        return Tensor(emit_one("abs", self.value))
-
-    def __invert__(self) -> Tensor:
-        return Tensor(emit_one("not", self.value))
 
     def __matmul__(self, other: Operand) -> Tensor:
         return matmul(self, other)

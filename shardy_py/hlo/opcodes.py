@@ -1,4 +1,6 @@
-"""One row an HLO opcode: its op in StableHLO's terms, and how its attributes become that op's.
+"""The rows of HLO opcodes: the op of each in the op table, and the conversion of its attributes.
+
+Elementwise opcodes follow from the op table (`arity`).
 
 >>> OPCODES["exponential"].name, OPCODES["copy"].name
 ('stablehlo.exponential', 'hlo.copy')
@@ -12,9 +14,11 @@ from typing import Any, Literal
 
 from shardy_py.hlo import conventions as c
 from shardy_py.hlo.values import Instruction, Shape
+from shardy_py.ops import TABLE, Control
 
 Form = Literal["op", "wires", "call", "branches", "loop"]
 ANY = 1 << 30
+_FORMS: dict[Control, Form] = {Control.CALL: "call", Control.BRANCHES: "branches", Control.LOOP: "loop"}
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,6 @@ class Opcode:
     convert: its attributes under StableHLO's names.
     needs: attributes without which the instruction means nothing.
     operands: the least and greatest number of operands.
-    form: "op" computes; "wires" hands on values of its operands (tuples and the like); "call", "branches"
-        and "loop" run other computations.
     """
 
     opcode: str
@@ -35,16 +37,12 @@ class Opcode:
     convert: Callable[[Instruction, tuple[Shape, ...]], dict[str, Any]] = c.nothing
     needs: tuple[str, ...] = ()
     operands: tuple[int, int] = (0, ANY)
-    form: Form = "op"
 
-
-def _plain(text: str, operands: int, renamed: dict[str, str] | None = None) -> tuple[Opcode, ...]:
-    """Rows of ops without attributes that matter; `-` becomes `_`."""
-    given = renamed or {}
-    return tuple(
-        Opcode(word, given.get(word, "stablehlo." + word.replace("-", "_")), operands=(operands, operands))
-        for word in text.split()
-    )
+    @property
+    def form(self) -> Form:
+        """ "op" computes, "wires" passes values of its operands on, the others run other computations."""
+        row = TABLE[self.name]
+        return "wires" if row.is_wire else _FORMS.get(row.control, "op")
 
 
 def _row(
@@ -53,39 +51,25 @@ def _row(
     needs: str = "",
     operands: tuple[int, int] = (0, ANY),
     name: str = "",
-    form: Form = "op",
 ) -> Opcode:
     op = name or "stablehlo." + opcode.replace("-", "_")
-    return Opcode(opcode, op, convert, tuple(needs.split()), operands, form)
+    return Opcode(opcode, op, convert, tuple(needs.split()), operands)
 
 
-_UNARY = """abs acos acosh asin asinh atanh cbrt ceil convert copy cosh count-leading-zeros cosine erf
-    exponential exponential-minus-one floor imag is-finite log log-plus-one logistic negate not popcnt real
-    reduce-precision round-nearest-afz round-nearest-even rsqrt sign sine sinh sqrt tan tanh domain"""
-_UNARY_NAMES = {
-    "acos": "chlo.acos",
-    "acosh": "chlo.acosh",
-    "asin": "chlo.asin",
-    "asinh": "chlo.asinh",
-    "atanh": "chlo.atanh",
-    "cosh": "chlo.cosh",
-    "sinh": "chlo.sinh",
-    "erf": "chlo.erf",
-    "copy": "hlo.copy",
-    "domain": "hlo.domain",
-}
-_BINARY = """add and atan2 complex compare divide maximum minimum mulhi multiply or power remainder shift-left
-    shift-right-arithmetic shift-right-logical subtract xor stochastic-convert"""
-_BINARY_NAMES = {"mulhi": "chlo.mulhi", "stochastic-convert": "hlo.stochastic-convert"}
 _RANKED = (1, 1)
 _PAIR = (2, 2)
 
 _ROWS: tuple[Opcode, ...] = (
-    *_plain(_UNARY, 1, _UNARY_NAMES),
-    *_plain(_BINARY, 2, _BINARY_NAMES),
-    *_plain("clamp select", 3),
-    # nothing to read, or a value of the machine
-    *_plain("constant parameter partition-id replica-id", 0, {"parameter": "hlo.parameter"}),
+    *(
+        _row(row.name.partition(".")[2].replace("_", "-"), operands=(row.arity, row.arity), name=row.name)
+        for row in TABLE.values()
+        if row.arity
+    ),
+    # nothing to read, or a value of the device
+    _row("constant", operands=(0, 0)),
+    _row("parameter", operands=(0, 0), name="hlo.parameter"),
+    _row("partition-id", operands=(0, 0)),
+    _row("replica-id", operands=(0, 0)),
     _row("iota"),
     _row("rng"),
     _row("rng-bit-generator", operands=_RANKED),
@@ -142,17 +126,17 @@ _ROWS: tuple[Opcode, ...] = (
     _row("recv-done", name="hlo.recv-done"),
     _row("custom-call", c.custom_call, "custom_call_target"),
     # values handed on
-    _row("tuple", form="wires"),
-    _row("get-tuple-element", c.kept("index"), "index", _RANKED, form="wires"),
-    _row("opt-barrier", name="hlo.opt-barrier", form="wires"),
-    _row("add-dependency", operands=_PAIR, name="hlo.add-dependency", form="wires"),
+    _row("tuple"),
+    _row("get-tuple-element", c.kept("index"), "index", _RANKED),
+    _row("opt-barrier", name="hlo.opt-barrier"),
+    _row("add-dependency", operands=_PAIR, name="hlo.add-dependency"),
     _row("after-all"),
     # other computations
-    _row("call", needs="to_apply", form="call", name="func.call"),
-    _row("fusion", needs="calls", form="call", name="hlo.fusion"),
-    _row("async", form="call", name="hlo.async"),
-    _row("conditional", operands=(2, ANY), name="stablehlo.case", form="branches"),
-    _row("while", needs="condition body", operands=_RANKED, form="loop"),
+    _row("call", needs="to_apply", name="func.call"),
+    _row("fusion", needs="calls", name="hlo.fusion"),
+    _row("async", name="hlo.async"),
+    _row("conditional", operands=(2, ANY), name="stablehlo.case"),
+    _row("while", needs="condition body", operands=_RANKED),
 )
 OPCODES: dict[str, Opcode] = {row.opcode: row for row in _ROWS}
 """All opcodes; `X-start`, `X-update` and `X-done` follow from X."""

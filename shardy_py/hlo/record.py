@@ -22,12 +22,10 @@ from typing import Any
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.hlo.opcodes import OPCODES, Opcode
 from shardy_py.hlo.values import Computation, Instruction, Shape
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TABLE, OpRecord, TensorType
 
 _ELEMENTS = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
 _NO_TENSORS = frozenset({"token", "opaque"})
-_COMBINERS = frozenset({"add", "multiply", "maximum", "minimum"})
-_LOGICAL_COMBINERS = _COMBINERS | {"and", "or"}
 
 
 def row_of(instruction: Instruction) -> Opcode:
@@ -83,14 +81,16 @@ def fitting(instruction: Instruction) -> Generator[None]:
 
 
 def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
-    """Scatter: the op with which its computation combines two values, if their order does not matter."""
+    """Scatter: the op with which its computation combines two values, if their order has no effect."""
     body = callees.get(instruction.attributes["to_apply"])
     combiner = None
     if body is not None and len(body.parameters) == 2:
         root = body.by_name[body.root]
-        known = _LOGICAL_COMBINERS if root.shape.element == "pred" else _COMBINERS
-        if root.opcode in known and sorted(root.operands) == sorted(p.name for p in body.parameters):
-            combiner = f"stablehlo.{root.opcode}"
+        op = row_of(root)
+        element = tensor_type(root.shape)
+        is_order_free = element is not None and TABLE[op.name].is_order_free(element.element)
+        if is_order_free and sorted(root.operands) == sorted(p.name for p in body.parameters):
+            combiner = op.name
     return {"context.combiner": combiner}
 
 

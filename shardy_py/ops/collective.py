@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from shardy_py.indexing import IndexMap, range_var, runtime
 from shardy_py.ops.elementwise import pointwise
@@ -92,11 +91,8 @@ def _received(record: OpRecord, number: int) -> IndexMap:
     return domain.reading(tuple(point))
 
 
-def _sdy(
-    name: str, kind: str = "", axes: str = "", *, sharding_attribute: str = "out_sharding", **columns: Any
-) -> OpSpec:
-    collective = Collective(kind or name, axes)
-    return OpSpec(f"sdy.{name}", sharding_attribute=sharding_attribute, collective=collective, **columns)
+def _sdy(name: str, axes: str = "", kind: str = "") -> OpSpec:
+    return OpSpec(f"sdy.{name}", closer=each_its_own, collective=Collective(kind or name, axes))
 
 
 def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
@@ -124,20 +120,20 @@ ROWS = (
     _user("reduce_scatter", _for_each(_scattered), "scatter_dimension"),
     OpSpec("stablehlo.collective_reduce", pointwise, closer=each_its_own, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cross-replica-sum", pointwise, closer=each_its_own),
-    _sdy("all_gather", axes="gathering_axes", closer=each_its_own),
-    _sdy("all_reduce", axes="reduction_axes", closer=each_its_own),
-    _sdy("all_slice", axes="slicing_axes", closer=each_its_own),
-    _sdy("all_to_all", closer=each_its_own),
-    _sdy("collective_permute", closer=each_its_own),
-    _sdy("reduce_scatter", axes="reduce_scatter_axes", closer=each_its_own),
-    _sdy("replicated_to_unreduced", "all_slice", "axes", closer=each_its_own),
-    _sdy("sharded_to_unreduced", "all_slice", "axes", closer=each_its_own),
-    _sdy(
-        "reshard",
-        sharding_attribute="sharding",
-        maps=pointwise,
+    _sdy("all_gather", "gathering_axes"),
+    _sdy("all_reduce", "reduction_axes"),
+    _sdy("all_slice", "slicing_axes"),
+    _sdy("all_to_all"),
+    _sdy("collective_permute"),
+    _sdy("reduce_scatter", "reduce_scatter_axes"),
+    _sdy("replicated_to_unreduced", "axes", "all_slice"),
+    _sdy("sharded_to_unreduced", "axes", "all_slice"),
+    OpSpec(
+        "sdy.reshard",
+        pointwise,
         is_elementwise=True,
         rule_source=RuleSource.NONE,
+        collective=Collective("reshard"),
         storage=Storage.ALIAS,
     ),
 )

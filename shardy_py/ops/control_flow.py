@@ -44,7 +44,6 @@ ROWS = (
         rule_source=_NONE,
         is_wire=True,
         storage=_ALIAS,
-        sharding_attribute="sharding",
     ),
     OpSpec("sdy.func_data_flow_edge", closer=each_its_own, rule_source=_NONE, is_wire=True, storage=_ALIAS),
     OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True, rule_source=_NONE, storage=_ALIAS),
@@ -53,7 +52,6 @@ ROWS = (
         pointwise,
         is_elementwise=True,
         storage=_ALIAS,
-        sharding_attribute="sharding",
         # Elementwise, but it has an effect on the sharding of its operand.
         preserves_constants=False,
     ),

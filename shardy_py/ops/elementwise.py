@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardy_py.indexing import Expr, IndexMap, dim
-from shardy_py.ops.reads import Domain, Reads, all_results, coordinates, domain_of, names, shape_of
+from shardy_py.ops.reads import Domain, Maps, Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord, TensorType
 from shardy_py.ops.spec import Compute, OpSpec, RuleSource
 
@@ -25,9 +25,10 @@ UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponentia
     rsqrt sign sine sqrt tan tanh""")
 BINARY = names("""atan2 complex divide power remainder
     shift_left shift_right_arithmetic shift_right_logical""")
-CHLO_UNARY = names("""_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh tan digamma
-    erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma square constant_like""")
-CHLO_WITHOUT_TRAIT = ["next_after", "polygamma", "zeta", "mulhi"]
+CHLO_IN_HLO = names("acos acosh asin asinh atanh cosh erf sinh")
+CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digamma erf_inv erfc is_inf
+    is_neg_inf is_pos_inf lgamma square tan""")
+CHLO_WITHOUT_TRAIT = names("next_after polygamma zeta")
 CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
     shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
 
@@ -86,8 +87,12 @@ def _broadcast_point(
     return tuple(point)
 
 
-def _row(name: str, **columns: Any) -> OpSpec:
-    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, **columns)
+def _row(name: str, arity: int, **columns: Any) -> OpSpec:
+    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, **columns)
+
+
+def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
+    return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, **columns)
 
 
 def _applied(function: Callable[..., int]) -> Compute:
@@ -111,32 +116,28 @@ def _compared(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
 
 
 ROWS = (
-    *map(_row, UNARY),
-    *map(_row, BINARY),
-    _row("add", reduction="sum", compute=_operator("add")),
-    _row("and", reduction="and", compute=_operator("and_")),
-    _row("clamp", compute=_applied(_clamped)),
-    _row("compare", compute=_compared),
-    _row("convert", compute=_operator("pos")),
-    _row("maximum", reduction="max", compute=_applied(max)),
-    _row("minimum", reduction="min", compute=_applied(min)),
-    _row("multiply", reduction="product", compute=_operator("mul")),
-    _row("negate", compute=_operator("neg")),
-    _row("not", compute=_operator("invert")),
-    _row("or", reduction="or", compute=_operator("or_")),
-    _row("select", compute=_applied(_selected)),
-    _row("subtract", compute=_operator("sub")),
-    _row("uniform_dequantize", rule_source=RuleSource.UNKNOWN),
-    _row("uniform_quantize", rule_source=RuleSource.UNKNOWN),
-    _row("xor", compute=_operator("xor")),
+    *(_row(name, 1) for name in UNARY),
+    *(_row(name, 2) for name in BINARY),
+    _row("add", 2, reduction="sum", compute=_operator("add")),
+    _row("and", 2, reduction="and", compute=_operator("and_")),
+    _row("clamp", 3, compute=_applied(_clamped)),
+    _row("compare", 2, compute=_compared),
+    _row("convert", 1, compute=_operator("pos")),
+    _row("maximum", 2, reduction="max", compute=_applied(max)),
+    _row("minimum", 2, reduction="min", compute=_applied(min)),
+    _row("multiply", 2, reduction="product", compute=_operator("mul")),
+    _row("negate", 1, compute=_operator("neg")),
+    _row("not", 1, compute=_operator("invert")),
+    _row("or", 2, reduction="or", compute=_operator("or_")),
+    _row("select", 3, compute=_applied(_selected)),
+    _row("subtract", 2, compute=_operator("sub")),
+    _row("uniform_dequantize", 0, rule_source=RuleSource.UNKNOWN),
+    _row("uniform_quantize", 0, rule_source=RuleSource.UNKNOWN),
+    _row("xor", 2, compute=_operator("xor")),
     OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN),
-    *(
-        OpSpec(f"chlo.{name}", pointwise, is_elementwise=True, rule_source=RuleSource.UNKNOWN)
-        for name in CHLO_UNARY
-    ),
-    *(OpSpec(f"chlo.{name}", pointwise, rule_source=RuleSource.UNKNOWN) for name in CHLO_WITHOUT_TRAIT),
-    *(
-        OpSpec(f"chlo.broadcast_{name}", broadcasting, is_elementwise=True, rule_source=RuleSource.UNKNOWN)
-        for name in CHLO_BROADCASTING
-    ),
+    *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
+    *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),
+    *(_chlo(name) for name in CHLO_WITHOUT_TRAIT),
+    *(_chlo(f"broadcast_{name}", broadcasting, is_elementwise=True) for name in CHLO_BROADCASTING),
+    _chlo("mulhi", arity=2),
 )

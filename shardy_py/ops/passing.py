@@ -23,7 +23,6 @@ from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, name
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import Control, OpSpec
 
-HLO_UNARY = names("copy stochastic-convert")
 HLO_UNSTATED = names("ragged-all-to-all recv-done scaled-dot send-done")
 HLO_SOURCES = names("parameter rng-get-and-update-state")
 
@@ -70,12 +69,13 @@ def _major_to_minor(record: OpRecord, name: str, rank: int) -> tuple[int, ...]:
 
 
 ROWS = (
-    *(OpSpec(f"hlo.{name}", pointwise) for name in HLO_UNARY),
+    OpSpec("hlo.copy", pointwise, arity=1),
+    OpSpec("hlo.stochastic-convert", pointwise, arity=2),
     *(OpSpec(f"hlo.{name}", no_operands) for name in HLO_SOURCES),
     *(OpSpec(f"hlo.{name}") for name in HLO_UNSTATED),
     OpSpec("hlo.bitcast", bitcast),
     OpSpec("hlo.add-dependency", first_only, is_wire=True),
-    OpSpec("hlo.domain", first_only),
+    OpSpec("hlo.domain", first_only, arity=1),
     OpSpec("hlo.opt-barrier", each_its_own, is_wire=True),
     OpSpec("hlo.fusion", control=Control.CALL),
     OpSpec("hlo.async", control=Control.CALL),

@@ -117,6 +117,7 @@ class OpSpec:
     closer: maps for analyses, where they are tighter than those that sharding rules derive from. Several
         groups may hold the same result: it reads the union.
     superset: the operands whose maps hold elements that are not read after all; None: there are none.
+    arity: the number of operands of an elementwise op that HLO has, with `-` for `_`; else 0.
     is_wire: whether the op passes values of its operands on and computes nothing, so that analyses of maps
         connect users and producers across it.
 
@@ -127,7 +128,6 @@ class OpSpec:
     keeps_divisible: whether the shardings of its results must divide their dimensions.
     role: its priority class; that of an elementwise op is PASS_THROUGH.
     context: the attribute that the record of an op gets from what surrounds the op: "context.combiner".
-    sharding_attribute: the attribute of the op that holds its result's sharding; empty: `sdy.sharding`.
     collective: how it moves data between devices; None: it does not.
 
     Values:
@@ -148,6 +148,7 @@ class OpSpec:
     is_elementwise: bool | Callable[[OpRecord], bool] = False
     closer: Maps | None = None
     superset: Callable[[OpRecord], frozenset[int]] | None = None
+    arity: int = 0
     is_wire: bool = False
     rule_source: RuleSource = RuleSource.MAPS
     rule: Callable[[OpRecord], ShardingRule | None] | None = None
@@ -155,7 +156,6 @@ class OpSpec:
     keeps_divisible: bool = False
     role: Role = Role.OTHER
     context: str = ""
-    sharding_attribute: str = ""
     collective: Collective | None = None
     preserves_constants: bool | None = None
     needs_static_operand: bool = False
@@ -168,6 +168,10 @@ class OpSpec:
     def elementwise(self, record: OpRecord) -> bool:
         """Whether each element of a result depends on the same element of the operands only."""
         return self.is_elementwise(record) if callable(self.is_elementwise) else self.is_elementwise
+
+    def is_order_free(self, element_type: str) -> bool:
+        """Whether a reduction of elements of that type with it counts as independent of their order."""
+        return bool(self.reduction) and (element_type == "i1" or self.reduction not in ("and", "or"))
 
     @property
     def makes_constants(self) -> bool:

@@ -185,7 +185,7 @@ _HLO = {
     "hlo.add-dependency": op("hlo.add-dependency", (A, None), (A,)),
     "hlo.domain": op("hlo.domain", (A,), (A,)),
     "hlo.opt-barrier": op("hlo.opt-barrier", (A, B), (A, B)),
-    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (A,)) for name in passing.HLO_UNARY},
+    **{f"hlo.{name}": op(f"hlo.{name}", (A,), (A,)) for name in ("copy", "stochastic-convert")},
     **{f"hlo.{name}": op(f"hlo.{name}", (), (A,)) for name in passing.HLO_SOURCES},
     **{f"hlo.{name}": op(f"hlo.{name}", (A,), (B,)) for name in (*passing.HLO_UNSTATED, "async", "fusion")},
 }

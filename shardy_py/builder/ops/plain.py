@@ -1,11 +1,12 @@
-"""StableHLO's ops on elements and on shapes, constants, gathers, custom calls, as functions of tensors.
+"""Shape ops, comparisons, constants, gathers and custom calls as functions of tensors.
 
-Not here: sizes known at run time (`dynamic.py`), collectives and tokens (`collectives.py`).
+Not here: elementwise ops, which follow from their rows (`elementwise.py`), sizes known at run time
+(`dynamic.py`), collectives and tokens (`collectives.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -19,71 +20,6 @@ from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of
 from shardy_py.builder.types import TensorType, element_of, tensor
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.errors import ShardyError
-
-Unary = Callable[[Tensor], Tensor]
-Binary = Callable[[Operand, Operand], Tensor]
-
-
-def _unary(op_name: str) -> Unary:
-    def build(operand: Tensor) -> Tensor:
-        return Tensor(emit_one(op_name, value_of(operand)))
-
-    build.__doc__ = f"`stablehlo.{op_name}` of a tensor."
-    build.__name__ = op_name
-    return build
-
-
-def _binary(op_name: str) -> Binary:
-    def build(lhs: Operand, rhs: Operand) -> Tensor:
-        return elementwise(op_name, lhs, rhs)
-
-    build.__doc__ = f"`stablehlo.{op_name}` of two tensors; numbers and sizes of 1 are broadcast."
-    build.__name__ = op_name
-    return build
-
-
-abs = _unary("abs")
-cbrt = _unary("cbrt")
-ceil = _unary("ceil")
-cosine = _unary("cosine")
-count_leading_zeros = _unary("count_leading_zeros")
-exponential = _unary("exponential")
-exponential_minus_one = _unary("exponential_minus_one")
-floor = _unary("floor")
-imag = _unary("imag")
-is_finite = _unary("is_finite")
-log = _unary("log")
-log_plus_one = _unary("log_plus_one")
-logistic = _unary("logistic")
-negate = _unary("negate")
-not_ = _unary("not")
-popcnt = _unary("popcnt")
-real = _unary("real")
-round_nearest_afz = _unary("round_nearest_afz")
-round_nearest_even = _unary("round_nearest_even")
-rsqrt = _unary("rsqrt")
-sign = _unary("sign")
-sine = _unary("sine")
-sqrt = _unary("sqrt")
-tan = _unary("tan")
-tanh = _unary("tanh")
-
-add = _binary("add")
-and_ = _binary("and")
-atan2 = _binary("atan2")
-complex = _binary("complex")
-divide = _binary("divide")
-maximum = _binary("maximum")
-minimum = _binary("minimum")
-multiply = _binary("multiply")
-or_ = _binary("or")
-power = _binary("power")
-remainder = _binary("remainder")
-shift_left = _binary("shift_left")
-shift_right_arithmetic = _binary("shift_right_arithmetic")
-shift_right_logical = _binary("shift_right_logical")
-subtract = _binary("subtract")
-xor = _binary("xor")
 
 
 def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None = None) -> Tensor:
