@@ -20,17 +20,17 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from shardy_py.builder.attributes import encode, plain_attribute
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
 from shardy_py.builder.types import TensorType, element_attribute
+from shardy_py.dialects.checks import results_check, rules_check
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo import OPS, structs
-from shardy_py.dialects.stablehlo.verify import CHECKS, RESULTS, TABLE
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
-from shardy_py.dialects.stablehlo.verify.steps import PAIRWISE_ELEMENT, operand_kinds
-from shardy_py.dialects.stablehlo.verify.tensors import Broken, raw
+from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, raw
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor as Inferred
+from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
-from shardy_py.dialects.verification.declared import check_declared
-from shardy_py.dialects.verification.faults import Faults, diagnostic
+from shardy_py.dialects.verification.declared import check_declared, check_operands
+from shardy_py.dialects.verification.faults import Fault, Faults, diagnostic
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.ir import build_operation, operands_of
 from shardy_py.text.attribute_writer import attribute_text
@@ -107,14 +107,16 @@ def _verified(
     op = build_operation(
         OPS.op_class(row.name), operands, types, properties, discardable, caller_location(), None, bodies
     )
-    need_sound(op, check_declared)
     if follows and row.result_slots:
-        op = _with_results(op, _inferred(row.name, op, element))
+        need_sound(op, check_operands)
+        op = _with_results(op, _inferred(row, op, element))
         if element is None:
             return op
-    for table in (CHECKS, RESULTS):
-        if op.name in table:
-            need_sound(op, table[op.name])
+    need_sound(op, check_declared)
+    if not row.needs_constants:
+        need_sound(op, rules_check(row))
+        if row.infer is not None:
+            need_sound(op, results_check(row.infer))
     return op
 
 
@@ -128,7 +130,7 @@ def _signature(
     op_name: str, operands: Sequence[SSAValue], results: Types, attributes: Mapping[str, Any]
 ) -> tuple[object, ...] | None:
     """What decides about an op's results and faults; None where that cannot be compared cheaply."""
-    row = TABLE.get(op_name)
+    row = OPS.rows.get(op_name)
     if row is None or row.needs_constants or not (results is None or isinstance(results, TensorType | str)):
         return None
     parts: list[object] = [op_name, results]
@@ -182,25 +184,23 @@ def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribu
     return own, others
 
 
-def _inferred(op_name: str, op: Operation, element: str | None) -> list[Attribute]:
+def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]:
     """The types of the results, which the op has yet to get."""
-    row, shape = TABLE[op_name], _SHAPES.get(op_name)
+    shape = _SHAPES.get(row.name)
     view = View(op)
     view.result_types = ()
-    need_sound(op, lambda op: operand_kinds(row.operands)(view))
     try:
         if shape is not None and element is not None:
             return [_type(shape(view).of(element_attribute(element)))]
         if row.infer is None or element is not None:
-            raise _unfit(op, ShardyError(_does_not_follow(op_name)))
-        for step in row.steps:
-            if step is not PAIRWISE_ELEMENT:
-                need_sound(op, lambda op, step=step: step(view))
+            raise _unfit(op, ShardyError(_does_not_follow(row.name)))
+        for rule in row.verify:
+            if rule is not PAIRWISE_ELEMENT:
+                rule(view)
         return [_type(inferred) for inferred in row.infer(view)]
-    except Broken as broken:
-        raise _unfit(
-            op, ShardyError(Diagnostic(f"{broken}{_told(op)}", position_of(_location(op))))
-        ) from None
+    except RuleViolation as violation:
+        message = diagnostic(Fault(str(violation), is_plain=not violation.follows_name), op).message
+        raise _unfit(op, ShardyError(Diagnostic(message + _told(op), position_of(_location(op))))) from None
 
 
 def _does_not_follow(op_name: str) -> str:

@@ -1,22 +1,25 @@
-"""Ops from rows: one short entry says what an op is made of, from which its IRDL class is made.
+"""Ops from rows: a row states the definition, form, traits and verifier of an op; its class is made from it.
 
-A row names operands, attributes, results and regions in a small notation: `lhs rhs` two operands, `inputs*`
-any number, `compare_type?:comparison_type` an attribute that may be absent, `:kind` what it must be, `=value`
-what its absence means (`kinds.py` says what the words mean).
+A row names operands, attributes, results and regions in a small notation: `lhs:tensor rhs:tensor` two
+operands of a kind, `inputs*` any number of them, `compare_type?:comparison_type` an attribute that may be
+absent, `=value` the attribute that absence stands for. A dialect's `Notation` defines the kinds
+(`kinds.py`).
 
+>>> from shardy_py.dialects.kinds import KINDS
 >>> row = OpRow("iota", attributes="iota_dimension:index", results="output")
 >>> row.attribute_slots[0].name, row.attribute_slots[0].kind
 ('iota_dimension', 'index')
->>> make_class("stablehlo", row, lambda kind: None).__name__
+>>> make_class(row, Notation("demo", KINDS)).__name__
 'IotaOp'
 
-Not here: how ops read and print (`template.py`); what StableHLO's specification says of shapes.
+Not here: how ops read and print (`template.py`), rules that StableHLO's specification states
+(`stablehlo/verify/`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -25,11 +28,13 @@ from typing_extensions import TypeVar, override
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
+    AnyAttr,
     AttrConstraint,
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
     IntConstraint,
     IRDLOperation,
+    IRDLOption,
     SameVariadicOperandSize,
     VerificationContext,
     operand_def,
@@ -60,30 +65,35 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.dialects.kinds import Notation
 from shardy_py.text.xdsl_hooks import DialectOp, PrettyOp, define_op
 
 if TYPE_CHECKING:
+    from shardy_py.dialects.stablehlo.verify.tensors import Tensor
+    from shardy_py.dialects.stablehlo.verify.view import View
     from shardy_py.dialects.template import Template
+    from shardy_py.dialects.verification.driver import PlacedCheck
     from shardy_py.text.syntax import AssemblyForm
 
 _SLOT = re.compile(r"(\w+)([*?]?)(?::(\w+))?(?:=(.*))?\Z")
 
-OPTIONS: dict[str, tuple[Callable[[], Any], ...]] = {
+OPTIONS: dict[str, tuple[Callable[[], IRDLOption], ...]] = {
     "pairs": (SameVariadicOperandSize,),
     "segments": (
         lambda: AttrSizedOperandSegments(as_property=True),
         lambda: AttrSizedResultSegments(as_property=True),
     ),
 }
-"""How operands are shared out where several parts take any number: equally, or as a property says."""
+"""How operands are divided among several slots of any number: equally, or by a property."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """An operand, attribute, result or region in a row.
 
-    many: any number of them. optional: may be absent. kind: the name of what it must be, empty for anything.
-    default: the text of the attribute that absence means, None if it means nothing.
+    many: any number of them. optional: may be absent. kind: a name of the dialect's notation, empty for
+    anything.
+    default: the name of the attribute that absence stands for, None if there is none.
     """
 
     name: str
@@ -94,7 +104,7 @@ class Slot:
 
     @property
     def accessor(self) -> str:
-        """The name of the Python attribute: as in MLIR, with `_` behind it where every op has one of it."""
+        """The Python attribute: the name in MLIR, with `_` appended where every op has that attribute."""
         return self.name + "_" if hasattr(Operation, self.name) or self.name in _EVERY_OP else self.name
 
 
@@ -104,7 +114,7 @@ _EVERY_OP = frozenset(
 
 
 def slots(text: str) -> tuple[Slot, ...]:
-    """The slots that a row's text names.
+    """The slots of a column of a row.
 
     >>> [(slot.name, slot.many) for slot in slots("inputs* token")]
     [('inputs', True), ('token', False)]
@@ -113,9 +123,17 @@ def slots(text: str) -> tuple[Slot, ...]:
     for word in text.split():
         match = _SLOT.match(word)
         if match is None:
-            raise ValueError(f"'{word}' is no slot")
+            raise ValueError(f"invalid slot '{word}'")
         found.append(Slot(match[1], match[2] == "*", match[2] == "?", match[3] or "", match[4]))
     return tuple(found)
+
+
+Rule = Callable[["View"], None]
+"""A rule of a verifier; raises `RuleViolation`."""
+Infer = Callable[["View"], "Sequence[Tensor | Attribute]"]
+"""From the operands and attributes of an op, the types of its results; raises `RuleViolation`."""
+ResultNames = Callable[[Any], "Sequence[str | None]"]
+ArgumentNames = Callable[[Any, int], "Sequence[str | None]"]
 
 
 @dataclass(frozen=True)
@@ -123,9 +141,15 @@ class OpRow:
     """One op.
 
     name: without the dialect's. operands, attributes, results, regions: slots, see the module's notation.
-    form: its pretty form; None if it has none and prints generically.
-    traits: words of `TRAITS` and `OPTIONS`.
-    names_results: whether the names of its results are hints for those of values, as where there are several.
+    form: its assembly form; None if it prints generically.
+    traits: names of `TRAITS` and `OPTIONS`.
+    verify: rules checked before the ops in its regions, in C++'s order.
+    infer: the types of its results, compared with the given ones once the op's regions are verified.
+    needs_constants: whether rules look at operands that are constants, so that types and attributes do not
+    decide.
+    verify_symbols: checks the symbols that the op refers to, at the end of the module.
+    result_names: hints for the names of its results; by default, names of slots if there are several.
+    argument_names: hints for the names of the block arguments of a region.
     """
 
     name: str
@@ -135,7 +159,12 @@ class OpRow:
     regions: str = ""
     form: Template | AssemblyForm | None = None
     traits: str = ""
-    names_results: bool = True
+    verify: tuple[Rule, ...] = ()
+    infer: Infer | None = None
+    needs_constants: bool = False
+    verify_symbols: PlacedCheck | None = None
+    result_names: ResultNames | None = None
+    argument_names: ArgumentNames | None = None
 
     @cached_property
     def operand_slots(self) -> tuple[Slot, ...]:
@@ -158,22 +187,21 @@ class OpRow:
         return "".join(word.capitalize() for word in re.split(r"[_-]", self.name)) + "Op"
 
     @property
-    def is_commutative_binary(self) -> bool:
-        """Whether a reduction may apply it in its short form: StableHLO's commutative ops of two operands."""
-        one_result = len(self.result_slots) == 1 and not self.result_slots[0].many
-        return (
-            "hlo_commutative" in self.traits.split()
-            and len(self.operand_slots) == 2
-            and one_result
-            and not self.regions
-        )
+    def value_names(self) -> ResultNames | None:
+        """Hints for the names of results, as MLIR derives them: the slots of ops with several results."""
+        if self.result_names is not None or len(self.result_slots) < 2:
+            return self.result_names
+        if any(slot.many for slot in self.result_slots):
+            return None
+        names = tuple(slot.name for slot in self.result_slots)
+        return lambda op: names
 
 
 @dataclass(frozen=True)
 class Described(AttrConstraint):
-    """A constraint that fails with MLIR's words for it: `64-bit signless integer attribute`.
+    """A constraint that fails with MLIR's description: `64-bit signless integer attribute`.
 
-    storage: accepts what an op can hold at all; None: anything. What it refuses does not get past the reader.
+    storage: accepts the attributes that the op can hold in C++; None: any. The reader rejects the others.
     """
 
     description: str
@@ -192,10 +220,6 @@ class Described(AttrConstraint):
     ) -> AttrConstraint:
         """The constraint itself: it has no type variables."""
         return self
-
-
-Constraints = Callable[[str], AttrConstraint | None]
-"""From the name of a kind to its constraint, None where anything goes."""
 
 
 class _FoldsToValue(HasFolder):
@@ -238,21 +262,20 @@ TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
 """Traits by the words that rows use."""
 
 
-def make_class(
-    dialect: str, row: OpRow, constraint: Constraints, default: Callable[[str], Attribute] | None = None
-) -> type[IRDLOperation]:
-    """The IRDL class of a row; default: makes the attribute that a default spells."""
+def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
+    """The IRDL class of a row."""
+    dialect = notation.dialect
     fields: dict[str, Any] = {
         "name": f"{dialect}.{row.name}",
         "__doc__": f"`{dialect}.{row.name}`.",
         "__module__": f"shardy_py.dialects.{dialect}",
     }
     for slot in row.operand_slots:
-        fields[slot.accessor] = (var_operand_def if slot.many else operand_def)(_constraint(slot, constraint))
+        fields[slot.accessor] = (var_operand_def if slot.many else operand_def)(_type(slot, notation))
     for slot in row.attribute_slots:
-        fields[slot.accessor] = _property(slot, constraint, default)
+        fields[slot.accessor] = _property(slot, notation)
     for slot in row.result_slots:
-        fields[slot.accessor] = (var_result_def if slot.many else result_def)(_constraint(slot, constraint))
+        fields[slot.accessor] = (var_result_def if slot.many else result_def)(_type(slot, notation))
     for slot in slots(row.regions):
         fields[slot.accessor] = var_region_def() if slot.many else region_def("single_block")
     words = row.traits.split()
@@ -269,13 +292,18 @@ def make_class(
     return define_op(cast("type[IRDLOperation]", type(row.class_name, (base,), fields)))
 
 
-def _constraint(slot: Slot, constraint: Constraints) -> Any:
-    return constraint(slot.kind) or Attribute if slot.kind else Attribute
+def _type(slot: Slot, notation: Notation) -> AttrConstraint:
+    if not slot.kind:
+        return AnyAttr()
+    kind = notation.types[slot.kind]
+    return Described(kind.description, kind.accepts)
 
 
-def _property(slot: Slot, constraint: Constraints, default: Callable[[str], Attribute] | None) -> Any:
+def _property(slot: Slot, notation: Notation) -> Any:
+    kind = notation.kinds[slot.kind]
+    constraint = Described(kind.description, kind.accepts, kind.storage)
     prop_name = slot.name if slot.accessor != slot.name else None
     if slot.optional:
-        return opt_prop_def(_constraint(slot, constraint), prop_name=prop_name)
-    value = default(slot.default) if default is not None and slot.default is not None else None
-    return prop_def(_constraint(slot, constraint), value, prop_name=prop_name)
+        return opt_prop_def(constraint, prop_name=prop_name)
+    default = None if slot.default is None else notation.defaults[slot.default]
+    return prop_def(constraint, default, prop_name=prop_name)

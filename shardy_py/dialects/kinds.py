@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint
 
 from shardy_py.text.assembly import Element, Spelling
 from shardy_py.text.attribute_reader import dense_array, string_attribute
@@ -39,7 +38,7 @@ from shardy_py.text.cursor import Cursor
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AttributeKind:
     """What an attribute must be.
 
     description: in MLIR's words, for `failed to satisfy constraint: ...`.
@@ -53,9 +52,11 @@ class Kind:
     storage: Callable[[Any], bool] | None = None
 
 
-def _class_kind(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
+def _class_kind(
+    description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None
+) -> AttributeKind:
     """A kind that is a class of attributes: there is nothing else that an op could hold."""
-    return Kind(description, accepts, spelling, accepts)
+    return AttributeKind(description, accepts, spelling, accepts)
 
 
 def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
@@ -114,7 +115,7 @@ def is_dense_array(element: Attribute) -> Callable[[Any], bool]:
     return lambda attribute: is_of(attribute, DenseArrayBase, elt_type=element)
 
 
-def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Kind:
+def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> AttributeKind:
     bound = {None: "", 0: " whose value is non-negative", 1: " whose value is positive"}[minimum]
 
     def accepts(attribute: Any) -> bool:
@@ -122,7 +123,7 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Kind:
             return False
         return minimum is None or attribute.value.data >= minimum
 
-    return Kind(
+    return AttributeKind(
         f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_), _is_a(IntegerAttr)
     )
 
@@ -135,14 +136,16 @@ def _is_dense(element: Attribute) -> Callable[[Any], bool]:
     return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
 
 
-def is_a(attribute_class: type[Attribute], description: str) -> Kind:
+def is_a(attribute_class: type[Attribute], description: str) -> AttributeKind:
     """The kind of an attribute class of a dialect."""
     return _class_kind(description, _is_a(attribute_class), getattr(attribute_class, "spelling", None))
 
 
-def array_of(description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None) -> Kind:
+def array_of(
+    description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None
+) -> AttributeKind:
     """An array whose elements are all of one kind."""
-    return Kind(
+    return AttributeKind(
         description, lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)), spelling, _is_a(ArrayAttr)
     )
 
@@ -153,16 +156,18 @@ def _is_flat_symbol(attribute: Any) -> bool:
 
 _INTEGERS = Spelling(_read_integers, integers_text)
 
-KINDS: dict[str, Kind] = {
-    "any": Kind("any attribute", lambda a: True),
-    "typed": Kind("TypedAttr instance", lambda a: hasattr(a, "type")),
+KINDS: dict[str, AttributeKind] = {
+    "any": AttributeKind("any attribute", lambda a: True),
+    "typed": AttributeKind("TypedAttr instance", lambda a: hasattr(a, "type")),
     "i64": _integer("64-bit", i64),
     "index": _integer("64-bit", i64, 0),
     "count": _integer("64-bit", i64, 1),
     "i32": _integer("32-bit", i32),
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
-    "f32": Kind("32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), storage=_is_a(FloatAttr)),
+    "f32": AttributeKind(
+        "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), storage=_is_a(FloatAttr)
+    ),
     "bool": _class_kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
     "string": _class_kind("string attribute", _is_a(StringAttr), Spelling(_read_string, untyped_text)),
     "unit": _class_kind("unit attribute", _is_a(UnitAttr)),
@@ -171,14 +176,14 @@ KINDS: dict[str, Kind] = {
     "elements": _class_kind(
         "constant vector/tensor attribute", _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr)
     ),
-    "table": Kind(
+    "table": AttributeKind(
         "64-bit signless integer elements attribute", _is_dense(i64), storage=_is_a(DenseIntOrFPElementsAttr)
     ),
     "array": _class_kind("array attribute", _is_a(ArrayAttr)),
     "dictionary": _class_kind("dictionary of named attribute values", _is_a(DictionaryAttr)),
     "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol),
     "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol),
-    "config": Kind(
+    "config": AttributeKind(
         "string attribute or dictionary of named attribute values", _is_a(StringAttr, DictionaryAttr)
     ),
 }
@@ -197,16 +202,27 @@ DEFAULTS: dict[str, Attribute] = {
 """What absence means, by the words that rows use."""
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """What the words in a dialect's rows mean.
+@dataclass(frozen=True, slots=True)
+class TypeKind:
+    """A constraint on the type of an operand or result.
 
-    kinds: of attributes. types: constraints on the types of values. defaults: attributes that absence means.
-    elements: what `$name` in a template may be besides the op's operands and attributes.
+    description: MLIR's, for `operand #0 must be ..., but got`.
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Notation:
+    """The names in a dialect's rows.
+
+    kinds: of attributes. types: of operands and results. defaults: attributes that absence stands for.
+    elements: parts of templates besides operands and attributes of the op: `$ranges`.
     """
 
     dialect: str
-    kinds: Mapping[str, Kind]
-    types: Mapping[str, AttrConstraint] = field(default_factory=dict[str, AttrConstraint])
+    kinds: Mapping[str, AttributeKind]
+    types: Mapping[str, TypeKind] = field(default_factory=dict[str, TypeKind])
     defaults: Mapping[str, Attribute] = field(default_factory=lambda: DEFAULTS)
     elements: Mapping[str, Element] = field(default_factory=dict[str, Element])

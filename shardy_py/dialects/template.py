@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.definition import OpRow, Slot
-from shardy_py.dialects.kinds import Vocabulary
+from shardy_py.dialects.kinds import Notation
 from shardy_py.text.assembly import (
     ATTRIBUTES,
     FUNCTION_TYPE,
@@ -56,27 +56,27 @@ class Template:
         return _PART.findall(self.text)
 
 
-def compile_template(row: OpRow, template: Template, words: Vocabulary) -> AssemblyForm:
+def compile_template(row: OpRow, template: Template, notation: Notation) -> AssemblyForm:
     """The form of an op."""
-    made = [_element(part, row, words) for part in template.parts()]
+    made = [_element(part, row, notation) for part in template.parts()]
     hidden = tuple(name for element in made for name in element.hides)
-    return assembly(*made, dictionary(row, hidden, words), template.types)
+    return assembly(*made, dictionary(row, hidden, notation), template.types)
 
 
-def _element(part: str, row: OpRow, words: Vocabulary) -> Element:
+def _element(part: str, row: OpRow, notation: Notation) -> Element:
     attributes = {slot.name: slot for slot in row.attribute_slots}
     if part[0] == "<":
-        groups = [_Group(attributes[name], word, words) for word, name in _OPTIONAL.findall(part)]
+        groups = [_Group(attributes[name], word, notation) for word, name in _OPTIONAL.findall(part)]
         return _optional(groups)
     if part[0] != "$":
         return literal(part)
     name = part.strip("$*,")
-    if name in words.elements:
-        return words.elements[name]
+    if name in notation.elements:
+        return notation.elements[name]
     if name == "operands":
         return operand_list(before="")
     if name in attributes:
-        return spelled(name, _spelling(attributes[name], words), before="")
+        return spelled(name, _spelling(attributes[name], notation), before="")
     index = [slot.name for slot in row.operand_slots].index(name)
     slot = row.operand_slots[index]
     if part.endswith("*,"):
@@ -84,16 +84,16 @@ def _element(part: str, row: OpRow, words: Vocabulary) -> Element:
     return operand_list(before="") if slot.many else operands(slot.accessor, before="")
 
 
-def _spelling(slot: Slot, words: Vocabulary) -> Spelling:
-    spelling = words.kinds[slot.kind].spelling
+def _spelling(slot: Slot, notation: Notation) -> Spelling:
+    spelling = notation.kinds[slot.kind].spelling
     if spelling is None:
         raise ValueError(f"attributes of kind {slot.kind} have no spelling in forms")
     return spelling
 
 
-def default_of(slot: Slot, words: Vocabulary) -> Attribute | None:
+def default_of(slot: Slot, notation: Notation) -> Attribute | None:
     """The attribute that absence means, None if absence means nothing."""
-    return None if slot.default is None else words.defaults[slot.default]
+    return None if slot.default is None else notation.defaults[slot.default]
 
 
 def _operands_with_commas(start: int) -> Element:
@@ -114,11 +114,11 @@ def _operands_with_commas(start: int) -> Element:
 class _Group:
     """`, word = value` that may be left out; word: empty if the value stands alone."""
 
-    def __init__(self, slot: Slot, word: str, words: Vocabulary) -> None:
+    def __init__(self, slot: Slot, word: str, notation: Notation) -> None:
         self.name = slot.name
         self.word = word
-        self.spelling = _spelling(slot, words)
-        self.default = default_of(slot, words)
+        self.spelling = _spelling(slot, notation)
+        self.default = default_of(slot, notation)
 
     def text(self, op: Operation) -> str:
         """What stands in the form, nothing where the attribute is absent or what absence means."""
@@ -154,12 +154,12 @@ def _optional(groups: Sequence[_Group]) -> Element:
     return Element(read, write, tuple(group.name for group in groups))
 
 
-def dictionary(row: OpRow, hidden: tuple[str, ...], words: Vocabulary) -> Element:
+def dictionary(row: OpRow, hidden: tuple[str, ...], notation: Notation) -> Element:
     """The attribute dictionary, without what the form has printed and without what absence means as well."""
     meant = {
         slot.name: default
         for slot in row.attribute_slots
-        if slot.name not in hidden and (default := default_of(slot, words)) is not None
+        if slot.name not in hidden and (default := default_of(slot, notation)) is not None
     }
 
     def write(writer: OpWriter, op: Operation) -> None:

@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.definition import OpRow, Slot, make_class, slots
-from shardy_py.dialects.kinds import KINDS, Vocabulary
+from shardy_py.dialects.kinds import KINDS, Notation
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.template import typed
@@ -25,13 +25,13 @@ def test_slots() -> None:
         Slot("kind", optional=True, kind="index"),
         Slot("limit", kind="i64", default="-1"),
     )
-    with pytest.raises(ValueError, match="'a-b' is no slot"):
+    with pytest.raises(ValueError, match="invalid slot 'a-b'"):
         slots("a-b")
 
 
 def test_names_that_every_op_has_get_an_underscore() -> None:
     row = OpRow("demo", "operands* results", "name:string", "")
-    made = make_class("demo", row, lambda kind: None)
+    made = make_class(row, Notation("demo", KINDS))
     assert [slot.accessor for slot in (*row.operand_slots, *row.attribute_slots)] == [
         "operands_",
         "results_",
@@ -77,7 +77,7 @@ def test_kinds_accept_what_they_say() -> None:
 
 
 def test_a_template_that_names_nothing_of_the_row_is_refused() -> None:
-    table = OpTable([OpRow("demo", "input", form=typed(" $other"))], Vocabulary("demo", KINDS))
+    table = OpTable([OpRow("demo", "input", form=typed(" $other"))], Notation("demo", KINDS))
     with pytest.raises(ValueError, match="other"):
         table.syntax("demo.demo")
 

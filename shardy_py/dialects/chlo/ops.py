@@ -12,17 +12,30 @@ from shardy_py.dialects.chlo.attributes import (
     RaggedDotDimensionNumbersAttr,
 )
 from shardy_py.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
-from shardy_py.dialects.definition import OpRow
-from shardy_py.dialects.kinds import KINDS, Vocabulary, array_of, is_a
+from shardy_py.dialects.definition import OpRow, Rule, slots
+from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_a
 from shardy_py.dialects.op_table import OpTable
+from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
+from shardy_py.dialects.stablehlo.verify.chlo import infer_top_k
+from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE, ELEMENTWISE_TYPES, if_ranked
 from shardy_py.dialects.template import Template, typed
 from shardy_py.dialects.type_tails import ARROW, TOP_K
 
 _BROADCAST = "broadcast_dimensions?:integers"
 
 
-def _unary(name: str) -> OpRow:
-    return OpRow(name, "operand", form=Template(" $operand", ARROW), traits="pure")
+def _unary(name: str, kind: str = "any_float_complex") -> OpRow:
+    return _elementwise(name, f"operand:{kind}", kind, if_ranked(COMPATIBLE))
+
+
+def _predicate(name: str) -> OpRow:
+    return _elementwise(name, "operand:any_float", "any_pred", if_ranked(ELEMENTWISE_TYPES))
+
+
+def _elementwise(name: str, operands: str, result: str, verify: Rule) -> OpRow:
+    names = ", ".join(f"${slot.name}" for slot in slots(operands))
+    form = Template(f" {names}", ARROW)
+    return OpRow(name, operands, results=f"result:{result}", form=form, traits="pure", verify=(verify,))
 
 
 def _broadcast(name: str, traits: str = "") -> OpRow:
@@ -32,7 +45,7 @@ def _broadcast(name: str, traits: str = "") -> OpRow:
 
 
 ROWS = (
-    _unary("_asin_acos_kernel"),
+    _unary("_asin_acos_kernel", "any_complex"),
     _unary("acos"),
     _unary("acosh"),
     _unary("asin"),
@@ -42,14 +55,14 @@ ROWS = (
     _unary("bessel_i1e"),
     _unary("conj"),
     _unary("cosh"),
-    _unary("digamma"),
-    _unary("erf"),
-    _unary("erf_inv"),
-    _unary("erfc"),
-    _unary("is_inf"),
-    _unary("is_neg_inf"),
-    _unary("is_pos_inf"),
-    _unary("lgamma"),
+    _unary("digamma", "any_float"),
+    _unary("erf", "any_float"),
+    _unary("erf_inv", "any_float"),
+    _unary("erfc", "any_float"),
+    _predicate("is_inf"),
+    _predicate("is_neg_inf"),
+    _predicate("is_pos_inf"),
+    _unary("lgamma", "any_float"),
     _unary("sinh"),
     _unary("square"),
     _unary("tan"),
@@ -83,9 +96,9 @@ ROWS = (
         "broadcast_select", "pred on_true on_false", form=typed(" $pred, $on_true, $on_false"), traits="pure"
     ),
     OpRow("mulhi", "lhs rhs", form=Template(" $lhs, $rhs", ARROW), traits="pure commutative"),
-    OpRow("next_after", "x y", form=Template(" $x, $y", ARROW), traits="pure"),
-    OpRow("polygamma", "n x", form=Template(" $n, $x", ARROW), traits="pure"),
-    OpRow("zeta", "x q", form=Template(" $x, $q", ARROW), traits="pure"),
+    _elementwise("next_after", "x:any_float y:any_float", "any_float", if_ranked(COMPATIBLE)),
+    _elementwise("polygamma", "n:any_float x:any_float", "any_float", if_ranked(COMPATIBLE)),
+    _elementwise("zeta", "x:any_float q:any_float", "any_float", if_ranked(COMPATIBLE)),
     OpRow("constant", "", "value:elements", "output", form=CONSTANT_FORM, traits="pure constant"),
     OpRow("constant_like", "operand", "value:typed", traits="pure"),
     OpRow(
@@ -102,7 +115,7 @@ ROWS = (
         "body",
         form=SCAN_FORM,
         traits="recursive isolated segments",
-        names_results=False,
+        argument_names=scan_names,
     ),
     OpRow(
         "top_k",
@@ -111,11 +124,12 @@ ROWS = (
         "values indices",
         form=Template("($operand, k = $k<, is_stable = $is_stable>)", TOP_K),
         traits="pure",
+        infer=infer_top_k,
     ),
 )
 """The rows."""
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "chlo",
     kinds={
         **KINDS,
@@ -126,8 +140,9 @@ WORDS = Vocabulary(
         ),
         "precisions": array_of("Precision Config attribute", lambda a: isinstance(a, PrecisionAttr)),
     },
+    types=TYPE_KINDS,
 )
-"""The words of the rows."""
+"""The notation of the rows."""
 
-OPS = OpTable(ROWS, WORDS, argument_names={"scan": scan_names})
+OPS = OpTable(ROWS, NOTATION)
 """Every op of the dialect."""

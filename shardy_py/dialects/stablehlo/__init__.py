@@ -1,6 +1,6 @@
 """The StableHLO dialect: ops from rows, attributes from tables, their syntax.
 
-`regular.py`, `system.py` and `irregular.py` list the ops; `op_class("dot_general")` is the class of one.
+`rows/` lists the ops; `op_class("dot_general")` is the class of one.
 
 >>> op_class("dot_general").name
 'stablehlo.dot_general'
@@ -10,18 +10,11 @@ from xdsl.ir import Dialect, Operation
 
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
-from shardy_py.dialects.stablehlo.irregular import IRREGULAR, constant_names, while_names
-from shardy_py.dialects.stablehlo.regular import REGULAR
-from shardy_py.dialects.stablehlo.system import SYSTEM
-from shardy_py.dialects.stablehlo.words import WORDS
+from shardy_py.dialects.stablehlo.notation import NOTATION
+from shardy_py.dialects.stablehlo.rows import ROWS
 from shardy_py.text import DialectSyntax
 
-OPS = OpTable(
-    (*REGULAR, *SYSTEM, *IRREGULAR),
-    WORDS,
-    result_names={"constant": constant_names},
-    argument_names={"while": while_names},
-)
+OPS = OpTable(ROWS, NOTATION)
 """Every op of the dialect."""
 
 STABLEHLO = DialectSyntax(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.dialects.kinds import integers
-from shardy_py.dialects.stablehlo.regular import REGULAR
+from shardy_py.dialects.stablehlo.rows.elementwise import ELEMENTWISE
 from shardy_py.errors import InternalError
 from shardy_py.ir import append_argument, build_operation
 from shardy_py.text.attribute_writer import attribute_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
 
 
-_REDUCERS = {f"stablehlo.{row.name}" for row in REGULAR if row.is_commutative_binary}
+_REDUCERS = {f"stablehlo.{row.name}" for row in ELEMENTWISE if "hlo_commutative" in row.traits}
 
 
 # ---------------------------------------------------------------------- reading

@@ -83,6 +83,15 @@ def check_declared(op: Operation) -> Faults:
 
     In MLIR's order: what a fault makes meaningless is not looked at.
     """
+    yield from _declared_faults(op, with_results=True)
+
+
+def check_operands(op: Operation) -> Faults:
+    """As `check_declared`, for an op that has yet to get the types of its results."""
+    yield from _declared_faults(op, with_results=False)
+
+
+def _declared_faults(op: Operation, *, with_results: bool) -> Faults:
     definition = _definition_of(type(op))
     if definition is None:
         return
@@ -98,10 +107,9 @@ def check_declared(op: Operation) -> Faults:
         return
     context = VerificationContext()
     yield from _property_faults(definition, op, context)
-    yield from _type_faults(
-        definition.operands, op, [value.type for value in op.operands], "operand", context
-    )
-    yield from _type_faults(definition.results, op, [value.type for value in op.results], "result", context)
+    yield from _type_faults(definition.operands, op, [v.type for v in op.operands], "operand", context)
+    if with_results:
+        yield from _type_faults(definition.results, op, [v.type for v in op.results], "result", context)
 
 
 def _count_faults(side: _Side, count: int, what: str, *, found_is_said: bool) -> Faults:

@@ -34,21 +34,23 @@ def register_checks(names: Iterable[str]) -> None:
 @cache
 def rules() -> Rules:
     """The verifiers; dialects are imported when they are first asked for."""
+    from shardy_py.dialects import chlo, stablehlo
+    from shardy_py.dialects.checks import checks_of
     from shardy_py.dialects.sdy import verify as sdy
-    from shardy_py.dialects.stablehlo import verify as stablehlo
     from shardy_py.dialects.verification.registered import check_registered
 
+    rows = checks_of((stablehlo.OPS, chlo.OPS))
     return Rules(
-        checks={**dict.fromkeys(_REGISTERED, _no_check), **sdy.CHECKS, **stablehlo.CHECKS},
-        results={**dict.fromkeys(_REGISTERED, check_registered), **sdy.RESULTS, **stablehlo.RESULTS},
+        checks={**dict.fromkeys(_REGISTERED, _no_check), **sdy.CHECKS, **rows.signature},
+        results={**dict.fromkeys(_REGISTERED, check_registered), **sdy.RESULTS, **rows.results},
         structure={
             "builtin.module": check_module,
             "func.func": check_func,
             "func.return": check_return,
             **sdy.STRUCTURE,
-            **stablehlo.STRUCTURE,
+            **rows.structure,
         },
-        uses={"func.call": check_call, **sdy.USES, **stablehlo.USES},
+        uses={"func.call": check_call, **sdy.USES, **rows.symbols},
         attributes={"sdy": sdy.check_attribute},
         module=check_symbol_table,
     )

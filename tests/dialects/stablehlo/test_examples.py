@@ -70,7 +70,7 @@ def test_a_row_has_an_example_that_xdsl_accepts(
     table: OpTable, name: str, examples: dict[str, list[Operation]]
 ) -> None:
     row = table.rows[name]
-    ops = examples.get(f"{table.words.dialect}.{name}", [])
+    ops = examples.get(f"{table.notation.dialect}.{name}", [])
     assert ops, "no file in filecheck/dialects has this op"
     for op in ops:
         assert type(op) is table.op_class(name)
@@ -83,7 +83,7 @@ def test_a_row_has_an_example_that_xdsl_accepts(
 
 
 def test_examples_have_no_other_ops(examples: dict[str, list[Operation]]) -> None:
-    known = {f"{table.words.dialect}.{name}" for table, name in rows()}
+    known = {f"{table.notation.dialect}.{name}" for table, name in rows()}
     assert {name for name in examples if name.startswith(("stablehlo.", "chlo."))} <= known
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import OutputOperandAlias
-from shardy_py.dialects.stablehlo.verify.tensors import need, same_shape
+from shardy_py.dialects.stablehlo.verify.tensors import require, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View
 
 Path = tuple[int, ...]
@@ -20,9 +20,9 @@ def check_buffers(view: View) -> None:
     target = view.op.properties.get("call_target_name")
     name = target.data if isinstance(target, StringAttr) else ""
     if name == "CreateBuffer":
-        need(not view.operand_types, "CreateBuffer custom_call shouldn't have any inputs")
-        need(len(view.result_types) == 1, "CreateBuffer custom_call should have one result")
-        need(_is_buffer(view.result_types[0]), "CreateBuffer custom_call should have a memref result")
+        require(not view.operand_types, "CreateBuffer custom_call shouldn't have any inputs")
+        require(len(view.result_types) == 1, "CreateBuffer custom_call should have one result")
+        require(_is_buffer(view.result_types[0]), "CreateBuffer custom_call should have a memref result")
     elif name in ("Pin", "Unpin"):
         _check_pin(view, name)
     else:
@@ -39,11 +39,11 @@ def _check_pin(view: View, name: str) -> None:
         ("input", kinds[0], view.operand_types),
         ("output", kinds[1], view.result_types),
     ):
-        need(len(types) == 1, f"{name} custom_call should have one {what}")
+        require(len(types) == 1, f"{name} custom_call should have one {what}")
         is_kind = _is_buffer(types[0]) if kind == "memref" else isinstance(types[0], TensorType)
-        need(is_kind, f"{name} custom_call should have a {kind} {what}")
+        require(is_kind, f"{name} custom_call should have a {kind} {what}")
     shapes = [_shape(type_) for type_ in (*view.operand_types, *view.result_types)]
-    need(
+    require(
         same_shape(shapes[0][0], shapes[1][0]) and shapes[0][1] == shapes[1][1],
         f"{name} custom_call should have compatible input and output types",
     )
@@ -66,18 +66,18 @@ def _check_aliases(view: View) -> None:
         if not _is_buffer(type_):
             continue
         output, operand = alias.output_tuple_indices, (alias.operand_index, alias.operand_tuple_indices)
-        need(
+        require(
             output not in outputs,
             f"buffer output {list(output)} is used in output_operand_alias more than once",
         )
-        need(
+        require(
             operand not in operands,
             f"buffer operand {operand[0]}{list(operand[1])} is used in output_operand_alias more than once",
         )
         outputs.add(output)
         operands.add(operand)
     for path, type_ in _results(view.result_types):
-        need(
+        require(
             not _is_buffer(type_) or path in outputs,
             f"buffer output {list(path)} is not used in output_operand_alias",
         )

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    Broken,
+    RuleViolation,
     Size,
     Tensor,
     bit_width,
     is_integer,
     listed,
-    need,
     raw,
+    require,
     same_size,
 )
 from shardy_py.dialects.stablehlo.verify.view import View
@@ -26,23 +26,23 @@ def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> 
     groups = view.dense("replica_groups")
     if groups is None:
         return
-    need(len(groups.shape) == 2, "replica groups should be a rank 2 tensor")
-    need(
+    require(len(groups.shape) == 2, "replica groups should be a rank 2 tensor")
+    require(
         not view.flag("use_global_device_ids") or 0 not in groups.shape,
         "if `use_global_device_ids` is set, the replica groups cannot be empty",
     )
     seen: set[int] = set()
     for replica in groups.values:
         if replica == -1:
-            need(not equal_sizes, "Invalid replica id -1")
+            require(not equal_sizes, "Invalid replica id -1")
             continue
-        need(replica not in seen, f"replica id #{replica} seen more than once")
+        require(replica not in seen, f"replica id #{replica} seen more than once")
         seen.add(replica)
     for replica in range(len(seen)):
-        need(replica in seen, f"replica id #{replica} not seen in replica groups")
+        require(replica in seen, f"replica id #{replica} not seen in replica groups")
     if equal_sizes and size is not None:
         count = groups.shape[0]
-        need(
+        require(
             count > 0 and len(groups.values) // count == size, f"group size of replica_groups must be {size}"
         )
 
@@ -53,7 +53,7 @@ def _channel(view: View) -> int:
 
 
 def _check_channel(view: View) -> None:
-    need(
+    require(
         not view.flag("use_global_device_ids") or _channel(view) > 0,
         f"channel_id must be positive when useGlobalDeviceIds is set but got: {_channel(view)}",
     )
@@ -62,17 +62,17 @@ def _check_channel(view: View) -> None:
 def check_all_gather(view: View) -> None:
     """Groups of one size; shapes agree but along the dimension, where the result is a multiple."""
     _check_groups(view, equal_sizes=True)
-    need(
+    require(
         not view.flag("use_global_device_ids") or _channel(view) >= 0,
         "channel_id cannot be negative when useGlobalDeviceIds is set",
     )
     dimension = view.integer("all_gather_dim")
     for operand, result in zip(view.operands, view.results, strict=False):
-        need(dimension < operand.rank, "all_gather_dim must be a valid index of operand")
+        require(dimension < operand.rank, "all_gather_dim must be a valid index of operand")
         size = operand.sizes[dimension]
-        need(size != 0, "dimension size of operand at 'all_gather_dim' cannot be zero")
-        need(result.rank == operand.rank, "operand and result must have the same rank")
-        need(
+        require(size != 0, "dimension size of operand at 'all_gather_dim' cannot be zero")
+        require(result.rank == operand.rank, "operand and result must have the same rank")
+        require(
             all(
                 index == dimension or same_size(a, b)
                 for index, (a, b) in enumerate(zip(operand.sizes, result.sizes, strict=True))
@@ -82,7 +82,7 @@ def check_all_gather(view: View) -> None:
         gathered = result.sizes[dimension]
         if size is None or gathered is None:
             return
-        need(
+        require(
             gathered % size == 0,
             f"result gather dimension has size {gathered}, expected to be a multiple of operand gather "
             f"dimension size {size}",
@@ -112,28 +112,28 @@ def check_reduce_scatter(view: View) -> None:
     _check_groups(view, equal_sizes=True)
     operand, result = view.operands[0], view.results[0]
     _check_bodies(view, (operand,))
-    need(operand.rank == result.rank, "operand and result should have same rank")
+    require(operand.rank == result.rank, "operand and result should have same rank")
     dimension = view.integer("scatter_dimension")
-    need(dimension < operand.rank, "scatter dim should be less than operand/result rank")
+    require(dimension < operand.rank, "scatter dim should be less than operand/result rank")
     _check_channel(view)
     whole, part = operand.sizes[dimension], result.sizes[dimension]
     if whole is None or part is None:
         return
-    need(part != 0, "result dimension size at scatter_dimension cannot be zero")
-    need(whole != 0, "operand dimension size at scatter_dimension cannot be zero")
-    need(
+    require(part != 0, "result dimension size at scatter_dimension cannot be zero")
+    require(whole != 0, "operand dimension size at scatter_dimension cannot be zero")
+    require(
         whole % part == 0,
         f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter dimension "
         f"size {part}",
     )
     for index, (size, other) in enumerate(zip(operand.sizes, result.sizes, strict=True)):
-        need(
+        require(
             index == dimension or same_size(size, other),
             f"non scatter dimensions should be same for operand ({raw(size)}) and result ({raw(other)})",
         )
     element = elements_of(view, 0, (operand,))[0]
     if element is not None and result.element is not None and element != result.element:
-        raise Broken(
+        raise RuleViolation(
             f"result element-type is expected to be '{attribute_text(element)}', but got "
             f"'{attribute_text(result.element)}'"
         )
@@ -148,16 +148,16 @@ def infer_all_to_all(view: View) -> Sequence[Tensor]:
 
 
 def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
-    need(
+    require(
         split < operand.rank,
         f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}",
     )
-    need(
+    require(
         concat < operand.rank,
         f"AllToAll concat_dimension {concat} is out-of-bounds for input rank {operand.rank}",
     )
     size = operand.sizes[split]
-    need(
+    require(
         size is None or size % count == 0,
         f"split dimension has size {size}, expected to be a multiple of split_count {count}",
     )
@@ -181,19 +181,19 @@ def check_collective_permute(view: View) -> None:
     pairs = view.dense("source_target_pairs")
     if pairs is None:
         return
-    need(
+    require(
         len(pairs.shape) == 2,
         f"expect source_target_pairs attribute to be of rank 2, but got rank {len(pairs.shape)}",
     )
-    need(
+    require(
         pairs.shape[1] == 2,
         f"expect source_target_pairs attribute of shape (N, 2), but got ({listed(pairs.shape)})",
     )
     seen: tuple[set[int], set[int]] = (set(), set())
     for index, value in enumerate(pairs.values):
-        need(value >= 0, "replica ids in source_target_pairs must be >= 0.")
+        require(value >= 0, "replica ids in source_target_pairs must be >= 0.")
         what = "targets" if index % 2 else "sources"
-        need(value not in seen[index % 2], f"duplicate {what} not allowed.")
+        require(value not in seen[index % 2], f"duplicate {what} not allowed.")
         seen[index % 2].add(value)
 
 
@@ -203,16 +203,16 @@ def _data_operands(view: View) -> tuple[Tensor, ...]:
 
 def _check_root(view: View, name: str) -> None:
     if not view.flag("has_dynamic_root"):
-        need(bool(view.operands), f"{name} requires at least one data operand")
+        require(bool(view.operands), f"{name} requires at least one data operand")
         return
     place = f"{name} with has_dynamic_root=true"
-    need(len(view.operands) >= 2, f"{place} requires at least two operands (data + root)")
+    require(len(view.operands) >= 2, f"{place} requires at least two operands (data + root)")
     root, count = view.operands[-1], len(view.operands) - 1
-    need(
+    require(
         root.rank == 1 and is_integer(root.element) and bit_width(root.element) == 32,
         f"last operand of {place} must be a rank-1 i32 tensor, but got {root}",
     )
-    need(
+    require(
         root.sizes[0] == count,
         f"last operand of {place} must have the same number of elements as data operands ({count}), but got "
         f"{raw(root.sizes[0])}",
@@ -228,14 +228,14 @@ def check_collective_broadcast(view: View) -> None:
     """Replicas stand in one group each; an operand more where the root is one."""
     groups = view.dense("replica_groups")
     if groups is not None:
-        need(
+        require(
             len(groups.shape) == 2,
             f"replica groups should be a rank 2 tensor,but instead it is of rank {len(groups.shape)}",
         )
         seen: set[int] = set()
         for replica in groups.values:
-            need(replica >= 0, f"replica_groups values must be positive, but was given {replica}")
-            need(replica not in seen, f"replica id #{replica} seen more than once")
+            require(replica >= 0, f"replica_groups values must be positive, but was given {replica}")
+            require(replica not in seen, f"replica id #{replica} seen more than once")
             seen.add(replica)
     _check_root(view, "collective_broadcast")
 

@@ -9,17 +9,17 @@ from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbers
 from shardy_py.dialects.stablehlo.verify.algorithms import is_known
-from shardy_py.dialects.stablehlo.verify.dimensions import need_distinct, need_shape
+from shardy_py.dialects.stablehlo.verify.dimensions import require_distinct, require_shape
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    Broken,
+    RuleViolation,
     Size,
     Sizes,
     Tensor,
     is_complex,
     listed,
     most_specific,
-    need,
     raw,
+    require,
     same_shape,
     same_size,
 )
@@ -32,13 +32,13 @@ def check_dot(view: View) -> None:
     _check_precision(view)
     lhs, rhs = view.operands
     fits = lhs.rank in (1, 2) and rhs.rank in (1, 2) and same_size(lhs.sizes[-1], rhs.sizes[0])
-    need(fits, "expected both lhs/rhs ranks to be either 1 or 2")
-    need_shape((*lhs.sizes[:-1], *rhs.sizes[1:]), view.results[0])
+    require(fits, "expected both lhs/rhs ranks to be either 1 or 2")
+    require_shape((*lhs.sizes[:-1], *rhs.sizes[1:]), view.results[0])
 
 
 def _check_precision(view: View) -> None:
     found = view.list("precision_config")
-    need(
+    require(
         found is None or len(found) <= 2,
         f"expects precision config to be empty or have <= 2 elements, got {len(found or ())}",
     )
@@ -57,10 +57,10 @@ def check_dot_general(view: View) -> None:
     if algorithm is not None:
         _check_algorithm(algorithm)
     _check_precision(view)
-    need_shape(dot_general_sizes(view), view.results[0])
+    require_shape(dot_general_sizes(view), view.results[0])
     precisions = view.list("precision_config") or ()
     is_default = all(getattr(p, "data", "DEFAULT") == "DEFAULT" for p in precisions)
-    need(is_default or algorithm is None, "must specify DEFAULT precision config when algorithm is set.")
+    require(is_default or algorithm is None, "must specify DEFAULT precision config when algorithm is set.")
 
 
 def dot_general_sizes(view: View) -> Sizes:
@@ -72,15 +72,15 @@ def dot_general_sizes(view: View) -> Sizes:
 
 
 def _check_algorithm(algorithm: DotAlgorithm) -> None:
-    need(algorithm.lhs_component_count >= 1, "lhs component count must be positive")
-    need(algorithm.rhs_component_count >= 1, "rhs component count must be positive")
-    need(algorithm.num_primitive_operations >= 1, "num primitive operations must be positive")
+    require(algorithm.lhs_component_count >= 1, "lhs component count must be positive")
+    require(algorithm.rhs_component_count >= 1, "rhs component count must be positive")
+    require(algorithm.num_primitive_operations >= 1, "num primitive operations must be positive")
     lhs, rhs, accumulator = map(
         attribute_text,
         (algorithm.lhs_precision_type, algorithm.rhs_precision_type, algorithm.accumulation_type),
     )
     if not is_known(algorithm, lhs, rhs, accumulator):
-        raise Broken(
+        raise RuleViolation(
             f"dot algorithm not known to be supported on any hardware: {{lhs:'{lhs}', rhs:'{rhs}', "
             f"accum:'{accumulator}', lhs_components:{algorithm.lhs_component_count}, "
             f"rhs_components:{algorithm.rhs_component_count}, "
@@ -92,20 +92,22 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
 def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
     lhs_batch, rhs_batch = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
     lhs_contract, rhs_contract = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    need(len(lhs_batch) == len(rhs_batch), "lhs and rhs should have the same number of batching dimensions")
-    need(
+    require(
+        len(lhs_batch) == len(rhs_batch), "lhs and rhs should have the same number of batching dimensions"
+    )
+    require(
         len(lhs_contract) == len(rhs_contract),
         "lhs and rhs should have the same number of contracting dimensions",
     )
     for side, batch, contract in (("lhs", lhs_batch, lhs_contract), ("rhs", rhs_batch, rhs_contract)):
-        need_distinct(batch, contract, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
+        require_distinct(batch, contract, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
     for side, tensor, batch, contract in (
         ("lhs", lhs, lhs_batch, lhs_contract),
         ("rhs", rhs, rhs_batch, rhs_contract),
     ):
         for what, dimensions in (("batching", batch), ("contracting", contract)):
             for index in dimensions:
-                need(
+                require(
                     0 <= index < tensor.rank,
                     f"{side}_{what}_dimensions value: {index} is out of range: [0, {tensor.rank})",
                 )
@@ -114,7 +116,7 @@ def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) ->
         ("contracting", lhs_contract, rhs_contract),
     ):
         for i, j in zip(left, right, strict=True):
-            need(same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs")
+            require(same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs")
 
 
 def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
@@ -134,8 +136,8 @@ def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
 def infer_cholesky(view: View) -> Sequence[Tensor]:
     """Square matrices."""
     a = view.operands[0]
-    need(a.rank >= 2, f"argument 'a' must have rank >= 2, got shape {listed(a.sizes)}.")
-    need(
+    require(a.rank >= 2, f"argument 'a' must have rank >= 2, got shape {listed(a.sizes)}.")
+    require(
         same_size(a.sizes[-2], a.sizes[-1]),
         f"minor dimensions of 'a' must have equal size, got shape {listed(a.sizes)}.",
     )
@@ -145,22 +147,22 @@ def infer_cholesky(view: View) -> Sequence[Tensor]:
 def infer_triangular_solve(view: View) -> Sequence[Tensor]:
     """Square matrices `a` and as many `b`, one side of `b` as long as that of `a`."""
     a, b = view.operands
-    need(a.rank >= 2, f"operand 'a' must have rank >= 2, but got {a}")
-    need(
+    require(a.rank >= 2, f"operand 'a' must have rank >= 2, but got {a}")
+    require(
         same_size(a.sizes[-2], a.sizes[-1]),
         f"two minor dimensions of operand 'a' must be compatible, but got {a}",
     )
-    need(a.rank == b.rank, f"operands must have equal rank, but got {a} and {b}")
+    require(a.rank == b.rank, f"operands must have equal rank, but got {a} and {b}")
     shared = b.sizes[-2 if view.flag("left_side") else -1]
-    need(
+    require(
         same_size(a.sizes[-1], shared),
         f"shared dimension of operands 'a' and 'b' must be compatible, but got {a} and {b}",
     )
-    need(
+    require(
         same_shape(a.sizes[:-2], b.sizes[:-2]),
         f"batch dimensions of the operands must be compatible, but got {a} and {b}",
     )
-    need(
+    require(
         view.value("transpose_a") != "TRANSPOSE_INVALID",
         "Invalid transpose option value for triangular solve",
     )
@@ -171,17 +173,19 @@ def infer_fft(view: View) -> Sequence[Tensor]:
     """One to three dimensions; real or complex operands and results as the kind of transform says."""
     operand, length, kind = view.operands[0], view.integers("fft_length"), view.value("fft_type")
     rank = len(length)
-    need(1 <= rank <= 3, f"rank must be between 1 and 3, but got {rank}.")
+    require(1 <= rank <= 3, f"rank must be between 1 and 3, but got {rank}.")
     element: Attribute | None = operand.element
     if kind == "RFFT":
         is_real = isinstance(element, Float32Type | Float64Type)
-        need(is_real, f"RFFT requires f32 or f64 input type, but is given {_quoted(element)}.")
+        require(is_real, f"RFFT requires f32 or f64 input type, but is given {_quoted(element)}.")
         element = ComplexType(element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
     else:
-        need(is_complex(element), f"FFT/IFFT/IRFFT take a complex tensor as input, but is given {operand}.")
+        require(
+            is_complex(element), f"FFT/IFFT/IRFFT take a complex tensor as input, but is given {operand}."
+        )
         if kind == "IRFFT" and is_complex(element):
             element = element.element_type
-    need(
+    require(
         operand.rank >= rank,
         f"operand rank must not be less than fft rank of {rank} for operand of type {operand}.",
     )
@@ -205,7 +209,7 @@ def _quoted(type_: Attribute | None) -> str:
 
 def _check_real(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) :], length, strict=True):
-        need(
+        require(
             same_size(size, wanted),
             "RFFT requires innermost dimensions to be compatible with fft_length. Got: "
             f"{listed(operand.sizes)} but wanted {listed(length)}.",
@@ -214,13 +218,13 @@ def _check_real(operand: Tensor, length: Sequence[int]) -> None:
 
 def _check_inverse(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) : -1], length, strict=False):
-        need(
+        require(
             same_size(size, wanted),
             "IRFFT requires non-final dimensions to be compatible with fft_length. Got: "
             f"{listed(operand.sizes)} but wanted {listed(length)}, and {raw(size)} != {wanted}.",
         )
     last = operand.sizes[-1]
-    need(
+    require(
         (same_size(last, 0) and length[-1] == 0) or same_size(last, length[-1] // 2 + 1),
         f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} but "
         f"fft_length is {listed(length)}.",

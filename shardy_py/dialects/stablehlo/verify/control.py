@@ -13,8 +13,8 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     compatible,
     least_specific,
     merged,
-    need,
     read_tensor,
+    require,
 )
 from shardy_py.dialects.stablehlo.verify.view import View, tensor_of, types_text
 from shardy_py.text.attribute_writer import attribute_text
@@ -33,13 +33,13 @@ def _type_compatible(first: Attribute, second: Attribute) -> bool:
 def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
     """Branches of `if` and `case`: no arguments, compatible results; the index is a scalar."""
     selector = view.operands[0]
-    need(selector.rank == 0, f"operand should be rank 0 tensor but got rank {selector.rank}")
-    need(bool(view.bodies), "expect at least one branch")
+    require(selector.rank == 0, f"operand should be rank 0 tensor but got rank {selector.rank}")
+    require(bool(view.bodies), "expect at least one branch")
     bodies = [view.body(index) for index in range(len(view.bodies))]
     first = bodies[0].returned
     for index, body in enumerate(bodies):
-        need(not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}")
-        need(
+        require(not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}")
+        require(
             all_compatible(first, body.returned),
             f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
             f"{types_text(body.returned)}",
@@ -67,16 +67,16 @@ def check_while(view: View) -> None:
         ("body block arguments", body.arguments),
         ("body block return types", body.returned),
     ):
-        need(
+        require(
             all_compatible(operands, types),
             f"expect operands to be compatible with {what} but got {types_text(operands)} vs "
             f"{types_text(types)}",
         )
-    need(
+    require(
         len(condition.returned) == 1,
         f"expect condition body returns a single value but got {len(condition.returned)}",
     )
-    need(
+    require(
         read_tensor(condition.returned[0]) == Tensor((), i1),
         "expect condition block return a zero-ranked tensor of i1 but got "
         f"'{attribute_text(condition.returned[0])}'",
@@ -98,7 +98,7 @@ def infer_tuple_element(view: View) -> Sequence[Attribute]:
     """The part of the operand at the index."""
     operand, index = view.operand_types[0], view.integer("index")
     parts: Sequence[Attribute] = operand.types.data if isinstance(operand, TupleType) else ()
-    need(index < len(parts), f"index {index} is out of bounds of operand with size {len(parts)}")
+    require(index < len(parts), f"index {index} is out of bounds of operand with size {len(parts)}")
     return (parts[index],)
 
 
@@ -124,24 +124,24 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
     from shardy_py.dialects.stablehlo.attributes import FutureType
 
     prefix = "'stablehlo.async_start' op"
-    need(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
+    require(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
     body = view.body(0)
     block = view.op.regions[0].blocks[0]
     names = [op.name for op in block.ops]
-    need(len(names) == 2, f"{prefix} region must contain exactly one operation and a return")
-    need(names[0] in _ASYNCHRONOUS, f"{prefix} region must contain a collective or slice operation")
-    need(
+    require(len(names) == 2, f"{prefix} region must contain exactly one operation and a return")
+    require(names[0] in _ASYNCHRONOUS, f"{prefix} region must contain a collective or slice operation")
+    require(
         len(view.operand_types) == len(body.arguments),
         f"{prefix} number of operands ({len(view.operand_types)}) must match number of region arguments "
         f"({len(body.arguments)})",
     )
     for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
-        need(
+        require(
             type_ == argument,
             f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region argument "
             f"type '{attribute_text(argument)}'",
         )
-    need(
+    require(
         len(body.returned) == 1,
         f"{prefix} region must return exactly one value, but got {len(body.returned)}",
     )
@@ -152,7 +152,7 @@ def infer_async_done(view: View) -> Sequence[Attribute]:
     """The value of the future, which holds one."""
     future: Any = view.operand_types[0]
     types: Sequence[Attribute] = future.types.data
-    need(
+    require(
         len(types) == 1,
         f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}",
     )

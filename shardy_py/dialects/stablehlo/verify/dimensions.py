@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shardy_py.dialects.stablehlo.verify.tensors import Broken, Sizes, Tensor, listed, need
+from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Sizes, Tensor, listed, require
 
 
 def is_sorted(values: Sequence[int]) -> bool:
@@ -17,44 +17,46 @@ def is_unique(values: Sequence[int]) -> bool:
     return len(set(values)) == len(values)
 
 
-def need_distinct(first: Sequence[int], second: Sequence[int], name: str, other: str) -> None:
+def require_distinct(first: Sequence[int], second: Sequence[int], name: str, other: str) -> None:
     """No dimension is in a list twice, or in both."""
     seen: set[int] = set()
     for dimension in (*first, *second):
-        need(dimension not in seen, f"has duplicated dimension from {name} and {other}: {dimension}")
+        require(dimension not in seen, f"has duplicated dimension from {name} and {other}: {dimension}")
         seen.add(dimension)
 
 
-def need_within(dimensions: Sequence[int], limit: int, name: str, limit_name: str) -> None:
+def require_within(dimensions: Sequence[int], limit: int, name: str, limit_name: str) -> None:
     """Each dimension of a list is there."""
     for dimension in dimensions:
         if not 0 <= dimension < limit:
-            raise Broken(
+            raise RuleViolation(
                 f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: "
                 f"{dimension}."
             )
 
 
-def need_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
+def require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
     """A dimension is there, or one behind the last."""
     if not 0 <= dimension <= limit:
-        raise Broken(f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}.")
+        raise RuleViolation(
+            f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}."
+        )
 
 
-def need_dimension(tensor: Tensor, dimension: int) -> None:
+def require_dimension(tensor: Tensor, dimension: int) -> None:
     """A dimension of the tensor is there."""
-    need(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
-    need(
+    require(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
+    require(
         dimension < tensor.rank,
         f"requires dimension attribute in range [0, {tensor.rank}); found ({dimension})",
     )
 
 
-def need_shape(expected: Sizes, given: Tensor) -> None:
+def require_shape(expected: Sizes, given: Tensor) -> None:
     """The shape that follows from the operands is the result's."""
     from shardy_py.dialects.stablehlo.verify.tensors import same_shape, size_text
 
-    need(
+    require(
         same_shape(expected, given.sizes),
         f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of "
         f"operation {given}",

@@ -11,8 +11,8 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     Tensor,
     is_float,
     listed,
-    need,
     raw,
+    require,
     same_element,
     same_size,
 )
@@ -28,7 +28,7 @@ def _check_shape_operand(view: View, index: int) -> None:
                 known, result.sizes, result.bounds or (None,) * len(known), strict=True
             )
         )
-        need(
+        require(
             fits,
             f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation "
             f"{result}",
@@ -36,7 +36,7 @@ def _check_shape_operand(view: View, index: int) -> None:
 
 
 def _check_elements(operand: Tensor, result: Tensor) -> None:
-    need(
+    require(
         same_element(operand.element, result.element),
         f"expects operand and result to have compatible element type. Got: {operand} and {result}",
     )
@@ -48,19 +48,19 @@ def check_dynamic_reshape(view: View) -> None:
     result = view.results[0]
     _check_elements(operand, result)
     if operand.is_static and result.is_static:
-        need(
+        require(
             operand.count == result.count,
             f"number of output elements ({result.count}) doesn't match expected number of elements "
             f"({operand.count})",
         )
     _check_shape_operand(view, 1)
-    need(
+    require(
         shape.sizes[0] == result.rank,
         "result should have a rank equal to the number of elements in output_shape",
     )
     known = view.constant(1)
     if operand.is_static and known is not None:
-        need(
+        require(
             operand.count == prod(known),
             f"output_shape is incompatible with input type of operation: input has {operand.count} "
             f"elements, but output_shape has {prod(known)}",
@@ -69,7 +69,7 @@ def check_dynamic_reshape(view: View) -> None:
 
 def check_dynamic_iota(view: View) -> None:
     """The result has the dimension along which it counts."""
-    need(
+    require(
         view.integer("iota_dimension") < view.results[0].rank,
         "iota dimension cannot go beyond the output rank.",
     )
@@ -81,30 +81,30 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     operand, result = view.operands[0], view.results[0]
     dimensions = view.integers("broadcast_dimensions")
     _check_elements(operand, result)
-    need(
+    require(
         len(dimensions) == operand.rank,
         f"broadcast_dimensions size ({len(dimensions)}) does not match operand rank ({operand.rank})",
     )
-    need(
+    require(
         result.rank >= operand.rank, f"result rank ({result.rank}) is less than operand rank ({operand.rank})"
     )
-    need(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
+    require(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
     for index, dimension in enumerate(dimensions):
-        need(
+        require(
             0 <= dimension < result.rank,
             f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}",
         )
         size, wanted = operand.sizes[index], result.sizes[dimension]
-        need(
+        require(
             size == 1 or same_size(size, wanted),
             f"size of operand dimension {index} ({raw(size)}) is not compatible with size of result "
             f"dimension {dimension} ({raw(wanted)})",
         )
     _check_shape_operand(view, 1)
     hints = (*view.integers("known_expanding_dimensions"), *view.integers("known_nonexpanding_dimensions"))
-    need(is_unique(hints), "duplicate expansion hint for at least one operand dimension")
+    require(is_unique(hints), "duplicate expansion hint for at least one operand dimension")
     for hint in hints:
-        need(
+        require(
             0 <= hint < operand.rank,
             f"hint for expanding dimension {hint} does not refer to a valid operand dimension",
         )
@@ -112,7 +112,7 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     if known is not None and operand.is_static:
         for index, dimension in enumerate(dimensions):
             size = operand.sizes[index]
-            need(
+            require(
                 size in (1, known[dimension]),
                 f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at "
                 f"index {dimension} ({known[dimension]})",
@@ -123,11 +123,11 @@ def check_dynamic_pad(view: View) -> None:
     """One entry a dimension; where all is known, the result has the padded sizes."""
     operand, result = view.operands[0], view.results[0]
     size = view.operands[2].sizes[0]
-    need(
+    require(
         size == operand.rank, f"padding operands size ({raw(size)}) must match operand rank ({operand.rank})"
     )
     low, high, interior = (view.constant(index) for index in (2, 3, 4))
-    need(
+    require(
         interior is None or all(value >= 0 for value in interior),
         f"interior_padding must be non-negative, but got {listed(interior or ())}",
     )
@@ -139,7 +139,7 @@ def check_dynamic_pad(view: View) -> None:
     for index, (before, after, first, last, between) in enumerate(rows):
         if before is not None:
             want = before + first + max(before - 1, 0) * between + last
-            need(
+            require(
                 after == want, f"expected output dimension at index {index} to equal {want}, but got {after}"
             )
 
@@ -148,7 +148,7 @@ def check_real_dynamic_slice(view: View) -> None:
     """One start, limit and stride a dimension."""
     rank = view.operands[0].rank
     for name, tensor in zip(("start_indices", "limit_indices", "strides"), view.operands[1:], strict=True):
-        need(
+        require(
             tensor.sizes[0] == rank,
             f"has mismatched number of operand rank ({rank}) and {name} size ({raw(tensor.sizes[0])})",
         )
@@ -158,6 +158,6 @@ def infer_rng(view: View) -> Sequence[Tensor]:
     """A tensor of the shape operand, of the bounds' element; a normal distribution is of floats."""
     a, b, shape = view.operands
     if view.value("rng_distribution") != "UNIFORM":
-        need(is_float(a.element) and is_float(b.element), "mu and sigma must be floats")
+        require(is_float(a.element) and is_float(b.element), "mu and sigma must be floats")
     known = view.constant(2)
     return (Tensor(known if known is not None else (None,) * (shape.sizes[0] or 0), b.element),)

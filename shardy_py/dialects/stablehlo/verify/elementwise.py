@@ -14,13 +14,13 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     listed,
     merged,
     most_specific,
-    need,
+    require,
     same_shape,
 )
 from shardy_py.dialects.stablehlo.verify.view import View
 
 
-def most_specific_type(view: View) -> Sequence[Tensor]:
+def infer_most_specific(view: View) -> Sequence[Tensor]:
     """The type that all operands have."""
     return (merged(view.operands, most_specific),)
 
@@ -31,18 +31,18 @@ def infer_add(view: View) -> Sequence[Tensor]:
     return (merged_type.of(None) if is_quantized(merged_type.element) else merged_type,)
 
 
-def real_part(view: View) -> Sequence[Tensor]:
+def infer_real(view: View) -> Sequence[Tensor]:
     """The operand's type with real elements: of abs, real and imag."""
     element = view.operands[0].element
     return (view.operands[0].of(element.element_type if is_complex(element) else element),)
 
 
-def predicate(view: View) -> Sequence[Tensor]:
+def infer_predicate(view: View) -> Sequence[Tensor]:
     """The operand's shape with i1 elements: of compare and is_finite."""
     return (view.operands[0].of(i1),)
 
 
-def complex_pair(view: View) -> Sequence[Tensor]:
+def infer_complex(view: View) -> Sequence[Tensor]:
     """Complex numbers of the operands' elements."""
     element = view.operands[0].element
     return (view.operands[0].of(ComplexType(element) if element is not None else None),)  # pyright: ignore[reportArgumentType]
@@ -52,12 +52,12 @@ def check_add(view: View) -> None:
     """Operands and result have one element type; quantized ones only quantized."""
     types = (*view.operands, *view.results)
     if any(is_quantized(type_.element) for type_ in types):
-        need(
+        require(
             all(is_quantized(type_.element) for type_ in types),
             "expects  all operands and results to be either quantized or non-quantized",
         )
         return
-    need(
+    require(
         len({type_.element for type_ in types}) == 1,
         "op requires the same element type for all operands and results",
     )
@@ -68,10 +68,10 @@ def check_accuracy(view: View) -> None:
     accuracy = view.value("result_accuracy")
     if accuracy is None:
         return
-    need(accuracy.atol >= 0 and accuracy.rtol >= 0 and accuracy.ulps >= 0, "Negative tolerance")
+    require(accuracy.atol >= 0 and accuracy.rtol >= 0 and accuracy.ulps >= 0, "Negative tolerance")
     mode = getattr(accuracy.mode, "data", accuracy.mode)
     is_zero = accuracy.atol == accuracy.rtol == accuracy.ulps == 0
-    need(
+    require(
         is_zero or mode not in ("DEFAULT", "HIGHEST"),
         f"Invalid tolerances for ResultAccuracyAttr with mode {mode}, must be all zero.",
     )
@@ -81,7 +81,7 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
     """Limits are scalars or of the operand's shape; the result is of the operand's type."""
     minimum, operand, maximum = view.operands
     for name, limit in (("min", minimum), ("max", maximum)):
-        need(
+        require(
             limit.rank == 0 or same_shape(limit.sizes, operand.sizes),
             f"{name} shape [{listed(limit.sizes)}] is not scalar and is not compatible to operand shape "
             f"[{listed(operand.sizes)}]",
@@ -92,8 +92,8 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
 def infer_select(view: View) -> Sequence[Tensor]:
     """Both choices are alike; the predicate is a scalar or of their shape."""
     predicate_type, on_true, on_false = view.operands
-    need(alike(on_true, on_false), "requires compatible types for non-predicate operands")
-    need(
+    require(alike(on_true, on_false), "requires compatible types for non-predicate operands")
+    require(
         predicate_type.rank == 0 or same_shape(predicate_type.sizes, on_true.sizes),
         "requires the same shape for all operands",
     )

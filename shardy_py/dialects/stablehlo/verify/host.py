@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
 from shardy_py.dialects.stablehlo.verify.buffers import check_buffers
 from shardy_py.dialects.stablehlo.verify.control import tuple_of
-from shardy_py.dialects.stablehlo.verify.tensors import Broken, need, read_tensor, same_shape
+from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, read_tensor, require, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
@@ -41,32 +41,32 @@ def _quoted(type_: Attribute) -> str:
 def check_infeed(view: View) -> None:
     """Results are tensors and a token; a layout names each tensor's."""
     types = view.result_types
-    need(bool(types), "result is expected to be at least of size 1, but got 0")
+    require(bool(types), "result is expected to be at least of size 1, but got 0")
     for type_ in types[:-1]:
-        need(
+        require(
             isinstance(type_, TensorType),
             "all elements of result types, except the last element, are expected to be of tensor type, but "
             f"got {_quoted(type_)}",
         )
-    need(
+    require(
         _is_token(types[-1]),
         f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
     )
     layouts = view.list("layout")
     if layouts is None:
         return
-    need(
+    require(
         len(layouts) == len(types) - 1,
         f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for token "
         f"result)), but got {len(layouts)}",
     )
     for layout in layouts:
         if not isinstance(layout, ArrayAttr):
-            raise Broken(
+            raise RuleViolation(
                 f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
             )
         for leaf in cast("ArrayAttr[Attribute]", layout).data:
-            need(
+            require(
                 isinstance(leaf, IntegerAttr),
                 "layout-attribute's leaf elements are expected to be of type integer, but got "
                 f"{attribute_text(leaf)}",
@@ -77,11 +77,11 @@ def _check_channel(view: View, host_type: int, host_name: str) -> None:
     handle: ChannelHandle | None = view.value("channel_handle")
     kind = 0 if handle is None else handle.type
     is_host = view.flag("is_host_transfer")
-    need(
+    require(
         is_host or kind == _DEVICE_TO_DEVICE,
         "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false",
     )
-    need(
+    require(
         not is_host or kind == host_type,
         f"channel_type should be {host_name} when is_host_transfer is true",
     )
@@ -97,14 +97,14 @@ def check_recv(view: View) -> None:
     """The channel's type is that of the transfer; results are tensors and a token."""
     _check_channel(view, _HOST_TO_DEVICE, "HOST_TO_DEVICE")
     types = view.result_types
-    need(bool(types), "result is expected to be at least of size 1, but got 0")
+    require(bool(types), "result is expected to be at least of size 1, but got 0")
     for type_ in types[:-1]:
-        need(
+        require(
             isinstance(type_, TensorType),
             "everything but the last element of result types is expected to be of tensor type, but got "
             f"{_quoted(type_)}",
         )
-    need(
+    require(
         _is_token(types[-1]),
         f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
     )
@@ -113,7 +113,7 @@ def check_recv(view: View) -> None:
 def check_rng_bit_generator(view: View) -> None:
     """The state keeps its shape."""
     before, after = view.operands[0], view.results[0]
-    need(
+    require(
         same_shape(before.sizes, after.sizes),
         f"output state shape must be compatible with initial state shape. Got: {before} and {after}",
     )
@@ -132,7 +132,7 @@ def check_custom_call(view: View) -> None:
     """
     operand_layouts, result_layouts = view.list("operand_layouts"), view.list("result_layouts")
     if operand_layouts is not None or result_layouts is not None:
-        need(
+        require(
             operand_layouts is not None and result_layouts is not None,
             "Layout attributes should be specified for either both operands and results or none.",
         )
@@ -148,12 +148,12 @@ def check_custom_call(view: View) -> None:
 
 
 def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], what: str) -> None:
-    need(
+    require(
         len(types) == len(layouts),
         f"Number of {what}s must match the number of {what} layouts, {len(types)} != {len(layouts)}",
     )
     for index, (type_, layout) in enumerate(zip(types, layouts, strict=True)):
-        need(
+        require(
             not isinstance(type_, TupleType),
             "Tuple types are not fully supported with layout constraints yet",
         )
@@ -161,13 +161,13 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
         text = _quoted(type_)
         order = () if dense is None else dense.values
         if not isinstance(type_, TensorType | UnrankedTensorType):
-            need(
+            require(
                 not order,
                 f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has "
                 f"layout {attribute_text(layout)}",
             )
         elif tensor is not None:
-            need(
+            require(
                 sorted(order) == list(range(tensor.rank)),
                 f"incorrect layout {attribute_text(layout)} for type {text}, layout must be a "
                 f"permutation of [0, {tensor.rank})",
@@ -179,7 +179,7 @@ def _check_alias(view: View, attribute: Attribute) -> None:
     if not isinstance(alias, OutputOperandAlias):
         return
     count = len(view.operand_types)
-    need(
+    require(
         0 <= alias.operand_index < count,
         f"expects operandIndex in the output_operand_alias attribute to be in range [0, {count}); got: "
         f"{alias.operand_index}.",
@@ -187,7 +187,7 @@ def _check_alias(view: View, attribute: Attribute) -> None:
     operand = _part(view.operand_types[alias.operand_index], alias.operand_tuple_indices, "operand")
     whole = view.result_types[0] if len(view.result_types) == 1 else tuple_of(view.result_types)
     output = _part(whole, alias.output_tuple_indices, "output")
-    need(
+    require(
         operand == output,
         f"shapes mismatch in the output_operand_alias attribute: operand part has type {_quoted(operand)} "
         f"and output part has type {_quoted(output)}",
@@ -197,7 +197,7 @@ def _check_alias(view: View, attribute: Attribute) -> None:
 def _part(type_: Attribute, indices: Sequence[int], what: str) -> Attribute:
     for index in indices:
         parts: Sequence[Attribute] = type_.types.data if isinstance(type_, TupleType) else ()
-        need(
+        require(
             0 <= index < len(parts),
             f"{what}_tuple_indices in the output_operand_alias attribute out of bounds",
         )
@@ -217,7 +217,7 @@ def _check_configuration(view: View) -> None:
     names = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
     name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
     wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
-    need(
+    require(
         isinstance(found, wanted),
         f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.",
     )

@@ -8,9 +8,9 @@ from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, Scatter
 from shardy_py.dialects.stablehlo.verify.dimensions import (
     is_sorted,
     is_unique,
-    need_at_most,
-    need_distinct,
-    need_within,
+    require_at_most,
+    require_distinct,
+    require_within,
 )
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
 from shardy_py.dialects.stablehlo.verify.tensors import (
@@ -18,8 +18,8 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     Sizes,
     Tensor,
     listed,
-    need,
     raw,
+    require,
     same_shape,
     same_size,
 )
@@ -31,34 +31,34 @@ from shardy_py.dialects.stablehlo.verify.view import View
 def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
     """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
     n = numbers
-    need(
+    require(
         operand.rank == len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims),
         f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
         f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size ({len(n.operand_batching_dims)}) "
         f"is not equal to operand rank ({operand.rank})",
     )
-    need_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
+    require_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
     depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
-    need(
+    require(
         depth is None or depth == len(n.start_index_map),
         f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
         f"({n.index_vector_dim}) of start_indices ({depth})",
     )
-    need(is_sorted(n.offset_dims), f"expects offset_dims to be sorted, got: [{listed(n.offset_dims)}]")
-    need(is_unique(n.offset_dims), f"expects offset_dims to not repeat, got: [{listed(n.offset_dims)}]")
-    need_distinct(
+    require(is_sorted(n.offset_dims), f"expects offset_dims to be sorted, got: [{listed(n.offset_dims)}]")
+    require(is_unique(n.offset_dims), f"expects offset_dims to not repeat, got: [{listed(n.offset_dims)}]")
+    require_distinct(
         n.collapsed_slice_dims, n.operand_batching_dims, "collapsed_slice_dims", "operand_batching_dims"
     )
     for name, dimensions in (
         ("collapsed_slice_dims", n.collapsed_slice_dims),
         ("operand_batching_dims", n.operand_batching_dims),
     ):
-        need(is_sorted(dimensions), f"expects {name} to be sorted, got: [{listed(dimensions)}]")
-        need_within(dimensions, operand.rank, name, "rank-of('operand')")
+        require(is_sorted(dimensions), f"expects {name} to be sorted, got: [{listed(dimensions)}]")
+        require_within(dimensions, operand.rank, name, "rank-of('operand')")
     _check_batching(n, operand, starts)
-    need_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
-    need_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
-    need(
+    require_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
+    require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
+    require(
         slice_rank == operand.rank,
         f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})",
     )
@@ -66,18 +66,20 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
 
 def _check_batching(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor) -> None:
     batching = n.start_indices_batching_dims
-    need(is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]")
-    need_within(batching, starts.rank, "start_indices_batching_dims", "rank-of('start_indices')")
-    need(
+    require(
+        is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]"
+    )
+    require_within(batching, starts.rank, "start_indices_batching_dims", "rank-of('start_indices')")
+    require(
         n.index_vector_dim not in batching,
         f"expects start_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}",
     )
-    need(
+    require(
         len(n.operand_batching_dims) == len(batching),
         "operand_batching_dims and start_indices_batching_dims should have the same size",
     )
     for index, (i, j) in enumerate(zip(n.operand_batching_dims, batching, strict=True)):
-        need(
+        require(
             same_size(operand.sizes[i], starts.sizes[j]),
             f"operand_batching_dims[{index}] and start_indices_batching_dims[{index}] must have compatible "
             f"sizes, but got {raw(operand.sizes[i])} and {raw(starts.sizes[j])}",
@@ -90,13 +92,13 @@ def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequen
         ("operand_batching_dims", n.operand_batching_dims),
     ):
         for dimension in dimensions:
-            need(
+            require(
                 sizes[dimension] <= 1,
                 f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got "
                 f"{sizes[dimension]}",
             )
     for index, (size, most) in enumerate(zip(sizes, operand.sizes, strict=True)):
-        need(
+        require(
             size >= 0 and (most is None or size <= most),
             f"slice size ({size}) is out of bounds for operand dimension ({raw(most)}) at index {index}",
         )
@@ -106,7 +108,7 @@ def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices
     """The result: offset dimensions take the slices' sizes, the others those of the indices."""
     index_rank = starts.rank + (n.index_vector_dim == starts.rank)
     rank = len(n.offset_dims) + index_rank - 1
-    need_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
+    require_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
     dropped = {*n.collapsed_slice_dims, *n.operand_batching_dims}
     windows = iter([size for index, size in enumerate(slices) if index not in dropped])
     batch = iter([i for i in range(index_rank) if i != n.index_vector_dim])
@@ -137,7 +139,7 @@ def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
     """A gather whose slices' sizes are an operand."""
     operand, starts, slices = view.operands
     numbers: GatherDimensionNumbers = view.value("dimension_numbers")
-    need(slices.rank == 1, f"slice_sizes.rank != 1 (got {slices.rank})")
+    require(slices.rank == 1, f"slice_sizes.rank != 1 (got {slices.rank})")
     _check_gather(numbers, operand, starts, slices.sizes[0] or 0)
     known = view.constant(2)
     if known is not None:
@@ -167,17 +169,17 @@ def check_scatter(view: View) -> None:
     inputs, updates = view.group("inputs"), view.group("updates")
     indices = view.group("scatter_indices")[0]
     for name, tensors in (("inputs", inputs), ("updates", updates)):
-        need(
+        require(
             all(same_shape(tensors[0].sizes, tensor.sizes) for tensor in tensors),
             f"Not all {name} have compatible shapes.",
         )
-    need_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
+    require_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
     initial = [Tensor((), tensor.element) for tensor in updates]
     check_body(view.body(0), inputs, initial, ())
     expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
     rank = len(expanded) - 1 + len(numbers.update_window_dims)
     for update in updates:
-        need(
+        require(
             update.rank == rank,
             f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
             "size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 dimension if "
@@ -194,54 +196,54 @@ def _check_numbers(
 ) -> None:
     """Each dimension of the operand is a window's, inserted or batched; all are there, in order, once."""
     count = len(n.update_window_dims) + len(n.inserted_window_dims) + len(n.input_batching_dims)
-    need(
+    require(
         operand.rank == count,
         "Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
         f"size-of('input_batching_dims') i.e. {count} but got {operand.rank}.",
     )
     windows = n.update_window_dims
-    need(is_sorted(windows), f"Expects update_window_dims to be sorted; got: [{listed(windows)}].")
-    need(is_unique(windows), f"Expects update_window_dims to not repeat; got: [{listed(windows)}].")
-    need_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
-    need_distinct(
+    require(is_sorted(windows), f"Expects update_window_dims to be sorted; got: [{listed(windows)}].")
+    require(is_unique(windows), f"Expects update_window_dims to not repeat; got: [{listed(windows)}].")
+    require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
+    require_distinct(
         n.inserted_window_dims, n.input_batching_dims, "inserted_window_dims", "input_batching_dims"
     )
     for name, dimensions in (
         ("inserted_window_dims", n.inserted_window_dims),
         ("input_batching_dims", n.input_batching_dims),
     ):
-        need(is_sorted(dimensions), f"Expects {name} to be sorted; got: [{listed(dimensions)}].")
-        need_within(dimensions, operand.rank, name, "rank-of('operand')")
+        require(is_sorted(dimensions), f"Expects {name} to be sorted; got: [{listed(dimensions)}].")
+        require_within(dimensions, operand.rank, name, "rank-of('operand')")
     _check_scatter_batching(n, operand, indices)
     depth = indices[n.index_vector_dim]
-    need(
+    require(
         depth is None or depth == len(n.scatter_dims_to_operand_dims),
         f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and "
         f"the bound of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is {depth}. These "
         "two numbers must be equal.",
     )
     targets = n.scatter_dims_to_operand_dims
-    need_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
-    need_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
+    require_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
+    require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
 
 
 def _check_scatter_batching(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes) -> None:
     batching = n.scatter_indices_batching_dims
-    need(
+    require(
         is_unique(batching),
         f"Expects scatter_indices_batching_dims to not repeat; got: [{listed(batching)}].",
     )
-    need_within(batching, len(indices), "scatter_indices_batching_dims", "rank-of('scatter_indices')")
-    need(
+    require_within(batching, len(indices), "scatter_indices_batching_dims", "rank-of('scatter_indices')")
+    require(
         n.index_vector_dim not in batching,
         f"expects scatter_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}.",
     )
-    need(
+    require(
         len(n.input_batching_dims) == len(batching),
         "input_batching_dims and scatter_indices_batching_dims should have the same size.",
     )
     for index, (i, j) in enumerate(zip(n.input_batching_dims, batching, strict=True)):
-        need(
+        require(
             same_size(operand.sizes[i], indices[j]),
             f"input_batching_dims[{index}] and scatter_indices_batching_dims[{index}] must have compatible "
             f"sizes, but got {raw(operand.sizes[i])} and {raw(indices[j])}.",
@@ -253,7 +255,7 @@ def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
     most = [size for index, size in enumerate(operand.sizes) if index not in dropped]
     for dimension, limit in zip(n.update_window_dims, most, strict=False):
         size = update.sizes[dimension]
-        need(
+        require(
             size is None or limit is None or size <= limit,
             "expects bounds of the window dimensions of updates to not exceed the bounds of the "
             f"corresponding dimensions of operand. For dimension {dimension}, updates bound is {size}, "
@@ -263,7 +265,7 @@ def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
     dimensions = [index for index in range(update.rank) if index not in n.update_window_dims]
     for dimension, limit in zip(dimensions, scattered, strict=False):
         size = update.sizes[dimension]
-        need(
+        require(
             same_size(size, limit),
             "expects bounds of the scatter dimensions of updates to be same as the bounds of the "
             f"corresponding dimensions of scatter indices. For scatter dimension {dimension}, updates bound "

@@ -11,19 +11,6 @@ from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
 
-MESH_USERS = tuple(
-    f"stablehlo.{name}"
-    for name in (
-        "all_gather",
-        "all_reduce",
-        "all_to_all",
-        "collective_broadcast",
-        "collective_reduce",
-        "reduce_scatter",
-    )
-)
-"""Ops that have replica groups."""
-
 
 def check_mesh_groups(op: Operation, scope: Scope) -> Faults:
     """The mesh that replica groups name is a symbol of the module."""

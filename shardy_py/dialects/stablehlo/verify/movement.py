@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.dimensions import is_unique, need_dimension
+from shardy_py.dialects.stablehlo.verify.dimensions import is_unique, require_dimension
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
@@ -17,9 +17,9 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     is_quantized,
     listed,
     most_specific,
-    need,
     raw,
     read_tensor,
+    require,
     same_size,
 )
 from shardy_py.dialects.stablehlo.verify.view import View
@@ -29,7 +29,7 @@ def check_reshape(view: View) -> None:
     """The number of elements stays, where both are static."""
     operand, result = view.operands[0], view.results[0]
     if operand.is_static and result.is_static:
-        need(
+        require(
             operand.count == result.count,
             f"number of output elements ({result.count}) doesn't match expected number of elements "
             f"({operand.count})",
@@ -39,11 +39,11 @@ def check_reshape(view: View) -> None:
 def infer_transpose(view: View) -> Sequence[Tensor]:
     """The permutation is one of the operand's dimensions."""
     operand, permutation = view.operands[0], view.integers("permutation")
-    need(
+    require(
         len(permutation) == operand.rank,
         f"TransposeOp operand rank {operand.rank} does not match permutation size {len(permutation)}",
     )
-    need(
+    require(
         sorted(permutation) == list(range(operand.rank)),
         f"attribute permutation must be a permutation of [{listed(range(operand.rank))}] but got "
         f"{listed(permutation)}",
@@ -57,18 +57,18 @@ def check_broadcast_in_dim(view: View) -> None:
     """Each dimension of the operand has one of the result's for itself, of its size unless it is 1."""
     operand, result = view.operands[0], view.results[0]
     dimensions = view.integers("broadcast_dimensions")
-    need(
+    require(
         len(dimensions) == operand.rank,
         f"broadcast_dimensions size ({len(dimensions)}) does not match operand rank ({operand.rank})",
     )
-    need(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
+    require(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
     for index, dimension in enumerate(dimensions):
-        need(
+        require(
             0 <= dimension < result.rank,
             f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}",
         )
         size, wanted = operand.sizes[index], result.sizes[dimension]
-        need(
+        require(
             size is None or size in (1, wanted),
             f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or size of result dimension "
             f"{dimension} ({raw(wanted)})",
@@ -79,7 +79,7 @@ def infer_broadcast(view: View) -> Sequence[Tensor]:
     """New dimensions stand before the operand's."""
     operand, added = view.operands[0], view.integers("broadcast_sizes")
     for size in added:
-        need(size >= 0, f"Broadcast with negative dimension size {size}")
+        require(size >= 0, f"Broadcast with negative dimension size {size}")
     return (Tensor((*added, *operand.sizes), operand.element),)
 
 
@@ -87,22 +87,24 @@ def infer_slice(view: View) -> Sequence[Tensor]:
     """Ranges lie within the operand; strides are positive."""
     operand = view.operands[0]
     starts, limits, strides = (view.integers(n) for n in ("start_indices", "limit_indices", "strides"))
-    need(
+    require(
         len(starts) == operand.rank,
         f"the number of elements in start_indices ({len(starts)}) does not match the rank of the operand "
         f"({operand.rank})",
     )
     sizes: list[Size] = []
     for index, (start, limit, stride) in enumerate(zip(starts, limits, strides, strict=True)):
-        need(start >= 0, f"negative start index {start} in dimension {index}")
+        require(start >= 0, f"negative start index {start} in dimension {index}")
         size, bound = operand.sizes[index], operand.bound(index)
         most, name = (size, "size") if size is not None else (bound, "bound")
-        need(
+        require(
             most is None or limit <= most,
             f"limit index {limit} is larger than dimension {name} {most} in dimension {index}",
         )
-        need(start <= limit, f"start index {start} is larger than limit index {limit} in dimension {index}")
-        need(stride > 0, f"stride must be positive but got {stride} in dimension {index}")
+        require(
+            start <= limit, f"start index {start} is larger than limit index {limit} in dimension {index}"
+        )
+        require(stride > 0, f"stride must be positive but got {stride} in dimension {index}")
         sizes.append(-(-(limit - start) // stride))
     return (Tensor(tuple(sizes), operand.element),)
 
@@ -110,19 +112,19 @@ def infer_slice(view: View) -> Sequence[Tensor]:
 def infer_dynamic_slice(view: View) -> Sequence[Tensor]:
     """One start index a dimension, all of one element type; sizes fit the operand."""
     operand, starts, sizes = view.operands[0], view.operands[1:], view.integers("slice_sizes")
-    need(
+    require(
         len(starts) == len(sizes),
         f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({len(starts)})",
     )
-    need(
+    require(
         operand.rank == len(starts),
         f"has mismatched number of start indices ({len(starts)}) and the rank of operand ({operand.rank})",
     )
     _need_one_index_type(starts)
     for index, size in enumerate(sizes):
-        need(size >= 0, f"has negative size index to dynamic slice: {size}")
+        require(size >= 0, f"has negative size index to dynamic slice: {size}")
         most = operand.sizes[index]
-        need(
+        require(
             most is None or size <= most,
             f"has slice size {size} greater than dimension size {most} in dimension {index} of operand",
         )
@@ -130,7 +132,7 @@ def infer_dynamic_slice(view: View) -> Sequence[Tensor]:
 
 
 def _need_one_index_type(starts: Sequence[Tensor]) -> None:
-    need(
+    require(
         all(
             start.element == starts[0].element or (is_float(start.element) and is_float(starts[0].element))
             for start in starts
@@ -142,17 +144,17 @@ def _need_one_index_type(starts: Sequence[Tensor]) -> None:
 def infer_dynamic_update_slice(view: View) -> Sequence[Tensor]:
     """The update has the operand's rank and fits it; one start index a dimension."""
     operand, update, *starts = view.operands
-    need(
+    require(
         update.rank == operand.rank,
         f"update rank does not match operand rank: {update.rank} vs {operand.rank}.",
     )
-    need(
+    require(
         len(starts) == operand.rank,
         f"expects number of start_indices to match operand rank: {len(starts)} vs {operand.rank}.",
     )
     _need_one_index_type(starts)
     for index, (size, most) in enumerate(zip(update.sizes, operand.sizes, strict=True)):
-        need(
+        require(
             size is None or most is None or size <= most,
             f"expects size at dimension {index} of update to be in range [0, {most}]. Got: {size}.",
         )
@@ -162,12 +164,12 @@ def infer_dynamic_update_slice(view: View) -> Sequence[Tensor]:
 def infer_concatenate(view: View) -> Sequence[Tensor]:
     """Operands of one rank whose sizes agree but along the dimension, where they add up."""
     first, dimension = view.operands[0], view.integer("dimension")
-    need(first.rank > 0, "rank-0 values cannot be concatenated")
-    need(dimension < first.rank, f"dimension {dimension} is out-of-bounds for input rank {first.rank}")
+    require(first.rank > 0, "rank-0 values cannot be concatenated")
+    require(dimension < first.rank, f"dimension {dimension} is out-of-bounds for input rank {first.rank}")
     for index, tensor in enumerate(view.operands):
-        need(tensor.rank == first.rank, f"operands (0) and ({index}) do not match rank")
+        require(tensor.rank == first.rank, f"operands (0) and ({index}) do not match rank")
         for at, (size, other) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
-            need(
+            require(
                 at == dimension or same_size(size, other),
                 f"shapes of operand (0) and ({index}) are not compatible at non-concat index {at}: "
                 f"({listed(first.sizes)}) != ({listed(tensor.sizes)})",
@@ -203,18 +205,18 @@ def infer_pad(view: View) -> Sequence[Tensor]:
     low, high, interior = (
         view.integers(name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
     )
-    need(
+    require(
         len(low) == operand.rank,
         f"edge_padding_low length ({len(low)}) must match operand rank ({operand.rank})",
     )
     sizes: list[Size] = []
     bounds: list[Size] = []
     for index, (before, after, between) in enumerate(zip(low, high, interior, strict=True)):
-        need(between >= 0, f"Interior padding cannot be negative: {between}")
+        require(between >= 0, f"Interior padding cannot be negative: {between}")
         size, bound = operand.sizes[index], operand.bound(index)
         most, name = (size, "size") if size is not None else (bound, "bound")
         padded = None if most is None else most + before + after + max(most - 1, 0) * between
-        need(padded is None or padded >= 0, f"Padding result in negative {name} for dimension {index}")
+        require(padded is None or padded >= 0, f"Padding result in negative {name} for dimension {index}")
         sizes.append(padded if size is not None else None)
         bounds.append(padded if size is None else None)
     return (Tensor(tuple(sizes), operand.element, tuple(bounds) if operand.bounds else (), operand.encoding),)
@@ -223,10 +225,10 @@ def infer_pad(view: View) -> Sequence[Tensor]:
 def check_reverse(view: View) -> None:
     """Dimensions are there, each once."""
     operand, dimensions = view.operands[0], view.integers("dimensions")
-    need(is_unique(dimensions), f"dimensions should be unique. Got: {listed(dimensions)}")
+    require(is_unique(dimensions), f"dimensions should be unique. Got: {listed(dimensions)}")
     for dimension in dimensions:
-        need(dimension >= 0, f"all dimensions should be non-negative. Got dimension: {dimension}.")
-        need(
+        require(dimension >= 0, f"all dimensions should be non-negative. Got dimension: {dimension}.")
+        require(
             dimension < operand.rank,
             f"all dimensions should be between [0, {operand.rank}). Got dimension: {dimension}.",
         )
@@ -250,14 +252,14 @@ def infer_constant(view: View) -> Sequence[Tensor | Attribute]:
 def check_iota(view: View) -> None:
     """The result has the dimension along which it counts."""
     result = view.results[0]
-    need(result.rank > 0, "does not support scalars.")
-    need(view.integer("iota_dimension") < result.rank, "iota dimension cannot go beyond the output rank.")
+    require(result.rank > 0, "does not support scalars.")
+    require(view.integer("iota_dimension") < result.rank, "iota dimension cannot go beyond the output rank.")
 
 
 def check_bitcast_convert(view: View) -> None:
     """The wider element takes the innermost dimension of the narrower one; the other dimensions stay."""
     operand, result = view.operands[0], view.results[0]
-    need(
+    require(
         is_complex(operand.element) == is_complex(result.element),
         f"cannot convert between real and complex types, but got: {operand} and {result}",
     )
@@ -267,19 +269,19 @@ def check_bitcast_convert(view: View) -> None:
     bits, wide_bits = bit_width(narrow.element), bit_width(wide.element)
     prefix = narrow.sizes
     if bits != wide_bits:
-        need(
+        require(
             narrow.rank == wide.rank + 1,
             f"rank of smaller element type ({narrow.rank}) should be 1 more than rank of larger element type "
             f"({wide.rank}), but {narrow.rank} != {wide.rank} + 1.",
         )
         *outer, inner = narrow.sizes
-        need(
+        require(
             inner is None or inner * bits == wide_bits,
             f"requires compatible bit widths. Got: {operand} and {result}, but {bits} * {inner} != "
             f"{wide_bits}.",
         )
         prefix = tuple(outer)
-    need(
+    require(
         all(map(same_size, prefix, wide.sizes)),
         "operand and result shapes must match except for the innermost dimension of the shape with the "
         f"smaller element type. Got: {operand} and {result}.",
@@ -288,7 +290,7 @@ def check_bitcast_convert(view: View) -> None:
 
 def infer_dimension_size(view: View) -> Sequence[Tensor]:
     """The dimension is there; its size is an i32."""
-    need_dimension(view.operands[0], view.integer("dimension"))
+    require_dimension(view.operands[0], view.integer("dimension"))
     return (Tensor((), i32),)
 
 
@@ -296,8 +298,8 @@ def infer_set_dimension_size(view: View) -> Sequence[Tensor]:
     """The dimension is there and becomes dynamic, bounded by the size it had."""
     operand, size = view.operands
     dimension = view.integer("dimension")
-    need(size.rank == 0, "size operand should be of rank-0")
-    need_dimension(operand, dimension)
+    require(size.rank == 0, "size operand should be of rank-0")
+    require_dimension(operand, dimension)
     sizes, bounds = list(operand.sizes), list(operand.bounds or (None,) * operand.rank)
     if sizes[dimension] is not None:
         bounds[dimension] = sizes[dimension]

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shardy_py.dialects.stablehlo.verify.tensors import Tensor, need, same_shape, same_size, size_text
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, require, same_shape, same_size, size_text
 from shardy_py.dialects.stablehlo.verify.view import View
 
 
 def _check(view: View, whole: Sequence[Tensor], features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """The shapes of the whole tensor and of what there is one of a feature."""
     for name, tensors in (("multi", whole), ("single", features)):
-        need(
+        require(
             all(same_shape(a.sizes, b.sizes) for a in tensors for b in tensors),
             f"expects {name}-dimensional operands to have compatible shapes.",
         )
     first, index = whole[0], view.integer("feature_index")
-    need(
+    require(
         index < first.rank,
         "expects featureIndex to be smaller than the rank of multi-dimensional operands; got featureIndex "
         f"{index}, and rank {first.rank}.",
     )
     count, size = first.sizes[index], features[0].sizes[0]
-    need(
+    require(
         same_size(size, count),
         "expects the size of single-dimensional operands to be compatible with feature count, but the size "
         f"of single-dimensional operands is {size_text(size)} and the feature count is {size_text(count)}.",

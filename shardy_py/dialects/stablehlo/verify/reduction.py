@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    Broken,
+    RuleViolation,
     Sizes,
     Tensor,
     alike,
-    need,
     promotable,
     read_tensor,
+    require,
     same_shape,
     same_size,
 )
@@ -40,12 +40,12 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
     - inputs promote to what it takes, whose shape is part of `allowed`
     """
     count = len(inputs)
-    need(
+    require(
         len(body.arguments) == 2 * count,
         f"Reduction-region must take {2 * count} parameters, but takes {len(body.arguments)} parameter(s)",
     )
-    need(bool(body.returned), "The reduction-region expected to return some value(s)")
-    need(
+    require(bool(body.returned), "The reduction-region expected to return some value(s)")
+    require(
         len(body.returned) == count,
         f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead",
     )
@@ -53,7 +53,7 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
     for type_ in body.returned:
         tensor = read_tensor(type_)
         if tensor is None:
-            raise Broken(
+            raise RuleViolation(
                 "Reduction-region here must produce tensor-typed result(s), but produces "
                 f"'{attribute_text(type_)}' instead"
             )
@@ -66,17 +66,17 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
 def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial: Tensor) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
-        need(
+        require(
             alike(made, argument, any_precision=at != index),
             f"The type of reduction-region's parameter at index {at} is different than the corresponding "
             f"result type: {argument} vs {made}",
         )
-    need(
+    require(
         same_shape(initial.sizes, made.sizes),
         f"The shape of reduction-region's result type at index {index} differs from the op's corresponding "
         f"init-value type: {made} vs {initial}",
     )
-    need(
+    require(
         promotable(initial, made),
         f"The element-type of reduction-region's result type at index {index} is expected to be promotable "
         f"from the op's corresponding init-value element-type: {made} vs {initial}",
@@ -87,11 +87,11 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
     at = count + index
     if not promotable(given, argument):
         elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
-        raise Broken(
+        raise RuleViolation(
             f"The element-type of reduction-region's argument at index {at} is expected to be promotable "
             f"from {', but got '.join(elements)}"
         )
-    need(
+    require(
         argument.rank <= len(allowed),
         f"The rank of reduction-region's argument at index {at} is expected to be <= {len(allowed)}, got "
         f"{argument.rank}",
@@ -100,7 +100,7 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
     for size in allowed:
         if matched < argument.rank and same_size(size, argument.sizes[matched]):
             matched += 1
-    need(
+    require(
         matched == argument.rank,
         f"The shape of reduction-region's argument at index {at} is not compatible with that of reduce-op's "
         f"input-parameter at index {index}",
@@ -109,7 +109,7 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
 
 def _need_one_shape(inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs):
-        need(
+        require(
             same_shape(inputs[0].sizes, tensor.sizes),
             f"expects all inputs to have compatible shapes. Shape at input-index {index} is not compatible "
             "with shape at input-index 0",
@@ -128,11 +128,11 @@ def _kept(view: View) -> tuple[Tensor, ...]:
     rank = inputs[0].rank
     seen: set[int] = set()
     for dimension in dimensions:
-        need(
+        require(
             0 <= dimension < rank,
             f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})",
         )
-        need(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
+        require(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
         seen.add(dimension)
     kept = [index for index in range(rank) if index not in seen]
     first = inputs[0]
@@ -160,11 +160,11 @@ def check_reduce(view: View) -> None:
 
 def _windows(view: View) -> tuple[Window, ...]:
     inputs, sizes = view.group("inputs"), view.integers("window_dimensions")
-    need(bool(inputs), "requires at least 1 input value")
+    require(bool(inputs), "requires at least 1 input value")
     _need_one_shape(inputs)
     padding = read_padding(view.dense("padding"))
     for tensor in inputs:
-        need(
+        require(
             tensor.rank == len(sizes),
             f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
             f"and input: {tensor} with rank = {tensor.rank}.",
@@ -216,7 +216,7 @@ def check_select_and_scatter(view: View) -> None:
     _check_select(view.body(0), operand)
     check_body(view.body(1), (Tensor((), source.element),), (initial,), ())
     sizes = view.integers("window_dimensions")
-    need(
+    require(
         operand.rank == len(sizes),
         f"expects window-dimensions size == operand rank, but got window-dimensions size: {len(sizes)} and "
         f"operand-type: {operand} with rank = {operand.rank}.",
@@ -224,30 +224,30 @@ def check_select_and_scatter(view: View) -> None:
     padding = read_padding(view.dense("padding"))
     windows = read_windows(sizes, view.integers("window_strides"), padding)
     expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
-    need(
+    require(
         alike(expected, source, any_precision=True),
         f"expects source-type to be {expected}, but got{source}",
     )
 
 
 def _check_select(body: Body, operand: Tensor) -> None:
-    need(
+    require(
         len(body.arguments) == 2,
         f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}",
     )
     scalar = Tensor((), operand.element)
     for index, type_ in enumerate(body.arguments):
         tensor = read_tensor(type_)
-        need(
+        require(
             tensor is not None and alike(scalar, tensor, any_precision=True),
             f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
             f"'{attribute_text(type_)}'",
         )
-    need(
+    require(
         len(body.returned) == 1,
         f"expects select-region to return single value, but got: {len(body.returned)}",
     )
-    need(
+    require(
         read_tensor(body.returned[0]) == Tensor((), i1),
         "expects the return-type of select-region to be tensor<i1>, but got: "
         f"'{attribute_text(body.returned[0])}'",
@@ -260,34 +260,34 @@ def _check_select(body: Body, operand: Tensor) -> None:
 def infer_map(view: View) -> Sequence[Tensor]:
     """A body of scalars, applied along all dimensions."""
     body, inputs = view.body(0), view.operands
-    need(
+    require(
         len(inputs) == len(body.arguments),
         f"expects number of operands to match the arity of map computation, but got: {len(inputs)} and "
         f"{len(body.arguments)}",
     )
     for index, (type_, given) in enumerate(zip(body.arguments, inputs, strict=True)):
         argument = tensor_of(type_)
-        need(
+        require(
             argument.rank == 0,
             f"computation arguments must be 0-rank tensor, but got: arg #{index} of type "
             f"'{attribute_text(type_)}'",
         )
         if argument.element != given.element:
             elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
-            raise Broken(
+            raise RuleViolation(
                 "element type of operands and computation arguments must match, but got: "
                 + " and ".join(elements)
             )
-    need(len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}")
+    require(len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}")
     made = tensor_of(body.returned[0])
-    need(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
+    require(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
     dimensions = view.integers("dimensions")
-    need(
+    require(
         dimensions == tuple(range(len(dimensions))),
         f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}",
     )
     rank = inputs[0].rank
-    need(
+    require(
         len(dimensions) == rank,
         "applied to a subset of dimensions currently not supported: operand "
         f"dimensions = {rank}, requested map dimensions size = {len(dimensions)}",
@@ -305,24 +305,24 @@ def check_sort(view: View) -> None:
     inputs, dimension = view.operands, view.integer("dimension", -1)
     if inputs:
         rank = inputs[0].rank
-        need(
+        require(
             -rank <= dimension < rank,
             f"dimension attribute value must be in range [-{rank}, {rank}), but found {dimension}",
         )
     body = view.body(0)
-    need(
+    require(
         len(body.arguments) == 2 * len(inputs),
         f"comparator block should have {2 * len(inputs)} arguments",
     )
     for index, type_ in enumerate(body.arguments):
         expected = Tensor((), inputs[index // 2].element)
-        need(
+        require(
             read_tensor(type_) == expected,
             f"comparator block argument #{index} should be of type {expected} but got "
             f"'{attribute_text(type_)}'",
         )
-    need(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
-    need(
+    require(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
+    require(
         read_tensor(body.returned[0]) == Tensor((), i1),
         f"comparator must return tensor<i1> but got '{attribute_text(body.returned[0])}'",
     )

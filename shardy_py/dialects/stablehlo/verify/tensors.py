@@ -31,20 +31,25 @@ from xdsl.ir import Attribute
 from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 
-"""How many types are remembered."""
-
 Size = int | None
 Sizes = tuple[Size, ...]
 
 
-class Broken(Exception):
-    """A rule that an op breaks; the message stands alone."""
+class RuleViolation(Exception):
+    """An op violates a rule.
+
+    follows_name: whether the message goes on from `'dialect.op' op `; otherwise it stands alone.
+    """
+
+    def __init__(self, message: str, *, follows_name: bool = False) -> None:
+        super().__init__(message)
+        self.follows_name = follows_name
 
 
-def need(holds: bool, message: str) -> None:
-    """Ends a verifier with `message` unless the rule `holds`."""
+def require(holds: bool, message: str) -> None:
+    """Raises `RuleViolation` with `message` unless the rule `holds`."""
     if not holds:
-        raise Broken(message)
+        raise RuleViolation(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +248,13 @@ def most_specific(dimension: int, left: Size, right: Size, bound: Size, other: S
     """Size and bound of values that must be equal: what either side knows."""
     if left is not None or right is not None:
         if left is not None and right is not None and left != right:
-            raise Broken(f"Mismatched dimension sizes {left} and {right} in dimension {dimension}")
+            raise RuleViolation(f"Mismatched dimension sizes {left} and {right} in dimension {dimension}")
         size = left if left is not None else right
         limit = bound if bound is not None else other
         if size is not None and limit is not None and size > limit:
-            raise Broken(f"Mismatched dimension size {size} and bound {limit} in dimension {dimension}")
+            raise RuleViolation(
+                f"Mismatched dimension size {size} and bound {limit} in dimension {dimension}"
+            )
         return size, None
     if bound is not None and other is not None:
         return None, min(bound, other)
@@ -267,7 +274,7 @@ def merged(tensors: Sequence[Tensor], merge: Merge) -> Tensor:
     """The type that follows from several of one rank, dimension by dimension."""
     first = tensors[0]
     for tensor in tensors:
-        need(tensor.rank == first.rank, f"Mismatched ranks of types{first.rank} vs {tensor.rank}")
+        require(tensor.rank == first.rank, f"Mismatched ranks of types{first.rank} vs {tensor.rank}")
     pairs = [(size, first.bound(index)) for index, size in enumerate(first.sizes)]
     for tensor in tensors[1:]:
         pairs = [

@@ -14,7 +14,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, need, read_tensor
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, read_tensor, require
 from shardy_py.dialects.verification.declared import spread
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -66,6 +66,11 @@ class View:
         """The types of the results."""
         return tuple(read_tensor(type_) or _ANY for type_ in self.result_types)
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether all types are ranked tensors."""
+        return all(read_tensor(type_) is not None for type_ in (*self.operand_types, *self.result_types))
+
     def group(self, name: str) -> tuple[Tensor, ...]:
         """The operands of the part `name` of the op's definition, `inputs` say."""
         names = spread(self.op)
@@ -110,7 +115,7 @@ class View:
     def body(self, index: int) -> Body:
         """A region that is there."""
         found = self.bodies[index]
-        need(found is not None, "expect non-empty region")
+        require(found is not None, "expect non-empty region")
         assert found is not None
         return found
 

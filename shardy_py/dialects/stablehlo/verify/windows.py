@@ -11,8 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.dialects.stablehlo.verify.dimensions import braces, is_unique, need_shape
-from shardy_py.dialects.stablehlo.verify.tensors import Broken, Size, Sizes, Tensor, need, raw, same_element
+from shardy_py.dialects.stablehlo.verify.dimensions import braces, is_unique, require_shape
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    RuleViolation,
+    Size,
+    Sizes,
+    Tensor,
+    raw,
+    require,
+    same_element,
+)
 from shardy_py.dialects.stablehlo.verify.view import Dense, View
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -36,7 +44,9 @@ def read_padding(dense: Dense | None) -> Padding:
     if dense is None:
         return ()
     if len(dense.shape) != 2 or dense.shape[1] != 2:
-        raise Broken(f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}.")
+        raise RuleViolation(
+            f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}."
+        )
     return dense.pairs
 
 
@@ -56,7 +66,7 @@ def read_windows(
         ("padding-entries", padding),
         ("window-reversal", reversal),
     ):
-        need(
+        require(
             len(given) in (0, len(sizes)),
             f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), but "
             f"got: {len(given)}.",
@@ -83,7 +93,7 @@ def _read_window(
         ("base dilation factor", base_dilation),
         ("window dilation factor", window_dilation),
     ):
-        need(
+        require(
             value is None or value > 0,
             f"expects window to have positive {name} for {index}-th window dimension, but got {value}.",
         )
@@ -117,7 +127,7 @@ def check_convolution(view: View) -> None:
     - dimension numbers name each dimension once; group counts divide features and batch
     - windows as in `read_windows`; the result's shape is what follows
     """
-    need_shape(convolution_sizes(view), view.results[0])
+    require_shape(convolution_sizes(view), view.results[0])
 
 
 def convolution_sizes(view: View) -> Sizes:
@@ -131,9 +141,9 @@ def check_dynamic_convolution(view: View) -> None:
     """A convolution whose padding is an operand of two numbers a spatial dimension."""
     lhs, _, padding = view.operands
     numbers = _check_operands(view)
-    need(padding.rank == 2, f"expects padding to be of rank 2 but got {padding.rank}")
+    require(padding.rank == 2, f"expects padding to be of rank 2 but got {padding.rank}")
     rows, columns = padding.sizes
-    need(
+    require(
         (rows, columns) == (lhs.rank - 2, 2),
         f"expects padding to be of shape [{lhs.rank - 2}, 2], but got [{raw(rows)}, {raw(columns)}]",
     )
@@ -159,18 +169,18 @@ def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[Wi
 
 def _check_operands(view: View) -> ConvDimensionNumbers:
     lhs, rhs = view.operands[:2]
-    need(lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}.")
-    need(
+    require(lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}.")
+    require(
         lhs.rank == rhs.rank,
         f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.",
     )
     if not same_element(lhs.element, rhs.element):
         elements = " and ".join(f"'{attribute_text(t.element)}'" for t in (lhs, rhs) if t.element is not None)
-        raise Broken(f"expects lhs and rhs to have compatible element type. Got: {elements}")
+        raise RuleViolation(f"expects lhs and rhs to have compatible element type. Got: {elements}")
     numbers: ConvDimensionNumbers = view.value("dimension_numbers")
     _check_numbers(numbers, lhs.rank)
     _check_groups(view, numbers, lhs, rhs)
-    need(
+    require(
         lhs.rank == len(numbers.input_spatial_dimensions) + 2,
         f"expects convolution arguments to have {len(numbers.input_spatial_dimensions) + 2} dimensions. Got: "
         f"{lhs.rank}",
@@ -187,7 +197,7 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
             numbers.output_spatial_dimensions,
         )
     ]
-    need(
+    require(
         len(set(counts)) == 1,
         "expects the same size for input, kernel and output spatial-dimensions, but got "
         f"{counts[0]}, {counts[1]}, and {counts[2]} resp.",
@@ -209,17 +219,17 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
             *numbers.output_spatial_dimensions,
         ),
     }
-    need(
+    require(
         all(0 <= index < rank for side in sides.values() for index in side),
         f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).",
     )
     for name, side in sides.items():
-        need(is_unique(side), f"expects {name} dimension-numbers to be unique, got {braces(side)}.")
+        require(is_unique(side), f"expects {name} dimension-numbers to be unique, got {braces(side)}.")
 
 
 def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
     features, batches = view.integer("feature_group_count", 1), view.integer("batch_group_count", 1)
-    need(
+    require(
         batches <= 1 or features <= 1,
         "expects batch_group_count and feature_group_count not to be both greater than 1. Got "
         f"{batches} and {features} resp.",
@@ -228,35 +238,35 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
     inputs = lhs.sizes[numbers.input_feature_dimension]
     kernel_inputs = rhs.sizes[numbers.kernel_input_feature_dimension]
     outputs = rhs.sizes[numbers.kernel_output_feature_dimension]
-    need(
+    require(
         batch is None or batch % batches == 0,
         f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got "
         f"batch_group_count = {batches}.",
     )
     if inputs is not None:
-        need(
+        require(
             inputs % features == 0,
             f"expects input feature dimension ({inputs}) to be a multiple of feature_group_count. Got "
             f"feature_group_count = {features}.",
         )
-        need(
+        require(
             kernel_inputs is None or inputs // features == kernel_inputs,
             f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature "
             f"dimension ({kernel_inputs}). Got feature_group_count = {features}.",
         )
     if outputs is not None:
-        need(
+        require(
             outputs % batches == 0,
             f"expects output feature dimension size ({outputs}) to be a multiple of batch_group_count. Got "
             f"batch_group_count = {batches}.",
         )
-        need(
+        require(
             outputs % features == 0,
             f"expects kernel output feature dimension ({outputs}) to be divisible by feature_group_count. "
             f"For feature_group_count = {features}.",
         )
     found = view.list("precision_config") or ()
-    need(len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}")
+    require(len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}")
 
 
 def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[Window]) -> Sizes:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ComplexType, f16, f32, i1, i32, i64
 
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    Broken,
+    RuleViolation,
     Tensor,
     bit_width,
     compatible,
@@ -58,9 +58,9 @@ def test_one_value_or_the_other_is_what_holds_for_both() -> None:
 
 
 def test_sizes_that_cannot_be_equal() -> None:
-    with pytest.raises(Broken, match="Mismatched dimension sizes 2 and 3 in dimension 0"):
+    with pytest.raises(RuleViolation, match="Mismatched dimension sizes 2 and 3 in dimension 0"):
         merged((Tensor((2,)), Tensor((3,))), most_specific)
-    with pytest.raises(Broken, match="Mismatched dimension size 5 and bound 4 in dimension 0"):
+    with pytest.raises(RuleViolation, match="Mismatched dimension size 5 and bound 4 in dimension 0"):
         merged((Tensor((5,)), Tensor((None,), None, (4,))), most_specific)
 
 

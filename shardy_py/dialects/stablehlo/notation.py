@@ -1,6 +1,6 @@
-"""What the words in StableHLO's rows mean: kinds of attributes, defaults, parts of forms.
+"""The names in StableHLO's rows: kinds of attributes and types, defaults, parts of templates.
 
-Not here: words that any dialect may use (`dialects/kinds.py`).
+Not here: kinds that any dialect may use (`dialects/kinds.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
-from shardy_py.dialects.kinds import DEFAULTS, KINDS, Kind, Vocabulary, array_of, is_a, is_of
+from shardy_py.dialects.kinds import DEFAULTS, KINDS, AttributeKind, Notation, array_of, is_a, is_of
 from shardy_py.dialects.stablehlo import attributes as a
 from shardy_py.dialects.stablehlo.elements import CONV_DIMENSIONS, ELEMENTS
 from shardy_py.dialects.stablehlo.structs import ResultAccuracy
+from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import symbol_text
@@ -92,16 +93,17 @@ _OWN_KINDS = {
     "aliases": array_of(
         "Aliasing attribute for outputs and operands of CustomCall", _is_class(a.OutputOperandAliasAttr)
     ),
-    "groups": Kind(
+    "groups": AttributeKind(
         "64-bit signless integer elements attribute or mesh and axes based replica groups representation.",
         _is_groups,
     ),
 }
 
-WORDS = Vocabulary(
+NOTATION = Notation(
     "stablehlo",
     kinds={**KINDS, **_OWN_KINDS},
+    types=TYPE_KINDS,
     defaults={**DEFAULTS, "default_accuracy": a.ResultAccuracyAttr(ResultAccuracy())},
     elements=ELEMENTS,
 )
-"""The words of StableHLO's rows."""
+"""The notation of StableHLO's rows."""

@@ -1,17 +1,12 @@
-"""What the types of operands and results must be, as StableHLO's definition names it.
+"""Kinds of operands and results, as the definition of StableHLO describes them.
 
->>> describe("pred_int*")
-'variadic of ranked tensor of bool or 2/4/8/16/32/64-bit integer values'
-
-A kind is a word of `KINDS`, with `*` where a part of the op takes any number. Not here: which op takes which
-(`table.py`).
+>>> TYPE_KINDS["pred_int"].description
+'ranked tensor of bool or 2/4/8/16/32/64-bit integer values'
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -26,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.kinds import TypeKind
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Tensor,
     is_complex,
@@ -36,14 +32,6 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
 from shardy_py.text.attribute_writer import attribute_text
 
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A kind of element: what MLIR calls it, and which types are of it."""
-
-    text: str
-    accepts: Callable[[Any], bool]
 
 
 def _is_int(element: Any, *signs: Signedness) -> bool:
@@ -72,77 +60,71 @@ def _is_per_axis(element: Any) -> bool:
     return is_quantized(element) and "{" in attribute_text(element)
 
 
-ELEMENTS = {
-    "float": Element("4/6/8/16/32/64-bit float", is_float),
-    "float32": Element("32/64-bit float", _is_wide_float),
-    "bool": Element("bool", _is_exactly(1, Signedness.SIGNLESS)),
-    "int": Element("2/4/8/16/32/64-bit integer", _is_int),
-    "signless": Element("2/4/8/16/32/64-bit signless integer", lambda e: _is_int(e, Signedness.SIGNLESS)),
-    "i32": Element("32-bit signless integer", _is_exactly(32, Signedness.SIGNLESS)),
-    "ui32": Element("32-bit unsigned integer", _is_exactly(32, Signedness.UNSIGNED)),
-    "index": Element("index", lambda e: isinstance(e, IndexType)),
-    "integer": Element("integer", lambda e: isinstance(e, IntegerType)),
-    "complex": Element(
+_ELEMENT_KINDS = {
+    "float": TypeKind("4/6/8/16/32/64-bit float", is_float),
+    "float32": TypeKind("32/64-bit float", _is_wide_float),
+    "bool": TypeKind("bool", _is_exactly(1, Signedness.SIGNLESS)),
+    "int": TypeKind("2/4/8/16/32/64-bit integer", _is_int),
+    "signless": TypeKind("2/4/8/16/32/64-bit signless integer", lambda e: _is_int(e, Signedness.SIGNLESS)),
+    "i32": TypeKind("32-bit signless integer", _is_exactly(32, Signedness.SIGNLESS)),
+    "ui32": TypeKind("32-bit unsigned integer", _is_exactly(32, Signedness.UNSIGNED)),
+    "index": TypeKind("index", lambda e: isinstance(e, IndexType)),
+    "integer": TypeKind("integer", lambda e: isinstance(e, IntegerType)),
+    "complex": TypeKind(
         "complex type with 32/64-bit float elements",
         lambda e: is_complex(e) and _is_wide_float(e.element_type),
     ),
-    "quantized": Element("per-tensor integer quantized", lambda e: is_quantized(e) and not _is_per_axis(e)),
-    "per_axis": Element("per-axis integer quantized", _is_per_axis),
+    "quantized": TypeKind("per-tensor integer quantized", lambda e: is_quantized(e) and not _is_per_axis(e)),
+    "per_axis": TypeKind("per-axis integer quantized", _is_per_axis),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of type: what MLIR calls it, and which types are of it."""
-
-    text: str
-    accepts: Callable[[Attribute], bool]
 
 
 def _tensor(
     elements: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
-) -> Kind:
+) -> TypeKind:
     """Ranked tensors of the listed elements for which something `holds`."""
-    kinds = [ELEMENTS[name] for name in elements.split()]
+    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
 
     def accepts(type_: Attribute) -> bool:
         tensor = read_tensor(type_)
         return tensor is not None and holds(tensor) and any(kind.accepts(tensor.element) for kind in kinds)
 
-    return Kind(f"{prefix} of {' or '.join(kind.text for kind in kinds)} values", accepts)
+    return TypeKind(f"{prefix} of {' or '.join(kind.description for kind in kinds)} values", accepts)
 
 
-def _either(*kinds: Kind) -> Kind:
-    return Kind(" or ".join(k.text for k in kinds), lambda type_: any(k.accepts(type_) for k in kinds))
+def _either(*kinds: TypeKind) -> TypeKind:
+    return TypeKind(
+        " or ".join(k.description for k in kinds), lambda type_: any(k.accepts(type_) for k in kinds)
+    )
 
 
-def _named(name: str) -> Kind:
-    return Kind(name, lambda type_: type_.name == f"stablehlo.{name}")
+def _named(name: str) -> TypeKind:
+    return TypeKind(name, lambda type_: type_.name == f"stablehlo.{name}")
 
 
-def _memref(elements: str) -> Kind:
-    kinds = [ELEMENTS[name] for name in elements.split()]
+def _memref(elements: str) -> TypeKind:
+    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
 
     def accepts(type_: Attribute) -> bool:
         return isinstance(type_, MemRefType) and any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
 
-    return Kind(f"memref of {' or '.join(kind.text for kind in kinds)} values", accepts)
+    return TypeKind(f"memref of {' or '.join(kind.description for kind in kinds)} values", accepts)
 
 
-def _any_tensor(elements: str) -> Kind:
+def _any_tensor(elements: str) -> TypeKind:
     """Tensors with or without rank."""
     ranked = _tensor(elements, "tensor")
-    kinds = [ELEMENTS[name] for name in elements.split()]
+    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
 
     def accepts(type_: Attribute) -> bool:
         if isinstance(type_, UnrankedTensorType):
             return any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
         return ranked.accepts(type_)
 
-    return Kind(ranked.text, accepts)
+    return TypeKind(ranked.description, accepts)
 
 
-def _tuple_of(*kinds: Kind) -> Kind:
+def _tuple_of(*kinds: TypeKind) -> TypeKind:
     inner = _either(*kinds)
 
     def accepts(type_: Attribute) -> bool:
@@ -150,7 +132,7 @@ def _tuple_of(*kinds: Kind) -> Kind:
             inner.accepts(part) or accepts(part) for part in type_.types.data
         )
 
-    return Kind(f"nested tuple with any combination of {inner.text} values", accepts)
+    return TypeKind(f"nested tuple with any combination of {inner.description} values", accepts)
 
 
 def _is_static(tensor: Tensor) -> bool:
@@ -179,7 +161,7 @@ _TUPLE = _tuple_of(_TENSOR, _BUFFER, _PER_AXIS, _TOKEN)
 _UNRANKED = _any_tensor(_WITH_AXES)
 _VALUE = _either(_TENSOR, _PER_AXIS, _TOKEN)
 
-KINDS: dict[str, Kind] = {
+TYPE_KINDS: dict[str, TypeKind] = {
     "tensor": _TENSOR,
     "axes": _AXES,
     "pred": _tensor("bool"),
@@ -235,10 +217,4 @@ KINDS: dict[str, Kind] = {
     "anything": _either(_VALUE, _TUPLE, _BUFFER),
     "custom": _either(_UNRANKED, _BUFFER, _TOKEN, _tuple_of(_UNRANKED, _BUFFER, _TOKEN), _FUTURE),
 }
-"""Kinds by the words that `table.py` uses."""
-
-
-@lru_cache(maxsize=4096)
-def describe(word: str) -> str:
-    """What MLIR calls the types of a kind."""
-    return f"variadic of {KINDS[word[:-1]].text}" if word.endswith("*") else KINDS[word].text
+"""Kinds by the names that rows use."""

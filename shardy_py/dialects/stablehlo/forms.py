@@ -1,6 +1,6 @@
-"""StableHLO's ops whose forms are written out, a reader beside a printer.
+"""Assembly forms of StableHLO that no template can spell, each a reader beside a printer.
 
-Not here: ops that a template spells (`regular.py`), `stablehlo.reduce` (`reduce_form.py`).
+Not here: the form of `stablehlo.reduce` (`reduce_form.py`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.kinds import KINDS
-from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
 from shardy_py.text.assembly import read_functional_type
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, string_literal
 from shardy_py.text.reader import Argument
@@ -218,55 +216,8 @@ def _text(attribute: Attribute | None) -> str:
     return "" if attribute is None else attribute_text(attribute)
 
 
-# ---------------------------------------------------------------------- the rows
-
-IRREGULAR = (
-    OpRow(
-        "composite",
-        "inputs*",
-        "name:string composite_attributes?:dictionary={} decomposition:symbol version?:i32=0",
-        "results*",
-        "composite_regions*",
-        form=AssemblyForm(_read_composite, _write_composite),
-    ),
-    OpRow(
-        "constant",
-        "",
-        "value:elements",
-        "output",
-        form=AssemblyForm(_read_constant, _write_constant),
-        traits="pure constant",
-    ),
-    OpRow(
-        "optimization_barrier",
-        "operand*",
-        results="result*",
-        form=AssemblyForm(_read_barrier, _write_barrier),
-        traits="pure",
-    ),
-    OpRow(
-        "reduce",
-        "inputs* init_values*",
-        "dimensions:integers",
-        "results*",
-        "body",
-        form=REDUCE_FORM,
-        traits="recursive pairs",
-    ),
-    OpRow(
-        "return",
-        "results*",
-        results="",
-        form=AssemblyForm(_read_return, _write_return),
-        traits="pure terminator",
-    ),
-    OpRow(
-        "while",
-        "operand*",
-        results="results*",
-        regions="cond body",
-        form=AssemblyForm(_read_while, _write_while),
-        traits="recursive",
-    ),
-)
-"""The rows of these ops."""
+CONSTANT_FORM = AssemblyForm(_read_constant, _write_constant)
+WHILE_FORM = AssemblyForm(_read_while, _write_while)
+RETURN_FORM = AssemblyForm(_read_return, _write_return)
+BARRIER_FORM = AssemblyForm(_read_barrier, _write_barrier)
+COMPOSITE_FORM = AssemblyForm(_read_composite, _write_composite)

@@ -1,0 +1,127 @@
+"""Verifiers from the rows of a dialect, as `verification/` runs them.
+
+A check runs the rules of a row in order; the first violation ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.dialects.definition import Infer, OpRow
+from shardy_py.dialects.op_table import OpTable
+from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Tensor, compatible, read_tensor
+from shardy_py.dialects.stablehlo.verify.view import View
+from shardy_py.dialects.verification.declared import region_names
+from shardy_py.dialects.verification.driver import PlacedCheck
+from shardy_py.dialects.verification.faults import Check, Fault, Faults
+from shardy_py.dialects.verification.scope import Scope
+from shardy_py.text.attribute_writer import attribute_text
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Checks by the op's full name, as in `verification.driver.Rules`."""
+
+    signature: dict[str, Check] = field(default_factory=dict[str, Check])
+    results: dict[str, Check] = field(default_factory=dict[str, Check])
+    structure: dict[str, PlacedCheck] = field(default_factory=dict[str, PlacedCheck])
+    symbols: dict[str, PlacedCheck] = field(default_factory=dict[str, PlacedCheck])
+
+
+def checks_of(tables: Iterable[OpTable]) -> Checks:
+    """The checks of all ops of some dialects.
+
+    Those of ops that look at constants are not remembered by signature, so they belong to `structure`.
+    """
+    checks = Checks()
+    for table in tables:
+        for row in table.rows.values():
+            name = f"{table.notation.dialect}.{row.name}"
+            if row.needs_constants:
+                checks.structure[name] = _placed(row)
+            else:
+                checks.signature[name] = rules_check(row)
+                if row.infer is not None:
+                    checks.results[name] = results_check(row.infer)
+            if row.verify_symbols is not None:
+                checks.symbols[name] = row.verify_symbols
+    return checks
+
+
+def rules_check(row: OpRow) -> Check:
+    """Checks regions and the rules of a row."""
+
+    def check(op: Operation) -> Faults:
+        faults = tuple(_region_faults(op))
+        yield from faults
+        if faults:
+            return
+        view = View(op)
+        try:
+            for rule in row.verify:
+                rule(view)
+        except RuleViolation as violation:
+            yield Fault(str(violation), is_plain=not violation.follows_name)
+
+    return check
+
+
+def _placed(row: OpRow) -> PlacedCheck:
+    checks = [rules_check(row), *([results_check(row.infer)] if row.infer else ())]
+
+    def check(op: Any, scope: Scope) -> Faults:
+        for part in checks:
+            faults = tuple(part(op))
+            yield from faults
+            if faults:
+                return
+
+    return check
+
+
+def _region_faults(op: Operation) -> Faults:
+    """Each region that must have one block has it."""
+    for index, (name, region) in enumerate(zip(region_names(op), op.regions, strict=False)):
+        if name is not None and len(region.blocks) != 1:
+            yield Fault(f"region #{index} ('{name}') failed to verify constraint: region with 1 blocks")
+
+
+def results_check(infer: Infer) -> Check:
+    """Checks that the results have the types that are inferred."""
+
+    def check(op: Operation) -> Faults:
+        view = View(op)
+        try:
+            expected = infer(view)
+        except RuleViolation as violation:
+            yield Fault(str(violation), is_plain=True, is_followed=True)
+            yield Fault("failed to infer returned types")
+            return
+        given = view.result_types
+        pairs = zip(expected, given, strict=False)
+        if len(expected) != len(given) or not all(_matches(wanted, type_) for wanted, type_ in pairs):
+            wanted = ", ".join(map(_text, expected))
+            have = ", ".join(map(_text, given))
+            yield Fault(
+                f"inferred type(s) {wanted} are incompatible with return type(s) of operation {have}",
+                is_followed=True,
+            )
+            yield Fault("failed to infer returned types")
+
+    return check
+
+
+def _matches(expected: Tensor | Attribute, given: Attribute) -> bool:
+    tensor = read_tensor(given)
+    wanted = read_tensor(expected) if isinstance(expected, Attribute) else expected
+    if wanted is not None and tensor is not None:
+        return compatible(wanted, tensor)
+    return expected == given
+
+
+def _text(type_: Tensor | Attribute) -> str:
+    return str(type_) if isinstance(type_, Tensor) else f"'{attribute_text(type_)}'"

@@ -1,0 +1,94 @@
+"""Reductions, windows, sorting, and normalization, which reduces over a batch."""
+
+from __future__ import annotations
+
+from shardy_py.dialects.definition import OpRow
+from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
+from shardy_py.dialects.stablehlo.verify import normalization
+from shardy_py.dialects.stablehlo.verify import reduction as rules
+from shardy_py.dialects.stablehlo.verify.traits import AT_LEAST_ONE, COMPATIBLE_ELEMENTS, SAME_SHAPE
+
+_BATCH_NORM = "epsilon:f32 feature_index:index"
+
+REDUCTION = (
+    OpRow(
+        "batch_norm_grad",
+        "operand:float_quant scale:vector mean:vector variance:vector grad_output:float_quant",
+        _BATCH_NORM,
+        "grad_operand:float_quant grad_scale:vector grad_offset:vector",
+        traits="no_effect",
+        verify=(COMPATIBLE_ELEMENTS,),
+        infer=normalization.infer_gradient,
+    ),
+    OpRow(
+        "batch_norm_inference",
+        "operand:float_quant scale:vector offset:vector mean:vector variance:vector",
+        _BATCH_NORM,
+        "result:float_quant",
+        traits="no_effect",
+        verify=(COMPATIBLE_ELEMENTS,),
+        infer=normalization.infer_inference,
+    ),
+    OpRow(
+        "batch_norm_training",
+        "operand:float_quant scale:vector offset:vector",
+        _BATCH_NORM,
+        "output:float_quant batch_mean:vector batch_var:vector",
+        traits="no_effect",
+        verify=(COMPATIBLE_ELEMENTS,),
+        infer=normalization.infer_training,
+    ),
+    OpRow(
+        "map",
+        "inputs*:tensor",
+        "dimensions:integers",
+        "result:tensor",
+        "computation",
+        traits="recursive",
+        verify=(AT_LEAST_ONE, SAME_SHAPE),
+        infer=rules.infer_map,
+    ),
+    OpRow(
+        "reduce",
+        "inputs*:tensor init_values*:tensor",
+        "dimensions:integers",
+        "results*:tensor",
+        "body",
+        form=REDUCE_FORM,
+        traits="recursive pairs",
+        verify=(rules.check_reduce,),
+        infer=rules.infer_reduce,
+    ),
+    OpRow(
+        "reduce_window",
+        "inputs*:tensor init_values*:tensor",
+        "window_dimensions:integers window_strides?:integers base_dilations?:integers"
+        " window_dilations?:integers padding?:table",
+        "results*:tensor",
+        "body",
+        traits="recursive pairs",
+        verify=(rules.check_reduce_window,),
+        infer=rules.infer_reduce_window,
+    ),
+    OpRow(
+        "select_and_scatter",
+        "operand:tensor source:tensor init_value:tensor",
+        "window_dimensions?:integers window_strides?:integers padding?:table",
+        "result:tensor",
+        "select scatter",
+        traits="recursive",
+        verify=(rules.check_select_and_scatter,),
+        infer=rules.infer_select_and_scatter,
+    ),
+    OpRow(
+        "sort",
+        "inputs*:tensor",
+        "dimension?:i64=-1 is_stable?:bool=false",
+        "results*:tensor",
+        "comparator",
+        traits="recursive",
+        verify=(AT_LEAST_ONE, SAME_SHAPE, rules.check_sort),
+        infer=rules.infer_operands,
+    ),
+)
+"""The rows."""
