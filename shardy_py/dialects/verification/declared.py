@@ -268,9 +268,9 @@ def _side(parts: Sequence[tuple[str, Any]], option: Any) -> _Side:
 def _constraint(part: Any) -> AttrConstraint | None:
     """The constraint on an attribute or on the type of a value; None if anything goes."""
     constraint: Any = getattr(part, "constr", None)
-    for name in ("constraint", "constr"):  # a range of types of a given length holds a range of one type
-        if not isinstance(constraint, AttrConstraint):
-            constraint = getattr(constraint, name, None)
+    while constraint is not None and not isinstance(constraint, AttrConstraint):
+        # A range of types holds the constraint on each; one of a given length holds such a range.
+        constraint = getattr(constraint, "constr", None) or getattr(constraint, "constraint", None)
     if not isinstance(constraint, AttrConstraint) or isinstance(constraint, AnyAttr):
         return None
     return constraint  # pyright: ignore[reportUnknownVariableType]
