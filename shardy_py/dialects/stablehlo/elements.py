@@ -2,7 +2,7 @@
 
 Rows name them in their templates: `$ranges` is `[0:4, 0:8:2]`.
 
-Not here: forms as a whole (`regular.py`, `irregular.py`).
+Not here: whole forms (`forms.py`).
 """
 
 from __future__ import annotations
