@@ -1,17 +1,6 @@
-"""The lint rules: one row a rule.
+"""The lint rules: one row a rule. Codes are stable and never reused.
 
-| code | finds |
-|---|---|
-| SDY001 | large tensors that ended up replicated though nobody asked for it |
-| SDY002 | dimensions that their axes do not divide, so that shards are padded |
-| SDY003 | reshards that nobody wrote |
-| SDY004 | axes of a mesh that shard nothing |
-| SDY005 | custom calls without a sharding rule |
-| SDY006 | arguments and results whose dimensions are left open |
-| SDY007 | reductions over axes with slow links |
-
-Codes keep their meaning for good. Not here: how they find it (`rules.py`), levels and baselines
-(`checking.py`).
+Not here: finding violations (`rules.py`), levels and baselines (`checking.py`).
 """
 
 from __future__ import annotations
@@ -20,25 +9,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from shardy_py.api import Result
+from shardy_py.check import rules
 from shardy_py.check.finding import Finding, Level
-from shardy_py.check.rules import (
-    Limits,
-    find_calls_without_rule,
-    find_implicit_reshards,
-    find_open_boundaries,
-    find_padded,
-    find_replicated,
-    find_slow_reductions,
-    find_unused_axes,
-)
+from shardy_py.check.rules import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
     """One rule.
 
-    code: keeps its meaning for good. name: for tools. summary: what it says, in a phrase.
-    level: unless another is chosen. why: it matters. help: what to do.
+    name: for tools. summary: the finding in a phrase. level: the default.
+    find: returns the findings, whose code and level are set afterwards.
+    why: the reason why it matters. help: the remedy.
     """
 
     code: str
@@ -56,63 +38,63 @@ RULES: tuple[RuleRow, ...] = (
         "replicated-tensor",
         "A large tensor is replicated",
         "warning",
-        find_replicated,
-        "A large tensor that every device holds whole takes its bytes everywhere.",
-        "Shard it where the finding says, or close its dimensions to say that it is meant.",
+        rules.find_replicated,
+        "Every device holds the whole tensor.",
+        "Shard it as the finding suggests, or close its dimensions if it is intended.",
     ),
     RuleRow(
         "SDY002",
         "non-divisible-dimension",
         "Shards are padded",
         "warning",
-        find_padded,
-        "Devices allocate and compute ⌈n / p⌉ elements a part, the last parts are padding.",
-        "Make the size a multiple of the parts, or use fewer devices.",
+        rules.find_padded,
+        "Each device allocates and computes ⌈n / p⌉ elements; the last shards are padded.",
+        "Make the size a multiple of the number of shards, or use fewer devices.",
     ),
     RuleRow(
         "SDY003",
         "implicit-reshard",
-        "A reshard that nobody wrote",
+        "Implicit communication",
         "warning",
-        find_implicit_reshards,
-        "Two shardings meet, and the partitioner moves data that nobody asked to have moved.",
-        "Let the two agree, or write the reshard as a constraint, which says that it is meant.",
+        rules.find_implicit_reshards,
+        "Two annotations conflict, and the partitioner inserts communication.",
+        "Make the annotations agree, or write the reshard as a constraint if it is intended.",
     ),
     RuleRow(
         "SDY004",
         "unused-mesh-axis",
-        "An axis shards nothing",
+        "A mesh axis is unused",
         "warning",
-        find_unused_axes,
-        "Devices along an axis that shards nothing do the same work.",
-        "Shard something over it, or leave it out of the mesh.",
+        rules.find_unused_axes,
+        "Devices along an unused axis do the same work.",
+        "Shard something along it, or remove it from the mesh.",
     ),
     RuleRow(
         "SDY005",
         "no-sharding-rule",
-        "A custom call has no rule",
+        "A custom call has no sharding rule",
         "warning",
-        find_calls_without_rule,
-        "Without a rule nothing passes through: both sides are decided apart, and meet in reshards.",
-        "Give it a sharding rule.",
+        rules.find_calls_without_rule,
+        "Without a rule, shardings do not propagate through the op; operands and results are decided "
+        "separately and may need reshards.",
+        "Add a sharding rule.",
     ),
     RuleRow(
         "SDY006",
         "open-boundary",
-        "An argument or result is left open",
+        "An argument or result is open",
         "note",
-        find_open_boundaries,
-        "How an argument or result is laid out then depends on all of the program, and may change with it.",
-        "Close the dimensions, or give it a sharding.",
+        rules.find_open_boundaries,
+        "The layout of the argument or result depends on the whole program and may change with it.",
+        "Close the dimensions, or add a sharding.",
     ),
     RuleRow(
         "SDY007",
         "slow-reduction",
-        "A reduction over slow links",
+        "A reduction uses slow links",
         "warning",
-        find_slow_reductions,
-        "Reductions over slow links take long: more so than gathers, they move all of a tensor.",
-        "Sum over a dimension that another axis cuts.",
+        rules.find_slow_reductions,
+        "A reduction over slow links is expensive: unlike a gather, it moves the whole tensor.",
+        "Shard the contracted dimension along another axis.",
     ),
 )
-"""All rules."""

@@ -1,14 +1,15 @@
-"""Checking a program: rules chosen, levels set, findings of a baseline left out.
+"""Checks a program: selected rules, levels, baselines.
 
     found = check(result, Choice(ignored=("SDY006",)))
     [finding.code for finding in found]
 
-Not here: the rules (`catalogue.py`), text and SARIF.
+Not here: the rules (`catalogue.py`), text, JSON and SARIF.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -20,75 +21,74 @@ from shardy_py.check.rules import Limits
 from shardy_py.errors import ShardyError
 
 BASELINE_VERSION = 1
-_REMEDY = "write one with sdy-check --write-baseline"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which rules run: `selected` (all if empty) but those `ignored`; `levels` other than the rules' own."""
+    """The rules to run: `selected` (all if empty) without `ignored`; `levels` replace the defaults."""
 
     selected: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
 
     def __post_init__(self) -> None:
-        """Raises `ShardyError` for a code or level that there is not."""
-        known = {row.code for row in RULES}
+        """Raises `ShardyError` for an unknown code or level."""
+        codes = [row.code for row in RULES]
         for code in (*self.selected, *self.ignored, *self.levels):
-            if code not in known:
-                raise ShardyError(f"there is no rule '{code}'; there are {', '.join(sorted(known))}")
+            if code not in codes:
+                raise ShardyError.unknown("rule", code, codes)
         for level in self.levels.values():
             if level not in LEVELS:
-                raise ShardyError(f"expected a level among {', '.join(LEVELS)}; got: '{level}'")
+                raise ShardyError.unknown("level", level, LEVELS)
 
 
 def check(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> tuple[Finding, ...]:
-    """All findings in a propagated program, by place in the source, then by code."""
+    """Returns all findings in a propagated program, by place in the source, then by code."""
     choice, limits = choice or Choice(), limits or Limits()
-    found: list[Finding] = []
-    for row in RULES:
-        if row.code in choice.ignored or (choice.selected and row.code not in choice.selected):
-            continue
-        level = choice.levels.get(row.code, row.level)
-        found.extend(replace(finding, level=level) for finding in row.find(result, limits))
+    found = [
+        replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
+        for row in RULES
+        if row.code not in choice.ignored and row.code in (choice.selected or (row.code,))
+        for finding in row.find(result, limits)
+    ]
     return tuple(sorted(dict.fromkeys(found), key=_order))
 
 
 def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Finding, ...]:
-    """The findings that a baseline does not list, each as often as it is listed.
+    """Returns the findings beyond those of a baseline.
 
-    Raises `ShardyError` for a text that is no baseline.
+    Raises:
+        ShardyError: the text is not a baseline.
     """
-    known = _read_baseline(baseline)
+    known = Counter(_fingerprints(baseline))
     left: list[Finding] = []
     for finding in findings:
-        if known.get(finding.fingerprint, 0) > 0:
-            known[finding.fingerprint] -= 1
-        else:
+        known[finding.fingerprint] -= 1
+        if known[finding.fingerprint] < 0:
             left.append(finding)
     return tuple(left)
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:
-    """A baseline that lists these findings."""
+    """Returns a baseline of these findings."""
     entries = [{"code": f.code, "fingerprint": f.fingerprint, "message": f.message} for f in findings]
     return json.dumps({"version": BASELINE_VERSION, "findings": entries}, indent=2) + "\n"
 
 
-def _read_baseline(text: str) -> dict[str, int]:
+def _fingerprints(text: str) -> list[str]:
+    expected = f'{{"version": {BASELINE_VERSION}, "findings": [{{"fingerprint": ...}}]}}'
     try:
         data: Any = json.loads(text)
-        entries = cast("list[dict[str, str]]", data["findings"])
-        prints = [entry["fingerprint"] for entry in entries]
-        version = data["version"]
+        prints = [entry["fingerprint"] for entry in cast("list[dict[str, str]]", data["findings"])]
+        got = "" if data["version"] == BASELINE_VERSION else f"version {data['version']!r}"
     except (ValueError, RecursionError) as error:
-        raise ShardyError(f"not a baseline, but no JSON: {error}; {_REMEDY}") from None
+        prints, got = [], f"invalid JSON: {error}"
     except (KeyError, TypeError):
-        fact = 'not a baseline: expected {"version": 1, "findings": [{"fingerprint": ...}]}'
-        raise ShardyError(f"{fact}; {_REMEDY}") from None
-    if version != BASELINE_VERSION:
-        raise ShardyError(f"expected a baseline of version {BASELINE_VERSION}, got: {version!r}")
-    return {print_: prints.count(print_) for print_ in dict.fromkeys(prints)}
+        prints, got = [], "other JSON"
+    if got:
+        remedy = "write a baseline with sdy-check --write-baseline"
+        raise ShardyError.unexpected("invalid baseline", expected=expected, got=got, remedy=remedy)
+    return prints
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str, str]:

@@ -1,11 +1,12 @@
-"""What a lint rule finds: a code, a place, the fact, and what to do about it.
+"""Findings of lint rules: a code, a place, the fact, and a remedy; as text and JSON.
 
-Not here: the rules (`rules.py`), how findings are shown (`text.py`, `sarif.py`).
+Not here: the rules (`rules.py`), SARIF (`sarif.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -14,18 +15,20 @@ from shardy_py.errors import Position
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
 """From the least to the most serious."""
+SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a rule found.
+    """One finding.
 
-    code: of the rule, SDY001 and so on; it never changes its meaning.
-    subject: the value or axis it is about, as the propagated program names it.
+    code: of the rule, SDY001 and so on; stable.
+    subject: the value or axis, as the propagated program names it.
     function: the function around it; "" if there is none.
-    position: in the source, None if unknown. location: the same in words, with the name the source gives.
-    bytes: what it is about, 0 if nothing of a size.
-    anchor: what stands for the subject in the fingerprint; "": itself. Numbers of values change with edits.
+    position: in the source, None if unknown. location: the same as text, with the name in the source.
+    bytes: the size concerned, 0 if none.
+    anchor: stands for the subject in the fingerprint, because numbers of values change with edits; "": the
+        subject itself.
     """
 
     code: str
@@ -41,24 +44,31 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same when lines move: the code, the function, the fact."""
+        """A hash of code, function, subject and message, which does not depend on line numbers."""
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
         return sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
-        """The finding for tools."""
-        place = self.position
-        return {
-            "code": self.code,
-            "level": self.level,
-            "message": self.message,
-            "remedy": self.remedy,
-            "subject": self.subject,
-            "function": self.function,
-            "file": None if place is None else place.file,
-            "line": None if place is None else place.line,
-            "column": None if place is None else place.column,
-            "location": self.location,
-            "bytes": self.bytes,
-            "fingerprint": self.fingerprint,
-        }
+        """Returns the finding for JSON; docs/check.md describes the schema."""
+        found = {**asdict(self), "fingerprint": self.fingerprint}
+        del found["position"], found["anchor"]
+        return {**found, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else ""
+        where = f"@{self.function}, {self.subject}" if self.function else self.subject
+        return f"{place}{self.level}: {where}: {self.message} [{self.code}]\n    {self.remedy}"
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """Returns findings as compiler diagnostics, then their number."""
+    if not findings:
+        return "no findings"
+    counts = [(level, sum(finding.level == level for finding in findings)) for level in reversed(LEVELS)]
+    total = ", ".join(f"{count} {level}{'s' if count > 1 else ''}" for level, count in counts if count)
+    return "\n".join([*map(str, findings), total])
+
+
+def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Returns all findings for JSON."""
+    return {"schema": SCHEMA, "findings": [finding.to_json() for finding in findings]}

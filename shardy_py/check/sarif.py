@@ -1,7 +1,7 @@
-"""Findings as SARIF, which code hosts show beside the lines.
+"""Findings as SARIF, which code hosts show next to source lines.
 
-After "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard, 2020. Not here:
-text and JSON of our own (`text.py`).
+Source: "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard, 2020. Not here:
+text and the package's own JSON (`finding.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, Any]:
-    """A SARIF log of one run.
+    """Returns a SARIF log of one run.
 
-    program: the file that findings without a place of their own are shown at: code hosts refuse a result
-        without a place.
+    program: the file for findings without a position, because code hosts reject results without one.
     """
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver: dict[str, Any] = {
@@ -48,7 +47,7 @@ def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, 
 
 
 def _uri(file: str) -> str:
-    """A file as a URI reference; one below the current directory relative to it, as code hosts want it."""
+    """Returns a file as a URI reference; relative if it is below the current directory."""
     path = Path(file)
     if not path.is_absolute():
         return quote(path.as_posix())

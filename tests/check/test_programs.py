@@ -256,5 +256,5 @@ def test_nothing_is_missed(name: str) -> None:
 def test_annotations_that_nobody_reads() -> None:
     text = function(CALL.replace("@f(%a)", '@Sharding(%a) {mhlo.sharding = "{replicated}"}'), CUT)
     (finding,) = found_in(propagate(Program.parse(text)), "SDY005")
-    assert finding.message == "custom call @Sharding is an annotation of GSPMD: nobody reads it"
+    assert finding.message == "custom call @Sharding is a GSPMD annotation that has not been imported"
     assert "--xla-sdy-stablehlo-import-pipeline" in finding.remedy
