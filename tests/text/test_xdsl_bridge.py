@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import find_faults
 from shardy_py.errors import ShardyError
 
 MIXED = """\
@@ -53,6 +54,58 @@ func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
     assert printed.startswith("#map = affine_map<(d0) -> (-d0 + 5)>\n")
     assert "indexing_maps = [#map, #map]" in printed
     assert print_module(parse_module(printed)) == printed
+
+
+NESTED = """\
+module {
+  sdy.mesh @m = <["x"=2]>
+  func.func @f(%arg0: i1, %arg1: tensor<8xf32>, %arg2: index) -> tensor<8xf32> {
+    %0 = scf.for %arg3 = %arg2 to %arg2 step %arg2 iter_args(%arg4 = %arg1) -> (tensor<8xf32>) {
+      %2:2 = stablehlo.while(%iterArg = %arg4, %iterArg_0 = %arg1) : tensor<8xf32>, tensor<8xf32>
+      cond {
+        %c = stablehlo.constant dense<true> : tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        scf.if %arg0 {
+          %3 = sdy.reshard %iterArg_0 <@m, [{"x"}]> : tensor<8xf32>
+        }
+        stablehlo.return %iterArg, %iterArg_0 : tensor<8xf32>, tensor<8xf32>
+      }
+      scf.yield %2#1 : tensor<8xf32>
+    }
+    cf.cond_br %arg0, ^bb1(%0 : tensor<8xf32>), ^bb2
+  ^bb1(%1: tensor<8xf32>):  // 2 preds: ^bb0, ^bb2
+    return %1 : tensor<8xf32>
+  ^bb2:  // pred: ^bb0
+    cf.br ^bb1(%arg1 : tensor<8xf32>)
+  }
+}
+"""
+
+
+def test_ops_nest_in_any_order() -> None:
+    assert print_module(parse_module(NESTED)) == NESTED
+
+
+def inside_if(line: str) -> str:
+    return (
+        f"func.func @f(%c: i1, %x: tensor<8xf32>, %y: tensor<8xi32>) {{\nscf.if %c {{\n{line}\n}}\nreturn\n}}"
+    )
+
+
+def test_ops_in_a_region_of_xdsl_are_verified() -> None:
+    text = inside_if('%0 = "stablehlo.add"(%x, %y) : (tensor<8xf32>, tensor<8xi32>) -> tensor<8xf32>')
+    (fault,) = find_faults(parse_module(text))
+    assert str(fault).startswith("-:3:6: error: op requires the same element type")
+
+
+@pytest.mark.parametrize("line", ['"foo.a"() : () -> ()', "foo.a %x", "stablehlo.foo %x", "scf.foo %x"])
+def test_unknown_ops_in_a_region_of_xdsl_are_refused(line: str) -> None:
+    with pytest.raises(ShardyError) as inside:
+        parse_module(inside_if(line))
+    with pytest.raises(ShardyError) as elsewhere:
+        parse_module(f"func.func @f(%x: i32) {{\n\n{line}\n}}")
+    assert inside.value.first == elsewhere.value.first
 
 
 @pytest.mark.parametrize(
