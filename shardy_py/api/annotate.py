@@ -22,16 +22,9 @@ from shardy_py.dialects.sdy import (
     ShardingGroupOp,
     TensorShardingAttr,
 )
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import (
-    SHARDING,
-    Holder,
-    Place,
-    manual_axes,
-    read,
-    result_shardings,
-    write_all,
-)
+from shardy_py.graph.holders import SHARDING, Holder, Place, read, result_shardings, write_all
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses

@@ -25,7 +25,6 @@ from shardy_py.check.tensors import (
 )
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import Position
-from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ops import call_target

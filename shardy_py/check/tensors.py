@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument
 
 from shardy_py.api import Result, Value
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
-from shardy_py.graph.holders import manual_axes
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.graph.plain import tensor_type
 from shardy_py.report.sizes import tensor_size
 from shardy_py.report.surroundings import is_manual, manual_computations_around

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, source_values
-from shardy_py.graph.holders import RULE, Holder, manual_axes, write_all
+from shardy_py.graph.holders import RULE, Holder, write_all
 from shardy_py.graph.kinds import identity_rule, op_info
 from shardy_py.graph.liveness import dying_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type

@@ -1,61 +1,48 @@
-"""Where shardings are kept in the IR: reading and writing them, place by place.
+"""The places in the IR that hold shardings, and how they are read and written.
 
-    results of most ops               attribute `sdy.sharding`: one sharding a result
+    results of most ops               attribute `sdy.sharding`: one sharding per result
     arguments, results of functions   `sdy.sharding` in `arg_attrs`, `res_attrs`
-    edges, constraints, reshards      property `sharding`
-    collectives                       property `out_sharding`
+    edges, constraints, collectives   a property of the op (`ShardingProperty`)
     ops with data-flow edges          where their interface keeps them
 
-`Holder` names one such place. Not here: which value belongs to which place (`slots.py`).
+`Holder` names one such place. Not here: which value belongs to which place (`slots.py`,
+`value_shardings.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW, manual_axes
+from shardy_py.dialects.sdy.interfaces import DATA_FLOW
+from shardy_py.dialects.traits import ShardingProperty
 from shardy_py.sharding import TensorSharding
-
-__all__ = [
-    "PROPERTY_OF",
-    "RULE",
-    "SHARDING",
-    "Holder",
-    "Place",
-    "attribute_list_shardings",
-    "manual_axes",
-    "read",
-    "result_shardings",
-    "write_all",
-]
 
 SHARDING = "sdy.sharding"
 RULE = "sdy.sharding_rule"
 
-PROPERTY_OF: dict[str, str] = {
-    "sdy.data_flow_edge": "sharding",
-    "sdy.sharding_constraint": "sharding",
-    "sdy.reshard": "sharding",
-    "sdy.all_gather": "out_sharding",
-    "sdy.all_slice": "out_sharding",
-    "sdy.all_to_all": "out_sharding",
-    "sdy.collective_permute": "out_sharding",
-    "sdy.all_reduce": "out_sharding",
-    "sdy.reduce_scatter": "out_sharding",
-    "sdy.sharded_to_unreduced": "out_sharding",
-    "sdy.replicated_to_unreduced": "out_sharding",
-}
-"""The ops that keep the sharding of their result in a property."""
+
+@lru_cache(maxsize=4096)
+def sharding_attributes(op_class: type[Operation]) -> tuple[str, ...]:
+    """The attributes and properties of an op that hold shardings, beside `sdy.sharding`."""
+    if op_class is FuncOp:
+        return ("arg_attrs", "res_attrs")
+    trait, flow = op_class.get_trait(ShardingProperty), DATA_FLOW.get(op_class.name)
+    return (() if trait is None else (trait.name,)) + (() if flow is None else flow.sharding_properties)
 
 
 class Place(Enum):
-    """The kinds of places."""
+    """The kinds of places.
+
+    INNER_ARGUMENT, OUTER_RESULT: the owners of data-flow edges, when the op has no edges.
+    """
 
     RESULT = 0
     PROPERTY = 1
@@ -66,7 +53,7 @@ class Place(Enum):
 
 
 class Holder(NamedTuple):
-    """A place on `op` that holds one sharding: of which kind, and which of them."""
+    """The place of one sharding on `op`: its kind and its index among those of this kind."""
 
     place: Place
     op: Operation
@@ -74,7 +61,7 @@ class Holder(NamedTuple):
 
 
 def function_results(function: Operation, count: int) -> tuple[Holder, ...]:
-    """The places of the shardings of the first `count` results of a function."""
+    """The places of the first `count` results of a function."""
     return tuple(Holder(Place.FUNCTION_RESULT, function, index) for index in range(count))
 
 
@@ -85,7 +72,7 @@ def read(holder: Holder) -> TensorSharding | None:
         case Place.RESULT:
             return _at(result_shardings(op), index)
         case Place.PROPERTY:
-            return _value(op.properties.get(PROPERTY_OF[op.name]))
+            return _value(op.properties.get(sharding_attributes(type(op))[0]))
         case Place.ARGUMENT:
             return _in_list(op.properties.get("arg_attrs"), index)
         case Place.FUNCTION_RESULT:
@@ -97,7 +84,7 @@ def read(holder: Holder) -> TensorSharding | None:
 
 
 def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
-    """Write shardings to their places, those of one op at once; equal lists share an attribute."""
+    """Write shardings to their places, those of one op together; equal lists share an attribute."""
     by_op: dict[tuple[Place, int], tuple[Operation, dict[int, TensorSharding]]] = {}
     cache: dict[tuple[TensorSharding, ...], TensorShardingPerValueAttr] = {}
     for holder, sharding in changes:
@@ -108,7 +95,7 @@ def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
                 attribute = cache[(sharding,)] = TensorShardingPerValueAttr((sharding,))
             op.attributes[SHARDING] = attribute
         elif place is Place.PROPERTY:
-            op.properties[PROPERTY_OF[op.name]] = TensorShardingAttr(sharding)
+            op.properties[sharding_attributes(type(op))[0]] = TensorShardingAttr(sharding)
         else:
             by_op.setdefault((place, id(op)), (op, {}))[1][holder.position] = sharding
     for (place, _), (op, shardings) in by_op.items():
@@ -139,12 +126,12 @@ def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorShard
 
 
 def result_shardings(op: Operation) -> tuple[TensorSharding, ...]:
-    """The shardings in the attribute `sdy.sharding` of `op`, () if it has none."""
+    """The shardings in `sdy.sharding` of an op, () if it has none."""
     return _per_value(op.attributes.get(SHARDING))
 
 
 def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorSharding | None, ...]:
-    """The shardings in `arg_attrs` or `res_attrs`."""
+    """The shardings in `arg_attrs` or `res_attrs`, None for values without; () without the list."""
     if attributes is None:
         return ()
     dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
@@ -152,7 +139,7 @@ def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorShardi
 
 
 def _in_list(attributes: Attribute | None, index: int) -> TensorSharding | None:
-    """One entry of `arg_attrs` or `res_attrs`; the others, maybe thousands, are not looked at."""
+    """The sharding in one entry of `arg_attrs` or `res_attrs`, which may have thousands."""
     if attributes is None:
         return None
     dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data

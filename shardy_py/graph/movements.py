@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.holders import Holder
+from shardy_py.ir import erase, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
 
 Spot = SSAValue | Holder
@@ -120,3 +121,18 @@ def recorded() -> Generator[list[object]]:
         yield events
     finally:
         _EVENTS.reset(token)
+
+
+def replace_op(old: Operation, new: Operation) -> None:
+    """Put `new`, which stands nowhere, where `old` stands; its results replace those of `old`."""
+    place_before(new, old)
+    replace_by_values(old, new.results)
+
+
+def replace_by_values(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Let the users of the results of `op` use `values`; `op` goes."""
+    for before, after in zip(op.results, values, strict=True):
+        replace_uses(before, after)
+    if is_recording():
+        note_copies(dict(zip(op.results, values, strict=True)))
+    erase(op)

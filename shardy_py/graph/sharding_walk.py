@@ -1,58 +1,44 @@
-"""Every sharding of a module, changed by one function of its value.
+"""All shardings of a module: transforming them, and testing whether any has some property.
 
-Equal attributes are one object for most of a program, so the function is called once an attribute, not once a
-value. Not here: shardings of single values (`value_shardings.py`).
+Most equal attributes are one object, so functions are called once per attribute, not once per value.
+Not here: shardings of single values (`value_shardings.py`).
 
     transform_shardings(module, TensorSharding.closed)
+    survey(module).any_sharding(lambda sharding: bool(sharding.unreduced_axes))
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW
-from shardy_py.graph.holders import PROPERTY_OF, SHARDING
+from shardy_py.graph.holders import SHARDING, attribute_list_shardings, sharding_attributes
 from shardy_py.ir import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 Change = Callable[[TensorSharding], TensorSharding]
 
 
-def sharding_properties() -> dict[str, tuple[str, ...]]:
-    """The ops that keep shardings in properties, or attributes of their own, and in which."""
-    return {
-        **{name: (prop,) for name, prop in PROPERTY_OF.items()},
-        **{name: flow.sharding_properties for name, flow in DATA_FLOW.items() if flow.sharding_properties},
-        "func.func": ("arg_attrs", "res_attrs"),
-    }
-
-
 def transform_shardings(root: Operation, change: Change) -> None:
-    """Replace each sharding that `root` and the ops in it hold by what `change` makes of it."""
+    """Replace each sharding in `root` by the result of `change`."""
     changed = _Changed(change)
     known = changed.known
-    holding = sharding_properties()
     for op in walk_pre_order(root):
-        if (given := op.attributes.get(SHARDING)) is not None:
-            new = (known.get(id(given)) or changed.add(given))[1]
-            if new is not given:
-                op.attributes[SHARDING] = new
-        if op.name in holding:
-            for name in holding[op.name]:
-                entries = op.properties if name in op.properties else op.attributes
-                if (given := entries.get(name)) is not None:
-                    new = (known.get(id(given)) or changed.add(given))[1]
-                    if new is not given:
-                        entries[name] = new
+        for name in (SHARDING, *sharding_attributes(op.__class__)):
+            entries = op.properties if name in op.properties else op.attributes
+            if (given := entries.get(name)) is not None:
+                new = (known.get(id(given)) or changed.add(given))[1]
+                if new is not given:
+                    entries[name] = new
 
 
 class _Changed:
-    """The new attribute of each old one, by identity; the old ones are kept alive."""
+    """By identity of an attribute, the attribute and its replacement."""
 
     def __init__(self, change: Change) -> None:
         self.known: dict[int, tuple[Attribute, Attribute]] = {}
@@ -60,7 +46,7 @@ class _Changed:
         self._values: dict[TensorSharding, TensorSharding] = {}
 
     def add(self, attribute: Attribute) -> tuple[Attribute, Attribute]:
-        """The attribute and its successor: itself if nothing changes."""
+        """Add an attribute; returns it with its replacement, itself if nothing changes."""
         pair = self.known[id(attribute)] = (attribute, self._replaced(attribute))
         return pair
 
@@ -90,3 +76,44 @@ class _Changed:
             return dictionary
         new = (self.known.get(id(given)) or self.add(given))[1]
         return dictionary if new is given else DictionaryAttr({**dictionary.data, SHARDING: new})
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The result of one walk over a program.
+
+    attributes: the attributes that hold shardings, each once.
+    ops: the ops with the given names, in program order, each before its nested ops.
+    """
+
+    attributes: tuple[Attribute, ...]
+    ops: tuple[Operation, ...]
+
+    def any_sharding(self, test: Callable[[TensorSharding], bool]) -> bool:
+        """Whether `test` holds for any sharding of the program."""
+        return any(_holds(attribute, test) for attribute in self.attributes)
+
+
+def survey(root: Operation, *names: str) -> Survey:
+    """Returns the attributes with shardings in `root`, and the ops of these names."""
+    wanted = frozenset(names)
+    attributes: dict[int, Attribute] = {}
+    ops: list[Operation] = []
+    for op in walk_pre_order(root):
+        if op.name in wanted:
+            ops.append(op)
+        for name in (SHARDING, *sharding_attributes(op.__class__)):
+            if (given := op.properties.get(name) or op.attributes.get(name)) is not None:
+                attributes[id(given)] = given
+    return Survey(tuple(attributes.values()), tuple(ops))
+
+
+def _holds(attribute: Attribute, test: Callable[[TensorSharding], bool]) -> bool:
+    if isinstance(attribute, TensorShardingAttr):
+        return test(attribute.data)
+    if isinstance(attribute, TensorShardingPerValueAttr):
+        return any(map(test, attribute.data))
+    if isinstance(attribute, ArrayAttr):
+        shardings = attribute_list_shardings(cast("ArrayAttr[DictionaryAttr]", attribute))
+        return any(sharding is not None and test(sharding) for sharding in shardings)
+    return False

@@ -1,28 +1,32 @@
-"""Which slot each value of a module shares, and where that slot's sharding is kept.
+"""The slot of each value of a module, and the place that holds the sharding of each slot.
 
-Most values have a slot of their own. The targets of a data-flow edge share the edge's; without an edge,
-block arguments share the slot of the owner. Block arguments that no edge can reach, as in the body of a
-reduce, have `UNSHARDABLE`.
+Most values have their own slot. The targets of a data-flow edge share the slot of the edge, or of the owner
+if there is no edge. Block arguments without data flow, as in the body of a reduce, have `UNSHARDABLE`.
 
 Not here: steps (`build.py`), reading and writing the places (`holders.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets, result_owners
 from shardy_py.graph.holders import (
-    PROPERTY_OF,
     SHARDING,
     Holder,
     Place,
     attribute_list_shardings,
-    manual_axes,
     read,
+    sharding_attributes,
 )
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import operands_of
+from shardy_py.ops import TABLE, Control
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.sharding import TensorSharding
 
@@ -30,17 +34,17 @@ from shardy_py.sharding import TensorSharding
 class Slots:
     """The slots of one module, filled op by op in program order.
 
-    values: by slot, the value that it stands for; None for function results.
-    holders: by slot, where its sharding is kept; None for slot 0.
+    values: by slot, its value; None for function results.
+    holders: by slot, the place of its sharding; None for slot 0.
     shardings, ranks: by slot.
     of: the slot by the identity of a value.
-    siblings: by slot, the slots of the other results of its op, when it has several.
-    aliases: values that share the slot of an owner that has no edge, or of an operand.
+    siblings: by slot, the slots of the other results of its op.
+    aliases: values that share the slot of an owner without an edge, or of an operand.
     function_results: by the identity of a function, the slots of its results.
     """
 
     def __init__(self) -> None:
-        """Start with `UNSHARDABLE` alone."""
+        """Start with the slot `UNSHARDABLE`."""
         self.values: list[SSAValue | None] = [None]
         self.holders: list[Holder | None] = [None]
         self.shardings: list[TensorSharding | None] = [None]
@@ -50,19 +54,23 @@ class Slots:
         self.aliases: list[SSAValue] = []
         self.function_results: dict[int, tuple[int, ...]] = {}
         self._ranks: dict[int, int] = {}
-        self._special = _special_ops()
+        self._adders: dict[type[Operation], Adder | None] = {}
 
     def get(self, value: SSAValue) -> int:
         """The slot of `value`."""
         return self.of.get(id(value), UNSHARDABLE)
 
     def add(self, op: Operation) -> None:
-        """Make slots for what `op` defines: results, and the arguments of its regions."""
+        """Add the results of `op` and the arguments of its regions."""
         results = op.results
-        if op.name in self._special:
-            self._add_special(op)
+        op_class = op.__class__
+        if op_class not in self._adders:
+            self._adders[op_class] = _adder_of(op_class)
+        add = self._adders[op_class]
+        if add is not None:
+            add(self, op)
         elif len(results) == 1:
-            # By far the most frequent case, hence written out.
+            # The most frequent case, inlined for speed.
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
             type_ = result.type
             given = op.attributes.get(SHARDING)
@@ -76,23 +84,21 @@ class Slots:
             slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
             self._relate(slots)
 
-    def _add_special(self, op: Operation) -> None:
-        if op.name == "func.func":
-            self._add_function(op)
-        elif op.name in DATA_FLOW:
-            self._add_owners(op)
-        elif op.name in PROPERTY_OF:
-            if id(op.results[0]) not in self.of:  # an edge's result got its slot with the owner
-                self._new(op.results[0], Holder(Place.PROPERTY, op))
-        else:
-            for argument, operand in zip(op.regions[0].blocks[0].args, operands_of(op), strict=True):
-                self.of[id(argument)] = self.get(operand)
-                self.aliases.append(argument)
-            for index, result in enumerate(op.results):
-                self._new(result, Holder(Place.RESULT, op, index))
+    def add_property(self, op: Operation) -> None:
+        """Add an op that keeps its sharding in a property."""
+        if id(op.results[0]) not in self.of:  # the result of an edge has the slot of its owner
+            self._new(op.results[0], Holder(Place.PROPERTY, op))
+
+    def add_async(self, op: Operation) -> None:
+        """Add an op whose block arguments are its operands."""
+        for argument, operand in zip(op.regions[0].blocks[0].args, operands_of(op), strict=True):
+            self.of[id(argument)] = self.get(operand)
+            self.aliases.append(argument)
+        for index, result in enumerate(op.results):
+            self._new(result, Holder(Place.RESULT, op, index))
 
     def rank(self, type_: Attribute) -> int:
-        """The rank of a type, 0 for what is no ranked tensor."""
+        """The rank of a ranked tensor type, 0 for other types."""
         rank = self._ranks.get(id(type_))
         if rank is None:
             tensor = tensor_type(type_)
@@ -114,9 +120,9 @@ class Slots:
         self.ranks.append(self.rank(type_))
         return slot
 
-    def _add_function(self, op: Operation) -> None:
-        """Slots for arguments and results; their shardings are read in one go, for there can be thousands."""
-        types = _output_types(op)
+    def add_function(self, op: Operation) -> None:
+        """Add the arguments and results; their shardings are read together, as there may be thousands."""
+        types: Sequence[Attribute] = cast(FuncOp, op).function_type.outputs.data
         given = attribute_list_shardings(op.properties.get("res_attrs")) or (None,) * len(types)
         self.function_results[id(op)] = tuple(
             self._append(None, Holder(Place.FUNCTION_RESULT, op, index), type_, sharding)
@@ -129,24 +135,26 @@ class Slots:
         for index, (argument, sharding) in enumerate(zip(block.args, given, strict=True)):
             self._append(argument, Holder(Place.ARGUMENT, op, index), argument.type, sharding)
 
-    def _add_owners(self, op: Operation) -> None:
-        """One slot for each edge of `op`, or for its owner when there is no edge."""
-        places = ((Place.INNER_ARGUMENT, argument_owners(op)), (Place.OUTER_RESULT, result_owners(op)))
-        for place, owners in places:
-            ownerless: list[int] = []
+    def add_data_flow(self, op: Operation) -> None:
+        """Add one slot for each edge of `op`, or for its owner if there is no edge."""
+        for place, owners in (
+            (Place.INNER_ARGUMENT, argument_owners(op)),
+            (Place.OUTER_RESULT, result_owners(op)),
+        ):
+            without_edge: list[int] = []
             for index, owner in enumerate(owners):
                 edge = edge_of_owner(owner)
                 if edge is not None:
                     slot = self._new(edge.results[0], Holder(Place.PROPERTY, edge))
                 else:
                     slot = self._new(owner, Holder(place, op, index))
-                    ownerless.append(slot)
+                    without_edge.append(slot)
                 for target in edge_targets(owner):
                     self.of[id(target)] = slot
                     if edge is None and target is not owner:
                         self.aliases.append(target)
             if not manual_axes(op):
-                self._relate(ownerless)
+                self._relate(without_edge)
 
     def _relate(self, slots: list[int]) -> None:
         if len(slots) > 1:
@@ -154,11 +162,15 @@ class Slots:
                 self.siblings[slot] = tuple(other for other in slots if other != slot)
 
 
-def _special_ops() -> frozenset[str]:
-    """The ops whose results do not each get a slot of their own, kept in `sdy.sharding`, and no more."""
-    return frozenset({"func.func", "stablehlo.async_start", *DATA_FLOW, *PROPERTY_OF})
+Adder = Callable[[Slots, Operation], None]
 
 
-def _output_types(function: Operation) -> tuple[Attribute, ...]:
-    type_ = function.properties["function_type"]
-    return tuple(getattr(type_, "outputs").data)  # noqa: B009 (typed as Attribute)
+def _adder_of(op_class: type[Operation]) -> Adder | None:
+    """How to add ops of a class; None if each result has its own slot and `sdy.sharding` holds them."""
+    if op_class is FuncOp:
+        return Slots.add_function
+    if op_class.name in DATA_FLOW:
+        return Slots.add_data_flow
+    if sharding_attributes(op_class):
+        return Slots.add_property
+    return Slots.add_async if TABLE[op_class.name].control is Control.ASYNC else None

@@ -1,8 +1,8 @@
-"""The sharding of a value, of the arguments of a function, of its results: reading and writing them.
+"""Reading and writing the shardings of values, of functions, and of calls.
 
-A value's sharding may be kept elsewhere: on the data-flow edge that it is a target of, in the attributes of
-the function whose argument it is. Not here: the places (`holders.py`), all shardings of a module
-(`sharding_walk.py`).
+The sharding of a value may be held elsewhere: by the data-flow edge of which it is a target, or by the
+attributes of the function whose argument it is. Not here: the places (`holders.py`), all shardings of a
+module (`sharding_walk.py`).
 
     set_sharding(value, sharding_of(other))
 """
@@ -13,34 +13,36 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.sdy import PropagationBarrierOp
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
 from shardy_py.graph.data_flow import DATA_FLOW, edge_of_target, owner_of_target
 from shardy_py.graph.holders import (
-    PROPERTY_OF,
     SHARDING,
     Holder,
     Place,
     attribute_list_shardings,
     read,
+    sharding_attributes,
     write_all,
 )
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import operands_of
+from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import TensorSharding
 
 Shardings = tuple[TensorSharding, ...]
 
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
-    """The sharding of `value`; None if it has none, or cannot have one."""
+    """The sharding of `value`; None if it has none or cannot have one."""
     holder = holder_of(value)
     return read(holder) if holder is not None else None
 
 
 def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
-    """Give `value` a sharding; nothing happens if it cannot have one."""
+    """Set the sharding of `value`, if it can have one."""
     holder = holder_of(value)
     if holder is not None:
         write_all([(holder, sharding)])
@@ -53,7 +55,7 @@ def holder_of(value: SSAValue) -> Holder | None:
 
 
 def shardable_value(value: SSAValue) -> SSAValue | None:
-    """The value that stands for `value` where shardings are concerned: its edge, its owner, mostly itself."""
+    """The value that holds the sharding of `value`: its data-flow edge, owner, or itself; None if none."""
     edge = edge_of_target(value)
     if edge is not None:
         return edge.results[0]
@@ -66,7 +68,7 @@ def shardable_value(value: SSAValue) -> SSAValue | None:
 
 
 def own_holder(value: SSAValue) -> Holder | None:
-    """The place of the sharding of `value` as it would be without data-flow edges."""
+    """The place of the sharding of `value`, ignoring data-flow edges."""
     if isinstance(value, OpResult):
         return _result_holder(value)
     block = value.owner
@@ -77,7 +79,7 @@ def own_holder(value: SSAValue) -> Holder | None:
     index: int = cast(Any, value).index
     if parent.name == FuncOp.name:
         return Holder(Place.ARGUMENT, parent, index)
-    if parent.name == "stablehlo.async_start":
+    if TABLE[parent.name].control is Control.ASYNC:
         return holder_of(operands_of(parent)[index])
     if parent.name not in DATA_FLOW:
         return None
@@ -89,32 +91,71 @@ def own_holder(value: SSAValue) -> Holder | None:
 
 def _result_holder(result: OpResult) -> Holder:
     op = result.op
-    if op.name in PROPERTY_OF:
+    if op.name not in DATA_FLOW and sharding_attributes(type(op)):
         return Holder(Place.PROPERTY, op)
     return Holder(Place.OUTER_RESULT if op.name in DATA_FLOW else Place.RESULT, op, result.index)
 
 
-def given_shardings(op: Operation) -> Shardings | None:
-    """The shardings in the attribute of `op`, None without the attribute."""
-    given = op.attributes.get(SHARDING)
-    return given.data if isinstance(given, TensorShardingPerValueAttr) else None
-
-
 def set_shardings(op: Operation, shardings: Shardings) -> None:
-    """Give the results of `op` their shardings, by its attribute."""
+    """Set the attribute `sdy.sharding` of `op`, one sharding per result."""
     op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
+
+
+def before_barriers(value: SSAValue) -> SSAValue:
+    """The value before all propagation barriers that define `value`."""
+    while isinstance(value, OpResult) and isinstance(value.op, PropagationBarrierOp):
+        value = operands_of(value.op)[0]
+    return value
+
+
+class ShardingReader:
+    """Reads shardings of many values fast; arguments of a function are read together.
+
+    reader = ShardingReader()
+    reader.of(value)
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty memo table."""
+        self._arguments: dict[int, tuple[Attribute, tuple[TensorSharding | None, ...]]] = {}
+
+    def of(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of `value`, as `sharding_of`."""
+        if isinstance(value, OpResult):
+            op = value.op
+            if not (op.name in DATA_FLOW or sharding_attributes(op.__class__)):
+                given = op.attributes.get(SHARDING)
+                return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
+        elif isinstance(value, BlockArgument):
+            function = value.owner.parent_op()
+            if isinstance(function, FuncOp):
+                return self._argument(function, value.index)
+        return sharding_of(value)
+
+    def through_barriers(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of the value before all propagation barriers that define `value`."""
+        return self.of(before_barriers(value))
+
+    def _argument(self, function: Operation, index: int) -> TensorSharding | None:
+        attributes = function.properties.get("arg_attrs")
+        if attributes is None:
+            return None
+        known = self._arguments.get(id(function))
+        if known is None or known[0] is not attributes:
+            known = self._arguments[id(function)] = (attributes, attribute_list_shardings(attributes))
+        return known[1][index]
 
 
 # ---------------------------------------------------------------------- functions
 
 
-def argument_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
-    """The shardings of the arguments, open where there is none; None if none says where data lies."""
+def function_argument_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
+    """The shardings of the arguments, open where there is none; None if all are absent or maximal."""
     return _completed(function, "arg_attrs", _function_type(function).inputs.data, symbols)
 
 
-def result_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
-    """The shardings of the results, open where there is none; None if none says where data lies."""
+def function_result_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
+    """The shardings of the results, open where there is none; None if all are absent or maximal."""
     return _completed(function, "res_attrs", _function_type(function).outputs.data, symbols)
 
 
@@ -134,7 +175,7 @@ def _is_maximal(sharding: TensorSharding, symbols: Symbols) -> bool:
 
 
 def remove_result_sharding(function: Operation, index: int) -> None:
-    """Take the sharding of a function's result away; empty attributes of all results go with it."""
+    """Remove the sharding of a function's result, and `res_attrs` if it becomes empty."""
     given = function.properties.get("res_attrs")
     if given is None:
         return
@@ -160,5 +201,5 @@ def rank_of(type_: Attribute) -> int:
 
 
 def has_static_shape(type_: Attribute) -> bool:
-    """Whether every dimension of a value of this type has a fixed size; not so for tokens."""
+    """Whether all dimensions of a type are static; False for types without a shape, such as tokens."""
     return isinstance(type_, ShapedType) and type_.has_static_shape()

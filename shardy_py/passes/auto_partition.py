@@ -18,13 +18,13 @@ from typing import Any, cast
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.holders import PROPERTY_OF, SHARDING
+from shardy_py.graph.holders import SHARDING, sharding_attributes
 from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.passes.auto_partitioner import registered_auto_partitioner
 from shardy_py.text.source import position_of
@@ -105,22 +105,18 @@ def _structure_of(op: Operation) -> OpStructure:
         "location": [op.location, *(cast(Any, argument).location for argument in arguments)],
     }
     shardings: set[tuple[str, int]] = set()
-    names = {SHARDING}
-    if op.name in PROPERTY_OF:
-        names.add(PROPERTY_OF[op.name])
-    if op.name in DATA_FLOW:
-        names.update(DATA_FLOW[op.name].sharding_properties)
+    names = {SHARDING, *sharding_attributes(type(op))}
     for kind, entries in (("attribute", op.attributes), ("property", op.properties)):
         for name, value in entries.items():
-            if name in names:
-                shardings.add((name, 0))
-            elif op.name == "func.func" and name in ("arg_attrs", "res_attrs"):
+            if isinstance(op, FuncOp) and name in names:
                 for index, entry in enumerate(cast("ArrayAttr[DictionaryAttr]", value).data):
                     rest = {key: other for key, other in entry.data.items() if key != SHARDING}
                     if rest:
                         parts[f"{kind} '{name}[{index}]'"] = rest
                     if len(rest) < len(entry.data):
                         shardings.add((name, index))
+            elif name in names:
+                shardings.add((name, 0))
             else:
                 parts[f"{kind} '{name}'"] = value
     return OpStructure(op, parts, shardings)

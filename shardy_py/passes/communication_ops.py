@@ -26,7 +26,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
 )
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
-from shardy_py.graph.holders import PROPERTY_OF
+from shardy_py.dialects.traits import sharding_property
 from shardy_py.graph.movements import Movement, note
 from shardy_py.ir import (
     build_operation,
@@ -117,5 +117,6 @@ def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operatio
         case AllGather(axes=axes):
             op_class = AllGatherOp
             properties["gathering_axes"] = ListOfAxisRefListsAttr(axes)
-    properties[PROPERTY_OF[op_class.name]] = TensorShardingAttr(step.sharding)
-    return build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    op = build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    properties[sharding_property(op) or ""] = TensorShardingAttr(step.sharding)
+    return op

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.rewiring import replace_by_values
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.ir import find_ops, operands_of
 from shardy_py.passes.constant_or_scalar_splitter import is_scalar
 

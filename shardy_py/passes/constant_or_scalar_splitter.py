@@ -24,9 +24,8 @@ from xdsl.passes import ModulePass
 from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
-from shardy_py.graph.movements import note_copies
+from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols, set_callee
 from shardy_py.ir import (
     build_operation,

@@ -39,10 +39,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.traits import sharding_property
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import PROPERTY_OF, RULE, SHARDING, attribute_list_shardings
+from shardy_py.graph.holders import RULE, SHARDING, attribute_list_shardings
+from shardy_py.graph.movements import replace_by_values, replace_op
 from shardy_py.graph.op_errors import error_at
-from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.symbols import functions_of, meshes_of
 from shardy_py.ir import (
     build_operation,
@@ -58,7 +59,7 @@ from shardy_py.ir import (
 )
 from shardy_py.passes.convert_shard_to_sdy import AXIS_NAMES
 from shardy_py.passes.drop_sharding_and_mesh import remove_attributes
-from shardy_py.passes.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
+from shardy_py.passes.without_sdy import IDENTITIES, RESHARDS, replace_constant
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -84,8 +85,8 @@ class ConvertSdyToShardPass(ModulePass):
 
 
 def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
-    given = op.properties.get(PROPERTY_OF.get(op.name, ""))
-    if op.name in MOVING and isinstance(given, TensorShardingAttr):
+    given = op.properties.get(sharding_property(op) or "")
+    if op.name in RESHARDS and isinstance(given, TensorShardingAttr):
         sharding = _sharding_op(op, given.data, meshes)
         if sharding is None:
             replace_by_values(op, op.operands)
@@ -93,7 +94,7 @@ def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
             place_before(sharding, op)
             replace_op(op, _shard_op(op.operands[0], sharding, is_for_users=True))
         return
-    if op.name in WITHOUT_MOVE:
+    if op.name in IDENTITIES:
         replace_by_values(op, op.operands)
         return
     if isinstance(op, ConstantOp):

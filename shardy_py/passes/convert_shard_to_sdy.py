@@ -27,8 +27,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
+from shardy_py.graph.movements import replace_op
 from shardy_py.graph.op_errors import error_at
-from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.ir import build_operation, erase, find_ops, place_before, walk_pre_order
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding

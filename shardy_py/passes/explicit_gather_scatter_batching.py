@@ -30,8 +30,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain
-from shardy_py.graph.rewiring import replace_op
 from shardy_py.ir import build_operation, operands_of, place_before, replace_operand
 from shardy_py.passes.rewrites import Rewrite, apply_rewrites
 

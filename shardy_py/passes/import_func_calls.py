@@ -34,10 +34,9 @@ from shardy_py.graph.calls import calls_in, functions_bottom_up, original_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, TERMINATORS, argument_owners
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.graph.symbols import Symbols, function_name
-from shardy_py.graph.value_shardings import argument_shardings
+from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
 from shardy_py.passes.add_data_flow_edges import insert_edges
 from shardy_py.text.source import position_of
@@ -107,7 +106,7 @@ def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     if not function.regions[0].blocks and function_name(function) not in bodies.used:
         return  # only declared: nothing is known of what it does
     properties: dict[str, Attribute] = {"name": original_name(function)}
-    shardings = argument_shardings(function, symbols)
+    shardings = function_argument_shardings(function, symbols)
     if shardings is not None:
         properties["in_shardings"] = TensorShardingPerValueAttr(shardings)
     attributes = dict(call.attributes)

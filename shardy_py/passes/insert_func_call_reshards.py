@@ -18,12 +18,11 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
 from shardy_py.graph.calls import calls_in
-from shardy_py.graph.holders import function_results
+from shardy_py.graph.holders import function_results, result_shardings
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import (
-    given_shardings,
-    result_shardings,
+    function_result_shardings,
     set_shardings,
     sharding_of,
 )
@@ -41,9 +40,9 @@ class InsertFuncCallReshardsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = Symbols(op)
         for call in calls_in(op):
-            own = given_shardings(call)
-            wanted = result_shardings(symbols.callee(call), symbols)
-            if wanted is None and own is not None:
+            own = result_shardings(call)
+            wanted = function_result_shardings(symbols.callee(call), symbols)
+            if wanted is None and own:
                 wanted = tuple(map(_replicated, own))
             if wanted is not None:
                 adopt_shardings(call, wanted)

@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in
-from shardy_py.graph.holders import function_results
+from shardy_py.graph.holders import function_results, result_shardings
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import given_shardings, result_shardings, set_shardings
+from shardy_py.graph.value_shardings import function_result_shardings, set_shardings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PropagateShardingFromFuncToCallPass(ModulePass):
         symbols = Symbols(op)
         for call in calls_in(op):
             function = symbols.callee(call)
-            shardings = result_shardings(function, symbols)
-            if shardings is not None and given_shardings(call) is None:
+            shardings = function_result_shardings(function, symbols)
+            if shardings is not None and not result_shardings(call):
                 set_shardings(call, shardings)
                 note_moved(call.results, function_results(function, len(shardings)), self.name, call)

@@ -12,15 +12,22 @@ from math import prod
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources, result_owners
-from shardy_py.graph.holders import RULE, attribute_list_shardings, manual_axes, read
+from shardy_py.graph.holders import RULE, attribute_list_shardings, read
 from shardy_py.graph.movements import Movement, is_recording, note, note_copies
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
-from shardy_py.graph.sharding_reader import ShardingReader, survey
+from shardy_py.graph.sharding_walk import survey
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import argument_shardings, own_holder, rank_of, set_sharding
+from shardy_py.graph.value_shardings import (
+    ShardingReader,
+    function_argument_shardings,
+    own_holder,
+    rank_of,
+    set_sharding,
+)
 from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
 from shardy_py.partition.dots import dot_result_reshard
 from shardy_py.partition.reshapes import has_overflow, overflow_plan
@@ -160,7 +167,7 @@ class ReshardInsertion:
 
     def _visit_call(self, call: Operation) -> None:
         """Bring the operands to the shardings of the function's arguments."""
-        targets = argument_shardings(self._symbols.callee(call), self._symbols)
+        targets = function_argument_shardings(self._symbols.callee(call), self._symbols)
         if targets is None:
             given = [self._reader.of(value) for value in operands_of(call)]
             mesh = next((s.mesh for s in given if s and not mesh_of(s, self._meshes).is_maximal), None)

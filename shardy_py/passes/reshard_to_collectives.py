@@ -16,14 +16,13 @@ from typing import cast
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from shardy_py.graph.movements import Movement, note
+from shardy_py.graph.movements import Movement, note, replace_by_values
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import replace_by_values
-from shardy_py.graph.sharding_reader import BARRIER, ShardingReader
 from shardy_py.graph.symbols import meshes_of
+from shardy_py.graph.value_shardings import ShardingReader, before_barriers
 from shardy_py.ir import find_ops, operands_of, place_before
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent
@@ -64,7 +63,7 @@ class ReshardToCollectivesPass(ModulePass):
 def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None:
     """Replace one reshard; its operand is taken from before the barriers that it went through."""
     value, target = operands_of(reshard)[0], _target(reshard)
-    made = _before_barriers(value)
+    made = before_barriers(value)
     source = reader.of(made) or TensorSharding.fully_open(target.mesh, target.rank)
     if is_single_device(source, meshes):
         return
@@ -90,12 +89,6 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
 
 def _target(reshard: Operation) -> TensorSharding:
     return cast(TensorSharding, plain(reshard.properties["sharding"]))
-
-
-def _before_barriers(value: SSAValue) -> SSAValue:
-    while isinstance(value, OpResult) and value.op.name == BARRIER:
-        value = operands_of(value.op)[0]
-    return value
 
 
 def _share_axes(first: TensorSharding, second: TensorSharding, meshes: Meshes) -> bool:

@@ -16,8 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp
-from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.ir import build_operation, find_ops
 
 

@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, original_name
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, function_name, set_callee
-from shardy_py.graph.value_shardings import argument_shardings, result_shardings
+from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
 from shardy_py.ir import find_ops, walk_pre_order
 
 MANUAL_AXES = "sdy.func_manual_axes"
@@ -105,4 +105,8 @@ def _origin(function: Operation) -> Hashable:
 
 
 def _key(function: Operation, symbols: Symbols) -> Hashable:
-    return _origin(function), argument_shardings(function, symbols), result_shardings(function, symbols)
+    return (
+        _origin(function),
+        function_argument_shardings(function, symbols),
+        function_result_shardings(function, symbols),
+    )

@@ -18,13 +18,15 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import TERMINATORS
-from shardy_py.graph.holders import attribute_list_shardings, manual_axes
+from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.record import name_of
-from shardy_py.graph.sharding_reader import BARRIER, ShardingReader, survey
+from shardy_py.graph.sharding_walk import survey
 from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
+from shardy_py.graph.value_shardings import ShardingReader, before_barriers
 from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
@@ -159,8 +161,7 @@ class _Check:
 
 def _is_resharded(value: SSAValue) -> bool:
     """Whether a reshard or constraint makes `value`, possibly behind barriers."""
-    while isinstance(value, OpResult) and value.op.name == BARRIER:
-        value = operands_of(value.op)[0]
+    value = before_barriers(value)
     return isinstance(value, OpResult) and value.op.name in RESHARDS
 
 

@@ -24,8 +24,8 @@ from xdsl.ir import Attribute
 
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ops.record import TensorType
 from shardy_py.report.surroundings import Scope, Surroundings, within

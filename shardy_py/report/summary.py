@@ -25,8 +25,8 @@ from xdsl.ir import Attribute
 
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops.record import TensorType
 from shardy_py.report.sizes import tensor_size

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.graph.calls import calls_in, functions_top_down
-from shardy_py.graph.holders import manual_axes
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import callee_name, function_name
 from shardy_py.graph.value_table import ValueEntry

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import replace_op
 from shardy_py.ir import (
     erase,
     find_ops,

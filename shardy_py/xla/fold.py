@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dying_ops, is_dead
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import replace_op
 from shardy_py.ir import (
     erase,
     find_ops,

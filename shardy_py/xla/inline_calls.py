@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain
-from shardy_py.graph.rewiring import replace_op
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import (
     blocks_of,

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.sharding_reader import ShardingReader, survey
-from shardy_py.graph.sharding_walk import transform_shardings
+from shardy_py.graph.sharding_walk import survey, transform_shardings
 from shardy_py.graph.symbols import functions_of, meshes_of, module_of, top_level_ops
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import find_ops
 from shardy_py.passes.update_non_divisible_input_output_shardings import (
     transform_function,

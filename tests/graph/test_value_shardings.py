@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import (
-    argument_shardings,
+    function_argument_shardings,
+    function_result_shardings,
     remove_result_sharding,
-    result_shardings,
     set_sharding,
     sharding_of,
 )
@@ -100,15 +100,15 @@ def test_shardings_of_functions() -> None:
     symbols = Symbols(parse_module(PROGRAM))
 
     def texts(name: str) -> list[str] | None:
-        shardings = argument_shardings(symbols.function(name), symbols)
+        shardings = function_argument_shardings(symbols.function(name), symbols)
         return None if shardings is None else [str(sharding) for sharding in shardings]
 
     assert texts("maximal") is None
     assert texts("mixed") == ["<@mesh, [{?}]>", "<@mesh, [{?}, {?}]>", '<@mesh, [{"x"}]>']
-    results = result_shardings(symbols.function("main"), symbols)
+    results = function_result_shardings(symbols.function("main"), symbols)
     assert results is not None
     assert [str(sharding) for sharding in results] == ["<@mesh, [{?}]>", '<@mesh, [{"y"}]>']
-    assert result_shardings(symbols.function("mixed"), symbols) is None
+    assert function_result_shardings(symbols.function("mixed"), symbols) is None
 
 
 def test_the_last_sharding_takes_the_attributes_of_results_along() -> None:

@@ -21,15 +21,15 @@ from xdsl.ir import Attribute, Operation, Use
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, ShardingGroupOp, TensorShardingAttr
+from shardy_py.dialects.traits import sharding_property
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import PROPERTY_OF
+from shardy_py.graph.movements import replace_by_values, replace_op
 from shardy_py.graph.op_errors import error_at
-from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.gspmd.custom_calls import custom_call, sharding_call
 from shardy_py.gspmd.encoding import SHARDING_TARGET, XLA_SHARDING
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, ShardGroup
 from shardy_py.ir import erase, find_ops, place_before, replace_uses
-from shardy_py.passes.without_sdy import MOVING, WITHOUT_MOVE, replace_constant
+from shardy_py.passes.without_sdy import IDENTITIES, RESHARDS, replace_constant
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class XlaSdyExportOpsPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *MOVING, *WITHOUT_MOVE):
+        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
             if isinstance(inner, ShardingGroupOp):
                 _export_member(inner)
             elif isinstance(inner, ConstantOp):
                 replace_constant(inner)
-            elif inner.name in WITHOUT_MOVE:
+            elif inner.name in IDENTITIES:
                 replace_by_values(inner, inner.operands)
             else:
                 replace_op(inner, _constraint(inner))
 
 
 def _constraint(op: Operation) -> Operation:
-    sharding = op.properties[PROPERTY_OF[op.name]]
+    sharding = op.properties[sharding_property(op) or ""]
     if not isinstance(sharding, TensorShardingAttr):
         raise error_at(op, ShardyError("expected a sharding"))
     call = sharding_call(SHARDING_TARGET, op.operands[0], op.results[0].type, sharding.data, op.location)

@@ -24,8 +24,8 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
+from shardy_py.graph.movements import replace_by_values, replace_op
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, constraint_sharding
 from shardy_py.gspmd.encoding import ENCODED_OPS, MANUAL_MARK, SHARDING_TARGET, EncodedOp, Entries

@@ -36,8 +36,8 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.rewiring import replace_by_values
 from shardy_py.graph.symbols import MAIN, Symbols, functions_of, module_of, symbol_name
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import call_target

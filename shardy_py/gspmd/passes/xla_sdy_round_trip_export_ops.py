@@ -23,7 +23,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, ReshardOp, ShardingConstraintOp
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import replace_op
 from shardy_py.gspmd.custom_calls import custom_call, sharding_call
 from shardy_py.gspmd.encoding import ENCODED_OPS, SHARDING_TARGET, EncodedOp, with_frontend
 from shardy_py.ir import find_ops

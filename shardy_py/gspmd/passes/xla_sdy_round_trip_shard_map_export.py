@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualComputationOp
-from shardy_py.graph.rewiring import replace_by_values
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.custom_calls import custom_call
 from shardy_py.gspmd.encoding import (

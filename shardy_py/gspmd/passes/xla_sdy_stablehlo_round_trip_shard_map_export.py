@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.rewiring import replace_by_values
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import sharding_call

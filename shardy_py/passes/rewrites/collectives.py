@@ -21,10 +21,9 @@ from shardy_py.dialects.sdy import (
     ReduceScatterOp,
     TensorShardingAttr,
 )
-from shardy_py.graph.movements import note_moved
-from shardy_py.graph.rewiring import replace_by_values, replace_op
-from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.graph.movements import note_moved, replace_by_values, replace_op
 from shardy_py.graph.symbols import meshes_of, module_of
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import build_operation, erase, operands_of, place_before
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.partition.scatter_fusion import scatter_fusion

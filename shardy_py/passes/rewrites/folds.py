@@ -13,8 +13,8 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.dialects.chlo import op_class
+from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.rewiring import replace_op
 from shardy_py.ir import build_operation, operands_of
 from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
 from shardy_py.passes.rewrites.record import Rewrite

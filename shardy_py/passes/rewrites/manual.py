@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
-from shardy_py.graph.holders import manual_axes
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import erase, operands_of, place_before, replace_uses, take_out, terminator_of
 from shardy_py.passes.rewrites.record import Rewrite

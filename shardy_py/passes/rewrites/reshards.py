@@ -15,9 +15,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.dialects import syntax_table
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.movements import note_copies, note_moved
+from shardy_py.graph.movements import note_copies, note_moved, replace_by_values, replace_op
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.rewiring import replace_by_values, replace_op
 from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import build_operation, erase, operands_of, place_after, place_after_value
 from shardy_py.partition.strides import is_same_layout

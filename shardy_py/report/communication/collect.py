@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE, Collective, TensorType

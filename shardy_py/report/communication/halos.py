@@ -20,7 +20,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.graph.record import record_of
-from shardy_py.graph.sharding_reader import ShardingReader
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
 from shardy_py.ir import operands_of
 from shardy_py.layout import layout_bytes

@@ -16,8 +16,9 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import Holder, manual_axes
+from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation
 from shardy_py.graph.symbols import Symbols

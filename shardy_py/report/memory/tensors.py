@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.errors import ShardyError
-from shardy_py.graph.sharding_reader import ShardingReader
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ops import record
 from shardy_py.report.sizes import Target, TensorBytes, TensorSize, tensor_size
 from shardy_py.sharding import TensorSharding

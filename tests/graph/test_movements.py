@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.rewiring import replace_op
+from shardy_py.graph.movements import replace_op
 from shardy_py.ir import find_ops
 
 PROGRAM = """
