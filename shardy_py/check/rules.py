@@ -23,6 +23,7 @@ from shardy_py.check.tensors import (
     relates_dimensions,
     used_axes,
 )
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import Position
 from shardy_py.graph.record import record_of
