@@ -1,4 +1,4 @@
-"""Memory layouts of XLA: shapes with tiled layouts, where elements lie, what an array takes with padding.
+"""Memory layouts of XLA: shapes with tiled layouts, offsets of elements, bytes with padding.
 
 Values (`values.py`) and mathematics only: neither IR nor shardings are known here.
 """
@@ -15,7 +15,6 @@ from shardy_py.layout.formats import (
     unpadded_bytes,
 )
 from shardy_py.layout.hlo_cursor import HloCursor
-from shardy_py.layout.linear_index import linear_index, linear_index_with_tile
 from shardy_py.layout.pack import pack, unpack
 from shardy_py.layout.physical import (
     Pad,
@@ -27,7 +26,7 @@ from shardy_py.layout.physical import (
 )
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import parse_array, parse_shape, read_shape
-from shardy_py.layout.tile_level import COMBINE
+from shardy_py.layout.tile_level import COMBINE, linear_index, linear_index_with_tile
 from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,

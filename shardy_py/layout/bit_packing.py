@@ -1,11 +1,8 @@
-"""Elements of a width that their numpy type does not have: several in a byte, or each in several bytes.
+"""Elements whose width differs from their numpy type: several in a byte, or each in several bytes.
 
-The first element takes the low-order bits of a byte, the next one the bits above, as in the buffers of XLA's
-newer runtimes (`PackIntN`; it once began with the high-order bits). That continues a little-endian word:
-`(8,128)(8,1)` puts eight rows of s4 into a word in the order in which `(8,128)(2,1)` puts two of bf16, and a
-bitcast of bytes to narrower elements moves nothing.
-
-Not here: which width an element has (`formats.py`), its place (`pack.py`).
+The first element takes the low-order bits of a byte, as in XLA's `PackIntN`. That continues a little-endian
+word: `(8,128)(8,1)` puts eight rows of s4 into a word in the order in which `(8,128)(2,1)` puts two of bf16,
+so a bitcast of bytes to narrower elements moves nothing.
 
 >>> pack_bits(np.array([1, 2, 3], np.uint8), 4).tolist()
 [33, 3]
@@ -24,9 +21,9 @@ Octets = NDArray[np.uint8]
 
 
 def pack_bits(elements: Octets, bits: int) -> Octets:
-    """Elements of 1, 2 or 4 bits in as few bytes as hold them.
+    """Packs elements of 1, 2 or 4 bits.
 
-    elements: [n], each in the low-order bits of a byte; the others count for nothing. The result has
+    elements: [n], each in the low-order bits of a byte; the other bits are ignored. The result has
     ceil(n * bits / 8) bytes; bits past the last element are 0.
     """
     if bits == 1:
@@ -51,7 +48,7 @@ def unpack_bits(packed: Octets, bits: int, count: int) -> Octets:
 
 
 def widen(elements: NDArray[Any], size_bytes: int) -> Octets:
-    """Each element in `size_bytes` bytes: its own, little-endian, then zeros."""
+    """Each element in `size_bytes` bytes: its own bytes, little-endian, then zeros."""
     own = elements.astype(elements.dtype.newbyteorder("<"), copy=False)
     wide = np.zeros((elements.size, size_bytes), np.uint8)
     wide[:, : own.itemsize] = own.view(np.uint8).reshape(elements.size, own.itemsize)
@@ -59,6 +56,6 @@ def widen(elements: NDArray[Any], size_bytes: int) -> Octets:
 
 
 def narrow(wide: Octets, size_bytes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The elements of a type out of `size_bytes` bytes each: the inverse of `widen`."""
+    """The elements of a type from `size_bytes` bytes each: the inverse of `widen`."""
     own = np.ascontiguousarray(wide.reshape(-1, size_bytes)[:, : dtype.itemsize]).reshape(-1)
     return own.view(dtype.newbyteorder("<")).astype(dtype, copy=False)

@@ -1,7 +1,7 @@
-"""Whether an array with one layout is, byte by byte, an array with another layout: no data moves.
+"""Bitcasts: whether an array with one layout has, byte by byte, the buffer of an array with another layout.
 
-The way from an offset in one buffer to the element there, through the op, to the offset in the other buffer
-is one indexing map; it must be the identity. Not here: the maps of ops (`ops/`), of layouts (`placement.py`).
+It does if the indexing map from an offset in one buffer to the element there, through the op, to the offset
+in the other buffer is the identity. Not here: the maps of ops (`ops/`), of layouts (`placement.py`).
 
 >>> from shardy_py.layout.text import parse_array
 >>> is_bitcast(parse_array("f32[4,6]{1,0}"), parse_array("f32[4,6]{0,1}"))
@@ -25,27 +25,27 @@ from shardy_py.indexing import (
     extent,
     simplify_expr,
 )
-from shardy_py.layout.linear_index import linear_index
+from shardy_py.layout.tile_level import linear_index
 from shardy_py.layout.values import ArrayShape
 
 
 def offset_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> IndexMap:
-    """From offsets in the buffer of `target` to those in that of `source` where its elements come from.
+    """From offsets in the buffer of `target` to the offsets in the buffer of `source` of the same elements.
 
     through: the op's map from elements of its result `target` to those of its operand `source`; None: arrays
-        of the same sizes, element for element. Padding of `target` lies outside the domain.
+        of the same sizes, element for element. Padding of `target` is outside the domain.
 
-    Raises ShardyError if the sizes do not fit, or if an element of the result has not one source.
+    Raises ShardyError if the sizes do not fit, or if an element of the result has more than one source.
     """
     op = _op_map(source, target, through)
     return target.placement.digit_map().compose(_from_digits(source, target, op)).simplified
 
 
 def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None = None) -> bool:
-    """Whether the buffer of `source` is that of `target` as it stands, through the op with this map.
+    """Returns whether the op with this map leaves the buffer of `source` as that of `target`.
 
-    So it is if types, memory spaces and sizes of the buffers agree and `offset_map` is the identity. That is
-    shown symbolically, whatever the sizes; what the simplifier cannot show to be one is none.
+    Types, memory spaces and sizes of the buffers must agree and `offset_map` must be the identity. The test
+    is symbolic, so it takes the same time for all sizes; False if the simplifier cannot prove it.
 
     through, errors: as for `offset_map`.
     """
@@ -59,32 +59,33 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
         return False
     if _is_identity(_from_digits(source, target, op), target):
         return True
-    # no two elements share an offset, so that equal maps to offsets say the same
+    # No two elements share an offset, so equal maps to offsets suffice.
     return op.compose(source.placement.direct_map()) == target.placement.indexing_map()
 
 
 def _op_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None) -> IndexMap:
     if through is None:
         if source.dimensions != target.dimensions:
-            raise ShardyError(
-                f"without the map of an op both arrays have the same sizes, got {source.dimensions}"
-                f" and {target.dimensions}"
+            raise ShardyError.unexpected(
+                "a bitcast without an op",
+                expected="arrays of the same sizes",
+                got=f"{source.dimensions} and {target.dimensions}",
+                remedy="pass the indexing map of the op",
             )
         return IndexMap(_variables(target), _extents(target))
     if through.ranges or through.runtimes:
-        raise ShardyError(
-            "a bitcast reads one element for each element; the map of the op has other variables"
-        )
+        raise ShardyError.unsupported("a bitcast through a map with range or runtime variables")
     if through.dims != _extents(target) or len(through.results) != len(source.dimensions):
-        raise ShardyError(
-            f"the map of the op must lead from sizes {target.dimensions} to rank {len(source.dimensions)},"
-            f" got {through}"
+        raise ShardyError.unexpected(
+            "the map of the op",
+            expected=f"a domain of sizes {target.dimensions} and {len(source.dimensions)} results",
+            got=f"{through}",
         )
     return through
 
 
 def _storage(shape: ArrayShape) -> tuple[object, ...]:
-    """What must agree besides the places of the elements."""
+    """The properties that must agree besides the offsets of the elements."""
     layout = shape.layout
     kept = (layout.element_size_bits, layout.memory_space) if layout else (0, 0)
     return (shape.element_type, shape.placement.size, *kept)
@@ -93,7 +94,7 @@ def _storage(shape: ArrayShape) -> tuple[object, ...]:
 def _from_digits(source: ArrayShape, target: ArrayShape, op: IndexMap) -> IndexMap:
     """From the index in the tiled dimensions of `target`, the digits of an offset, to offsets of `source`.
 
-    The simplifier knows digits with bounds of their own better than quotients and remainders of one offset.
+    Digits with bounds of their own simplify better than quotients and remainders of one offset.
     """
     return target.placement.element_map().compose(op).compose(source.placement.direct_map()).simplified
 
@@ -106,7 +107,7 @@ def _is_identity(from_digits: IndexMap, target: ArrayShape) -> bool:
 
 
 def _reduced(difference: Expr, constraints: Sequence[Constraint]) -> Expr:
-    """The difference without what constraints `expression in [0, 0]` say is zero."""
+    """The difference without multiples of expressions that constraints `e in [0, 0]` make zero."""
     for expression, interval in constraints:
         shared = dict(expression.terms).keys() & dict(difference.terms).keys()
         if interval.low == interval.high == 0 and shared:

@@ -1,6 +1,6 @@
 """Pictures of layouts as text: the array with the offset of each element, tiles in boxes, padding as dots.
 
-Not here: what is shown (`picture.py`), SVG (`draw_svg.py`).
+Not here: the content (`picture.py`), SVG (`draw_svg.py`).
 
 >>> from shardy_py.layout.picture import picture
 >>> from shardy_py.layout.text import parse_array
@@ -33,11 +33,11 @@ from shardy_py.layout.picture import NONE, PART, TILE, Cell, Panel, Picture
 _PADDING = "·"
 _COLUMN = {NONE: " ", PART: "┊", TILE: " │ "}
 _BACKGROUNDS = (24, 22, 54, 58, 23, 52)
-"""Colours of tiles, of the 256 of terminals: dark, so that white digits can be read on them."""
+"""Colours of tiles among the 256 of terminals: dark, below white digits."""
 
 
 def draw(shown: Picture, *, color: bool = False) -> str:
-    """The picture as lines of text; color: tiles have backgrounds, by escape sequences of ANSI terminals."""
+    """The picture as text; color: with ANSI escape sequences for the backgrounds of tiles."""
     lines = [str(shown.shape), *shown.notes]
     for panel in shown.panels:
         lines += ["", *([panel.title] if panel.title else []), *_panel_lines(panel, color)]
@@ -75,7 +75,7 @@ def _row(panel: Panel, row: tuple[Cell, ...], width: int, color: bool) -> str:
 
 
 def _rule(panel: Panel, width: int, left: str, cross: str, right: str, stroke: str = "─") -> str:
-    """A line between rows: along the cells `stroke`, `cross` where a border of tiles meets it."""
+    """A line between rows: `stroke` along the cells, `cross` at borders of tiles."""
     text = left + stroke * (1 + width)
     for kind in panel.column_breaks:
         text += (stroke + cross + stroke if kind == TILE else stroke) + stroke * width

@@ -1,6 +1,6 @@
 """Pictures of layouts as SVG: coloured tiles with thick borders, red borders of later tiles, white padding.
 
-Not here: what is shown (`picture.py`), terminals (`draw.py`).
+Not here: the content (`picture.py`), terminals (`draw.py`).
 
 >>> from shardy_py.layout.picture import picture
 >>> from shardy_py.layout.text import parse_array
@@ -27,7 +27,7 @@ _STYLE = (
 
 
 def draw_svg(shown: Picture) -> str:
-    """The picture as an SVG document; each cell tells its logical index as a tooltip."""
+    """The picture as an SVG document; each cell has its logical index as a tooltip."""
     body: list[str] = []
     top, right = _MARGIN + _LINE, 0
     for number, line in enumerate((str(shown.shape), *shown.notes)):
@@ -71,7 +71,7 @@ def _panel(panel: Panel, top: int, width: int) -> Iterator[str]:
 
 
 def _runs(breaks: tuple[int, ...], least: int) -> list[tuple[int, int]]:
-    """Ranges of neighbours with no border of at least this kind between them."""
+    """Ranges of neighbours without a border of at least this kind between them."""
     numbers = [0]
     for kind in breaks:
         numbers.append(numbers[-1] + (kind >= least and kind != NONE))

@@ -1,6 +1,6 @@
-"""Element types: XLA's names, MLIR's spellings of them, their sizes, the numpy types that hold them.
+"""Element types: XLA's names, MLIR's spellings, sizes and numpy types.
 
-Not here: how wide an element is in one layout (`E(n)`: `element_bits` of `formats.py`).
+Not here: the width of elements in one layout (`E(n)`: `element_bits` of `formats.py`).
 
 >>> element_type("complex<f32>").name, element_type("f8E4M3FN").bits, element_type("BF16").dtype.name
 ('c64', 8, 'bfloat16')
@@ -23,9 +23,9 @@ class ElementType:
     """One element type.
 
     name: as XLA spells it, lower-case.
-    mlir: as MLIR spells it in a tensor type; "" where MLIR has none.
-    bits: what an element takes in memory when it is packed as tightly as XLA packs it. A `pred` takes a byte.
-    numpy_name: the type of numpy, or else of ml_dtypes, whose values these are.
+    mlir: as MLIR spells it in a tensor type.
+    bits: of an element in memory, packed as tightly as XLA does. A `pred` takes a byte.
+    numpy_name: the equivalent type of numpy or ml_dtypes.
     """
 
     name: str
@@ -35,20 +35,21 @@ class ElementType:
 
     @property
     def value_bits(self) -> int:
-        """The fewest bits that tell all values apart: 1 for `pred`, else `bits`."""
+        """The fewest bits that hold all values: 1 for `pred`, else `bits`."""
         return 1 if self.name == "pred" else self.bits
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The numpy type. Types narrower than a byte have one of a byte there.
+        """The numpy type; types narrower than a byte take a byte in it.
 
-        Raises ShardyError for a type that the installed ml_dtypes lacks.
+        Raises ShardyError if the installed ml_dtypes does not have it.
         """
         import ml_dtypes
 
         found = getattr(np, self.numpy_name, None) or getattr(ml_dtypes, self.numpy_name, None)
         if found is None:
-            raise ShardyError(f"element type {self.name} needs ml_dtypes.{self.numpy_name}: update ml_dtypes")
+            what = f"element type {self.name} without ml_dtypes.{self.numpy_name}"
+            raise ShardyError.unsupported(what, remedy="update ml_dtypes")
         return np.dtype(found)
 
 
@@ -97,10 +98,10 @@ _INTEGER = re.compile(r"([su]?)i([1-9]\d{0,2})")
 
 @lru_cache(maxsize=4096)
 def element_type(spelling: str) -> ElementType:
-    """The element type that XLA or MLIR spells so, in upper or lower case.
+    """The element type of that name in XLA or MLIR, in upper or lower case.
 
     `i8` and `index` are s8 and s64; integers of other widths (`i3`) are the next wider ones; a quantized type
-    is that in which it is stored. Raises ShardyError for any other text.
+    is its storage type. Raises ShardyError for any other text.
     """
     quantized = _QUANTIZED.match(spelling)
     plain = (quantized[1] if quantized else spelling).lower()
@@ -109,13 +110,13 @@ def element_type(spelling: str) -> ElementType:
         width = 1 << (int(integer[2]) - 1).bit_length()
         found = ELEMENT_TABLE.get(f"{'u' if integer[1] == 'u' else 's'}{width}")
     if found is None:
-        raise ShardyError(f"unknown element type '{spelling}'; expected one of {', '.join(ELEMENT_TABLE)}")
+        raise ShardyError.unknown("element type", spelling, ELEMENT_TABLE)
     return found
 
 
 @lru_cache(maxsize=4096)
 def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
-    """The element type whose values a numpy type has; None for one that XLA lacks (strings, long doubles)."""
+    """The element type of a numpy type; None if XLA has none (strings, long doubles)."""
     if dtype.isbuiltin == 1 and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":
         kind = {"b": "", "i": "s", "u": "u", "f": "f", "c": "c"}[dtype.kind]
         return ELEMENT_TABLE[f"{kind}{8 * dtype.itemsize}" if kind else "pred"]

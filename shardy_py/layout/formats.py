@@ -1,8 +1,8 @@
-"""Which layout an array gets on a target, and how many bytes it takes with padding and without.
+"""Default layouts of targets, and the bytes of an array with padding and without.
 
-On a TPU the two minor-most dimensions are cut into tiles of a vector register's size: 8 rows of 128 words of
-32 bits; narrower elements of neighbouring rows share a word. docs/layout.md has the table, and says where it
-goes beyond XLA's own description. Not here: moving data (`pack.py`), sums over a program (`report/`).
+On a TPU the two minor-most dimensions are split into tiles of a vector register's size: 8 rows of 128 words
+of 32 bits; narrower elements of neighbouring rows share a word. docs/layout.md has the table. Not here:
+moving data (`pack.py`), sums over a program (`report/`).
 
 >>> from shardy_py.layout.text import parse_shape
 >>> shape = default_layout(parse_shape("bf16[3,5]"))
@@ -34,43 +34,43 @@ WORD_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """What an array takes in memory, in bytes: with padding, and its elements alone (packed)."""
+    """The bytes of an array in memory: with padding, and of its elements alone, packed."""
 
     padded: int
     unpadded: int
 
     @property
     def padding(self) -> int:
-        """Bytes that hold no element."""
+        """The bytes of padding."""
         return self.padded - self.unpadded
 
     @property
     def padding_share(self) -> float:
-        """How much of the whole is padding: from 0 to below 1."""
+        """The share of padding: from 0 to below 1."""
         return self.padding / self.padded if self.padded else 0.0
 
 
 def default_layout(shape: ArrayShape, target: str = "tpu", *, element_size_bits: int = 0) -> ArrayShape:
-    """The same array with the layout it gets on a target: row-major, in tiles on "tpu", "linear" without.
+    """The array with the layout of a target: row-major, in tiles on "tpu", without on "linear".
 
     element_size_bits: bits an element takes; 0: those of its type. 1 gives `pred` its denser form.
 
-    Raises ShardyError for a target that is none, an element size that the type does not fit, and for dynamic
-    dimensions without a bound.
+    Raises ShardyError for an unknown target, an element size too small for the type, and unbounded
+    dimensions.
     """
     if target not in TARGETS:
-        raise ShardyError(f"unknown target '{target}'; expected one of {', '.join(TARGETS)}")
+        raise ShardyError.unknown("target", target, TARGETS)
     row = element_type(shape.element_type)
     bits = element_size_bits or row.bits
     plain = Layout(
         tuple(reversed(range(len(shape.dimensions)))),
         element_size_bits=0 if bits == row.bits and bits % 8 == 0 else bits,
     )
-    found = replace(shape, layout=plain)
-    _check(found)
+    linear = replace(shape, layout=plain)
+    _check(linear)
     if target == "linear":
-        return found
-    return replace(found, layout=replace(plain, tiles=tpu_tiles(shape.dimensions, bits)))
+        return linear
+    return replace(linear, layout=replace(plain, tiles=tpu_tiles(shape.dimensions, bits)))
 
 
 def tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
@@ -78,9 +78,9 @@ def tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
 
     dimensions: major first. bits: of an element; from a word up, an element counts as one word.
 
-    Two dimensions and more: `T(8,128)`, fewer rows where the second-minor dimension has at most 4 ("compact
-    second minor"), then `(n,1)` for the n elements that share a word. One dimension: its rows of 128 become
-    the second-minor dimension. None: one row of words.
+    Two dimensions and more: `T(8,128)`, fewer rows if the second-minor dimension has at most 4 ("compact
+    second minor"), then `(n,1)` for the n elements that share a word. One dimension: its rows of 128 are the
+    second-minor dimension. No dimension: one row of words.
     """
     packing = max(1, WORD_BITS // bits)
     if not dimensions:
@@ -93,26 +93,27 @@ def tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
 
 
 def _tile_rows(rows: int, packing: int, small: tuple[int, ...]) -> int:
-    """The fewest rows of a tile that hold `rows`, of `small`, else a register's; whole words in any case."""
+    """The smallest of `small` that holds `rows`, else a register's rows; whole words in any case."""
     return max(packing, next((size for size in small if rows <= size), SUBLANES))
 
 
 def element_bits(shape: ArrayShape) -> int:
-    """The bits an element takes: `E(n)` of the layout, else those of its type (8 of `pred`, 4 of `s4`).
+    """The bits of an element: `E(n)` of the layout, else those of its type (8 for `pred`, 4 for `s4`).
 
-    Raises ShardyError for an `E(n)` that the type does not fit.
+    Raises ShardyError if `E(n)` is too small for the type.
     """
     row = element_type(shape.element_type)
     stated = shape.layout.element_size_bits if shape.layout else 0
     if stated and stated < row.value_bits:
-        raise ShardyError(f"E({stated}): {row.name} needs at least {row.value_bits} bits an element")
+        bits = f"at least {row.value_bits} bits for {row.name}"
+        raise ShardyError.unexpected("element size E", expected=bits, got=f"{stated}")
     return stated or row.bits
 
 
 def unpadded_bytes(shape: Shape) -> int:
-    """The bytes of all elements, each of its type's bits (or a smaller `E(n)`), rounded up to whole bytes.
+    """The bytes of all elements, with the bits of their type (or a smaller `E(n)`), rounded up.
 
-    Of a tuple the sum of its parts. Raises ShardyError for dynamic dimensions without a bound.
+    For a tuple the sum of its parts. Raises ShardyError for unbounded dimensions.
     """
     if isinstance(shape, ArrayShape):
         _check(shape)
@@ -122,11 +123,10 @@ def unpadded_bytes(shape: Shape) -> int:
 
 
 def padded_bytes(shape: Shape) -> int:
-    """The bytes of the buffer that holds an array: tiles and tail padded, elements of `E(n)` bits, and the
-    metadata before a dynamic array (`M(n)`); of a tuple the sum of its parts.
+    """The bytes of the buffer of an array: padded tiles and tail, elements of `E(n)` bits, metadata (`M(n)`).
 
-    An array without a layout lies in row-major order, packed. Raises ShardyError for a layout that fixes no
-    place for the elements (sparse, no permutation) and for dynamic dimensions without a bound.
+    An array without a layout is row-major and packed; for a tuple the sum of its parts. Raises ShardyError
+    for layouts without fixed offsets (sparse, not a permutation) and for unbounded dimensions.
     """
     if isinstance(shape, ArrayShape):
         _check(shape)
@@ -136,17 +136,18 @@ def padded_bytes(shape: Shape) -> int:
 
 
 def padding_share(shape: Shape) -> float:
-    """How much of the buffer of a shape with a layout is padding: from 0 to below 1."""
+    """The share of padding in the buffer of a shape with a layout: from 0 to below 1."""
     return Bytes(padded_bytes(shape), unpadded_bytes(shape)).padding_share
 
 
 @lru_cache(maxsize=65536)
 def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu") -> Bytes:
-    """What an array takes with the layout it gets on a target.
+    """The bytes of an array with the layout of a target.
 
-    element: as XLA or MLIR spells it (`f32`, `pred`, `s8`; `i1`, `ui8`, `f8E4M3FN`, `complex<f32>`, `index`).
+    element: in XLA's or MLIR's spelling (`f32`, `pred`, `s8`; `i1`, `ui8`, `f8E4M3FN`, `complex<f32>`,
+    `index`).
 
-    Raises ShardyError for an element type or target that is none, and for a negative size.
+    Raises ShardyError for an unknown element type or target, and for a negative size.
 
     >>> layout_bytes("i1", (3, 5), "tpu"), layout_bytes("complex<f32>", (3, 5), "linear")
     (Bytes(padded=512, unpadded=15), Bytes(padded=120, unpadded=120))
@@ -167,5 +168,5 @@ def _parts(shape: Shape) -> tuple[Shape, ...]:
 
 def _check(shape: ArrayShape) -> None:
     if any(size < 0 for size in shape.dimensions):
-        raise ShardyError(f"{shape}: an array whose sizes have no bound takes no fixed number of bytes")
+        raise ShardyError.unsupported(f"the size in bytes of the unbounded array {shape}")
     element_bits(shape)

@@ -65,9 +65,9 @@ class HloCursor(TokenCursor):
         while waiting:
             token = self.token
             if not token:
-                self.error(f"this bracket is not closed by '{waiting[0]}'", start)
+                self.error(f"unclosed bracket: expected '{waiting[0]}'", start)
             if token in _OPENING:
                 waiting.append(_OPENING[token])
             elif token in _CLOSING and waiting.pop() != token:
-                self.error("this bracket closes no bracket of its kind")
+                self.error("unmatched closing bracket")
             self.advance()

@@ -1,9 +1,9 @@
-"""The same elements seen in a logical array and in its buffer: pairs of views between which numpy copies.
+"""Pairs of views of a logical array and its buffer with the same elements, between which numpy copies.
 
-Tiling cuts each physical dimension into digits of a mixed-radix number (8 rows in tiles of 4 and 2: row 5 is
-1, 0, 1) and puts the digits in another order. A range of a dimension falls into few boxes of digits, so a
-whole array is copied in a few assignments, once, without an array of padded size between. Not here: layouts
-whose later tiles join dimensions or reach past the tiles before; they have no digits (`pack.py` takes steps).
+Tiling splits each physical dimension into digits of a mixed-radix number (8 rows in tiles of 4 and 2: row 5
+is 1, 0, 1) and reorders the digits. A range of a dimension is a few boxes of digits, so a whole array is
+copied in a few assignments, without an intermediate array of padded size. Layouts whose later tiles join
+dimensions or exceed the tiles before have no digits; `pack.py` runs steps for these.
 
 >>> boxes(5, (2, 2, 2))
 (Box(start=0, ranges=((0, 1), (0, 2), (0, 2))), Box(start=4, ranges=((1, 2), (0, 1), (0, 1))))
@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 from shardy_py.layout.placement import Placement
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
-"""Elements of an array, and the places in its buffer where they lie: views of one shape."""
+"""Elements of an array and their places in its buffer: views of one shape."""
 
 _FEW = 16
-"""Digits of at most so many values may be taken one value after the other."""
+"""The most values of a digit for which each value is copied by itself."""
 _SLAB_BYTES = 1 << 20
-"""How much is moved at once: what stays in a core's cache between its reading and its writing."""
+"""The bytes copied at once: they stay in a core's cache between reading and writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One digit: of which joined dimension, what 1 in it counts there, how many values it has (2 or more)."""
+    """One digit: its joined dimension, the weight of 1 in it, and the number of its values (2 or more)."""
 
     dimension: int
     weight: int
@@ -42,23 +42,23 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Consecutive indices from `start` on: for each digit, major first, the range of its values."""
+    """Consecutive indices from `start` on, as the range of each digit's values, major first."""
 
     start: int
     ranges: tuple[tuple[int, int], ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each digit takes."""
+        """The number of values of each digit."""
         return tuple(stop - start for start, stop in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
 class DigitOrder:
-    """How the digits of all dimensions lie in the buffer.
+    """The order of the digits of all dimensions in the buffer.
 
-    joined: the sizes of the physical dimensions, joined as the first tile says.
-    order: the digits as the buffer has them, major to minor.
+    joined: the sizes of the physical dimensions, after joins of the first tile.
+    order: the digits in the order of the buffer, major to minor.
     """
 
     joined: tuple[int, ...]
@@ -80,21 +80,21 @@ def digit_order(placement: Placement) -> DigitOrder | None:
     for number, level in enumerate(placement.levels):
         if number and (any(len(group) > 1 for group in level.groups) or len(level.joined) != len(order)):
             return None
-        cut = list(zip(order[level.kept :], level.counts, level.tile, strict=True))
-        if number and any(digit.size % tile for digit, _, tile in cut):
+        split = list(zip(order[level.kept :], level.counts, level.tile, strict=True))
+        if number and any(digit.size % tile for digit, _, tile in split):
             return None
         order = [
             *order[: level.kept],
-            *(Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in cut),
-            *(Digit(digit.dimension, digit.weight, tile) for digit, _, tile in cut),
+            *(Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in split),
+            *(Digit(digit.dimension, digit.weight, tile) for digit, _, tile in split),
         ]
     return DigitOrder(joined, tuple(digit for digit in order if digit.size > 1))
 
 
 def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) -> Iterator[Pair]:
-    """Pairs of views of the same shape, one of the array and one of the buffer, that hold the same elements.
+    """Pairs of views of one shape, of the array and of the buffer, with the same elements.
 
-    Together they cover the array, each once. Their dimensions have the order of the buffer.
+    Together they cover the array once. Their dimensions have the order of the buffer.
 
     array: [*digits.joined]. tiled: the buffer, [sizes of digits.order].
     """
@@ -104,7 +104,7 @@ def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) 
     radices = [tuple(digit.size for digit in own) for own in by_dimension]
     for chosen in product(*map(boxes, digits.joined, radices)):
         ranges = [pair for box in chosen for pair in box.ranges]
-        # with an ellipsis, for what has no dimensions is else a scalar and no view
+        # The ellipsis makes the index of an array without dimensions a view.
         part = (..., *(slice(box.start, box.start + prod(box.sizes)) for box in chosen))
         split = array[part].reshape([stop - start for start, stop in ranges]).transpose(order)
         yield split, tiled[(..., *(slice(*ranges[at]) for at in order))]
@@ -120,21 +120,21 @@ def padding_views(digits: DigitOrder, tiled: NDArray[Any]) -> Iterator[NDArray[A
 
 
 def boxes(size: int, radices: tuple[int, ...]) -> tuple[Box, ...]:
-    """The numbers below `size` in boxes. radices: of the digits, major first; their product is no less."""
+    """The numbers below `size` as boxes. radices: of the digits, major first, of product `size` or more."""
     if size == prod(radices):
         return (Box(0, tuple((0, radix) for radix in radices)),)
     unit = prod(radices[1:])
     whole, rest = divmod(size, unit)
-    found = (Box(0, ((0, whole), *((0, radix) for radix in radices[1:]))),) if whole else ()
+    full = (Box(0, ((0, whole), *((0, radix) for radix in radices[1:]))),) if whole else ()
     if not rest:
-        return found
-    return found + tuple(
+        return full
+    return full + tuple(
         Box(whole * unit + box.start, ((whole, whole + 1), *box.ranges)) for box in boxes(rest, radices[1:])
     )
 
 
 def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, int], ...]]:
-    """Ranges of digits that cover the numbers from `size` on."""
+    """Ranges of digits that cover the numbers that are at least `size`."""
     if size == prod(radices):
         return []
     whole, rest = divmod(size, prod(radices[1:]))
@@ -146,7 +146,7 @@ def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, i
 
 
 def slabs(pair: Pair) -> Iterator[Pair]:
-    """A pair in parts of about `_SLAB_BYTES`, cut along the major digits."""
+    """A pair in parts of about `_SLAB_BYTES`, split along the major digits."""
     elements, places = pair
     if places.nbytes <= _SLAB_BYTES or (elements.flags.c_contiguous and places.flags.c_contiguous):
         yield pair
@@ -160,9 +160,9 @@ def slabs(pair: Pair) -> Iterator[Pair]:
 
 
 def by_value(pair: Pair) -> Iterator[Pair]:
-    """A pair in one part for each value of the last digit, if they are few.
+    """A pair split by the values of the last digit if they are few.
 
-    numpy's innermost loop runs along the last digit of the buffer, and is slow if it is short.
+    numpy's innermost loop runs along the last digit of the buffer and is slow if that is short.
     """
     elements, places = pair
     if places.ndim < 2 or not places.shape[-1] <= _FEW <= places.shape[-2]:

@@ -1,7 +1,7 @@
-"""Arrays into the buffers that hold them in memory, and back: pad, reshape, transpose, with one copy.
+"""Copies arrays into their buffers and back.
 
-Not here: the steps in general (`physical.py`), how they become one copy (`mixed_radix.py`), elements narrower
-than a byte (`bit_packing.py`).
+Not here: the steps of a layout (`physical.py`), the views copied (`mixed_radix.py`), elements narrower than a
+byte (`bit_packing.py`).
 
 >>> from shardy_py.layout.values import Tile
 >>> layout = Layout((1, 0), (Tile((2, 2)),))
@@ -30,15 +30,15 @@ Buffer = bytes | bytearray | memoryview | NDArray[Any]
 
 
 def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
-    """The flat buffer in which an array lies.
+    """The flat buffer of an array.
 
-    array: of any numpy or ml_dtypes type. fill: what the padding holds, a value of that type.
+    array: of any numpy or ml_dtypes type. fill: the value of padding, of that type.
 
-    Returns the elements in physical order; where the layout (`E(n)`) or the type (s4, u2, ...) gives elements
-    another size than numpy, the bytes of the buffer. `M(n)` bytes of metadata are not part of it.
+    Returns the elements in physical order, or the bytes of the buffer if the layout (`E(n)`) or the type (s4,
+    u2, ...) gives elements another size than numpy. `M(n)` bytes of metadata are not part of it.
 
-    Raises ShardyError for a layout that is not one of this array, an `E(n)` that is neither 1, 2, 4 nor whole
-    bytes or is below the type's bits, and a fill that the type cannot hold.
+    Raises ShardyError for a layout of another rank, an `E(n)` that is neither 1, 2, 4 nor whole bytes or is
+    below the type's bits, and a fill that the type cannot hold.
     """
     given = np.asarray(array)
     bits = _bits(given.dtype, layout)
@@ -54,10 +54,11 @@ def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
 def unpack(
     buffer: Buffer, layout: Layout, shape: ArrayShape | Sequence[int], dtype: DTypeLike | None = None
 ) -> NDArray[Any]:
-    """The array that lies in a flat buffer: the inverse of `pack`.
+    """The array in a flat buffer: the inverse of `pack`.
 
-    buffer: elements in physical order, or bytes. shape: logical sizes; of an `ArrayShape` the element type
-    counts too, and its layout does not. dtype: of the elements; by default that of the shape or the buffer.
+    buffer: elements in physical order, or bytes. shape: logical sizes; the layout of an `ArrayShape` is
+    ignored.
+    dtype: of the elements; by default that of the shape or the buffer.
 
     Raises ShardyError as `pack` does, and for a buffer of another length than the layout's.
     """
@@ -103,7 +104,7 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
         array = np.empty(place.dimensions, buffer.dtype)
         joined = array.transpose(order)
     else:
-        # joined dimensions are views only of an array that lies in physical order
+        # Joined dimensions are views only of an array in physical order.
         physical = np.empty(place.physical_dimensions, buffer.dtype)
         array, joined = physical.transpose(np.argsort(order)), physical.reshape(digits.joined)
     for pair in element_views(digits, joined, tiled):
@@ -112,7 +113,7 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
             if elements.flags.c_contiguous:
                 elements[...] = places
                 continue
-            # a slab is read in the order of memory first: much faster than from many tiles in turn
+            # Reading a slab in the order of memory first is much faster than from many tiles in turn.
             if near.shape != places.shape:
                 near = np.empty(places.shape, array.dtype)
             near[...] = places
@@ -122,7 +123,7 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
 
 
 def _through(array: NDArray[Any], steps: Sequence[Step], fill: NDArray[Any]) -> NDArray[Any]:
-    """One step after the other."""
+    """Runs the steps in order."""
     given = array
     for step in steps:
         match step:
@@ -138,7 +139,7 @@ def _through(array: NDArray[Any], steps: Sequence[Step], fill: NDArray[Any]) -> 
 
 
 def _back(buffer: NDArray[Any], dimensions: tuple[int, ...], steps: Sequence[Step]) -> NDArray[Any]:
-    """All steps undone, the last one first."""
+    """Undoes the steps, the last one first."""
     before = [dimensions, *(step.dimensions for step in steps)]
     array = buffer
     for step, sizes in zip(reversed(steps), reversed(before[:-1]), strict=True):
@@ -153,19 +154,20 @@ def _back(buffer: NDArray[Any], dimensions: tuple[int, ...], steps: Sequence[Ste
 
 
 def _cell(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type of the same size whose values numpy moves fast, as it does not those of ml_dtypes."""
+    """A type of the same size that numpy copies fast, unlike those of ml_dtypes."""
     return np.dtype(f"u{dtype.itemsize}") if dtype.itemsize in (1, 2, 4, 8) and not dtype.hasobject else dtype
 
 
 def _bits(dtype: np.dtype[Any], layout: Layout) -> int:
-    """The bits an element takes in the buffer."""
+    """The bits of an element in the buffer."""
     row = element_type_of(dtype)
     least, natural = (row.value_bits, row.bits) if row else (8 * dtype.itemsize, 8 * dtype.itemsize)
     bits = layout.element_size_bits or natural
     if bits < least or (bits not in (1, 2, 4) and bits % 8):
-        raise ShardyError(
-            f"E({bits}): an element of {row.name if row else dtype} takes 1, 2, 4 or a multiple of 8 bits,"
-            f" at least {least}"
+        raise ShardyError.unexpected(
+            f"element size E of {row.name if row else dtype}",
+            expected=f"1, 2, 4 or a multiple of 8 bits, at least {least}",
+            got=f"{bits}",
         )
     return bits
 
@@ -174,16 +176,17 @@ def _fill(fill: object, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         return np.full((), fill, dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ShardyError(f"padding of {dtype} cannot hold the fill {fill!r}: {error}") from error
+        raise ShardyError(f"invalid fill {fill!r} for padding of {dtype}: {error}") from error
 
 
 def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any]) -> NDArray[Any]:
-    """The buffer as elements where numpy has elements of this size, else as bytes; its length checked."""
+    """The buffer as elements if numpy has elements of this size, else as bytes; its length is checked."""
     size_bytes = -(-size * bits // 8)
     if flat.ndim != 1 or flat.nbytes != size_bytes:
-        raise ShardyError(
-            f"a buffer of {size} elements of {bits} bits has one dimension and {size_bytes} bytes,"
-            f" got {flat.nbytes} in shape {flat.shape}"
+        raise ShardyError.unexpected(
+            f"buffer of {size} elements of {bits} bits",
+            expected=f"one dimension and {size_bytes} bytes",
+            got=f"{flat.nbytes} in shape {flat.shape}",
         )
     wanted = element if bits == 8 * element.itemsize else np.dtype(np.uint8)
     return flat if flat.dtype == wanted else np.ascontiguousarray(flat).view(wanted)

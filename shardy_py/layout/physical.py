@@ -1,7 +1,6 @@
-"""From logical arrays to flat physical buffers: the steps that move the elements, and how many there are.
+"""A layout as steps of numpy from a logical array to its flat buffer: transpose, reshape, pad at the end.
 
-The steps are those of numpy (transpose, reshape, pad at the high end); done backwards they undo the layout.
-Not here: doing them (`pack.py`), the arithmetic of one element (`placement.py`).
+Not here: running the steps, forwards or backwards (`pack.py`); the offset of one element (`placement.py`).
 
 >>> from shardy_py.layout.values import Layout, Tile
 >>> for step in relayout_steps((3, 5), Layout((1, 0), (Tile((2, 2)),))):
@@ -32,7 +31,7 @@ class Transpose:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """Other sizes, the same elements in the same major-to-minor order; dimensions: the sizes after it."""
+    """dimensions: the sizes after it."""
 
     dimensions: tuple[int, ...]
 
@@ -49,13 +48,13 @@ Step = Transpose | Reshape | Pad
 
 
 def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
-    """The steps from a logical array of these sizes to the flat buffer in which it lies.
+    """The steps from a logical array of these sizes to its flat buffer.
 
     A transpose to physical order; for each tile a reshape that joins dimensions, a pad to whole tiles, a
-    reshape that cuts and a transpose that gathers the tiles; a reshape to one dimension and the padding of
-    its tail. Steps that change nothing are left out: no steps for a vector without tiles.
+    reshape that splits dimensions and a transpose that gathers the tiles; a reshape to one dimension and the
+    padding of its tail. Steps without effect are left out.
 
-    Raises ShardyError for a layout that is no permutation of the dimensions, or not dense.
+    Raises ShardyError for a layout that is not a permutation of the dimensions, or sparse.
     """
     place = layout.placement(dimensions)
     order = tuple(reversed(layout.minor_to_major))
@@ -64,13 +63,13 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
         steps += _tile_steps(level)
     whole = prod(place.tiled_dimensions)
     steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
-    return _without_idle(tuple(dimensions), steps)
+    return _without_identities(tuple(dimensions), steps)
 
 
 def physical_size(shape: ArrayShape) -> int:
-    """How many elements the buffer of an array has, padding included.
+    """The number of elements in the buffer of an array, padding included; row-major without a layout.
 
-    An array without a layout lies in row-major order. Raises ShardyError as `relayout_steps` does.
+    Raises ShardyError as `relayout_steps` does.
     """
     return shape.placement.size
 
@@ -89,17 +88,17 @@ def _tile_steps(level: TileLevel) -> list[Step]:
     ]
 
 
-def _without_idle(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step, ...]:
+def _without_identities(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step, ...]:
     found: list[Step] = []
     for step in steps:
         match step:
             case Transpose(permutation):
-                idle = permutation == tuple(range(len(permutation)))
+                is_identity = permutation == tuple(range(len(permutation)))
             case Reshape():
-                idle = step.dimensions == dimensions
+                is_identity = step.dimensions == dimensions
             case Pad(high):
-                idle = not any(high)
-        if not idle:
+                is_identity = not any(high)
+        if not is_identity:
             found.append(step)
         dimensions = step.dimensions
     return tuple(found)

@@ -1,8 +1,8 @@
-"""What a picture of a layout shows: cells with their offsets, the tiles around them, what is padding.
+"""The content of a picture of a layout: cells with offsets, tiles and padding.
 
-The array is shown in the order of memory: rows along the second-minor physical dimension, columns along the
-minor-most one, a panel for each index of the others; dimensions that the first tile joins are one. Not here:
-how it is shown (`draw.py` for terminals, `draw_svg.py`).
+Rows are along the second-minor physical dimension, columns along the minor-most one, with a panel for each
+index of the others; dimensions that the first tile joins are one. Not here: drawing (`draw.py` for terminals,
+`draw_svg.py`).
 
 >>> from shardy_py.layout.text import parse_array
 >>> panel = picture(parse_array("f32[3,5]{1,0:T(2,2)}")).panels[0]
@@ -23,15 +23,15 @@ from shardy_py.layout.tile_level import linear, unlinear
 from shardy_py.layout.values import ArrayShape
 
 NONE, PART, TILE = 0, 1, 2
-"""What lies between two neighbours: nothing, a border of later tiles, a border of the first ones."""
+"""Kinds of borders between two neighbours: none, of later tiles, of the first tiles."""
 
 _FULL_MEMORY = 64
-"""Buffers of at most so many places are also listed in the order of memory."""
+"""The largest buffer that is also listed in the order of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of an array is shown: rows and columns of a panel, and panels."""
+    """The most rows and columns of a panel and the most panels that are shown."""
 
     rows: int = 16
     columns: int = 16
@@ -40,10 +40,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One place.
+    """One place in the buffer.
 
-    offset: in the buffer, in elements. element: its logical index; None: padding.
-    tile: the number of the first tiling's tile, major to minor. part: which tile of the last tiling.
+    offset: in elements. element: its logical index; None: padding.
+    tile: the number of the tile of the first tiling, major to minor. part: the tile of the last tiling.
     """
 
     offset: int
@@ -56,9 +56,9 @@ class Cell:
 class Panel:
     """The last two dimensions at one index of the others.
 
-    title: that index, as `[1,:,:]`; "" where there are no others.
-    rows: the cells shown. more_rows, more_columns: how many are not.
-    row_breaks, column_breaks: what lies between neighbours: `NONE`, `PART` or `TILE`.
+    title: that index, as `[1,:,:]`; "" without others.
+    rows: the cells shown. more_rows, more_columns: the numbers of those not shown.
+    row_breaks, column_breaks: the borders between neighbours: `NONE`, `PART` or `TILE`.
     """
 
     title: str
@@ -71,10 +71,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A layout to be shown.
+    """A layout to draw.
 
-    notes: lines to stand under the shape. more_panels: how many are not shown.
-    memory: of a small buffer, by tile: what lies at each offset, an index or None for padding.
+    notes: lines below the shape. more_panels: the number of panels not shown.
+    memory: of a small buffer, by tile: the index at each offset, None for padding.
     """
 
     shape: ArrayShape
@@ -85,9 +85,9 @@ class Picture:
 
 
 def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
-    """The head of an array, as much as `limits` say, however large it is.
+    """The picture of the head of an array, as far as `limits` allow.
 
-    Raises ShardyError for a layout that fixes no place for the elements.
+    Raises ShardyError for a layout without fixed offsets.
     """
     limits = limits or Limits()
     view = _View(shape.placement)
@@ -154,7 +154,7 @@ def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
     column_breaks = tuple(_between(left, right) for left, right in pairwise(rows[0]))
     row_breaks = tuple(_between(above[0], below[0]) for above, below in pairwise(rows))
     if NONE not in row_breaks and NONE not in column_breaks and len(view.tile) > 0:
-        # a border around every cell tells nothing
+        # Borders around every cell carry no information.
         column_breaks = tuple(kind if kind == TILE else NONE for kind in column_breaks)
         row_breaks = tuple(kind if kind == TILE else NONE for kind in row_breaks)
     title = f"[{','.join(map(str, major))},:,:]" if major else ""
@@ -172,7 +172,7 @@ def _between(one: Cell, other: Cell) -> int:
 
 
 def _order_note(view: _View) -> str:
-    """Which dimensions the rows and columns are."""
+    """The dimensions of rows and columns."""
     names = ["*".join(map(str, group)) for group in view.names]
     if not names or not names[-1]:
         return "one element"
@@ -180,7 +180,7 @@ def _order_note(view: _View) -> str:
 
 
 def _size_note(shape: ArrayShape, view: _View) -> str:
-    """How many places there are, in how many tiles, and how much of them is padding."""
+    """The numbers of elements, tiles and places, and the share of padding."""
     place, elements = view.place, prod(shape.dimensions)
     text = _counted(elements, "element")
     if place.levels:

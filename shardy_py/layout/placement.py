@@ -1,7 +1,7 @@
-"""Where each element of an array lies in its buffer, and which element lies at an offset.
+"""The offset of each element of an array in its buffer, and the element at each offset.
 
-A `Placement` is made once for an array and a layout (`Layout.placement`); what it answers for one element it
-answers for numpy arrays of coordinates and for symbolic ones too. Not here: moving data (`pack.py`), the
+A `Placement` is made once for an array and a layout (`Layout.placement`); it converts single elements, numpy
+arrays of coordinates and symbolic ones. Not here: moving data (`pack.py`), the
 formulas of one tile (`tile_level.py`).
 
 >>> place = placement((3, 5), (1, 0), ((2, 2),))
@@ -22,19 +22,26 @@ from numpy.typing import NDArray
 
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
-from shardy_py.layout.linear_index import linear_index, tile_levels
-from shardy_py.layout.tile_level import Coordinate, IntArray, TileLevel, checked_index, unlinear
+from shardy_py.layout.tile_level import (
+    Coordinate,
+    IntArray,
+    TileLevel,
+    checked_index,
+    linear_index,
+    tile_levels,
+    unlinear,
+)
 
 _Undone = tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The way between the elements of an array and the offsets in its buffer, both in elements.
+    """The correspondence between the elements of an array and the offsets in its buffer, in elements.
 
     dimensions: logical sizes, major first.
     minor_to_major: the logical dimensions, the minor-most first.
-    levels: what each tile does, to the array in physical order and to what the tiles before have made of it.
+    levels: the tiles, first to last; the first one applies to the array in physical order.
     size: of the buffer, padding included.
     """
 
@@ -54,11 +61,11 @@ class Placement:
         return self.levels[-1].dimensions if self.levels else self.physical_dimensions
 
     def offset(self, index: Sequence[Coordinate]) -> Coordinate:
-        """Where an element lies.
+        """The offset of an element.
 
         index: a coordinate for each logical dimension, all of one kind: numbers, numpy arrays or expressions.
 
-        Raises ShardyError for a coordinate outside the array, and where offsets pass 64 bits in numpy arrays.
+        Raises ShardyError for a coordinate outside the array, and if offsets in numpy arrays exceed 64 bits.
         """
         logical = checked_index(index, self.dimensions)
         for i, (coordinate, size) in enumerate(zip(logical, self.dimensions, strict=True)):
@@ -69,7 +76,7 @@ class Placement:
         return linear_index(place, self.tiled_dimensions)
 
     def element(self, offset: int) -> tuple[int, ...] | None:
-        """The logical index of what lies at `offset`; None of padding.
+        """The logical index of the element at `offset`; None for padding.
 
         Raises ShardyError for an offset outside the buffer.
         """
@@ -79,7 +86,7 @@ class Placement:
         return tuple(index) if all(coordinate < size for coordinate, size in landing) else None
 
     def elements(self, offsets: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Logical indices [rank, ...] of what lies at `offsets` [...], and what of it is no padding [...].
+        """Logical indices [rank, ...] of the elements at `offsets` [...], and a mask [...] of non-padding.
 
         Indices of padding are -1. Raises ShardyError as `element` does.
         """
@@ -105,24 +112,24 @@ class Placement:
         return IndexMap((_expression(offset),), dims)
 
     def inverse_map(self) -> IndexMap:
-        """From the offset to the logical index, simplified; padding lies outside its domain."""
+        """From the offset to the logical index, simplified; padding is outside the domain."""
         return self.digit_map().compose(self.element_map()).simplified
 
     def digit_map(self) -> IndexMap:
-        """From the offset to the index in `tiled_dimensions`; the padded tail lies outside its domain."""
+        """From the offset to the index in `tiled_dimensions`; the padded tail is outside the domain."""
         results = tuple(map(_expression, unlinear(dim(0), self.tiled_dimensions)))
         whole = extent(prod(self.tiled_dimensions))
         return IndexMap(results, (whole,))
 
     def element_map(self) -> IndexMap:
-        """From the index in `tiled_dimensions` to the logical index; padding lies outside its domain."""
+        """From the index in `tiled_dimensions` to the logical index; padding is outside the domain."""
         dims = tuple(map(extent, self.tiled_dimensions))
         index, landing = self._untiled([dim(i) for i in range(len(dims))])
         constraints = tuple((_expression(coordinate), extent(size)) for coordinate, size in landing)
         return IndexMap(tuple(map(_expression, index)), dims, constraints=constraints)
 
     def _undone(self, offset: Coordinate) -> _Undone[Coordinate]:
-        """The logical index of what lies at `offset`, and coordinates below whose sizes it must lie."""
+        """The logical index at `offset`, and coordinates that are below their sizes unless padding."""
         tiled = unlinear(offset, self.tiled_dimensions)
         index, landing = self._untiled(tiled)
         return index, [(offset, prod(self.tiled_dimensions)), *landing]
@@ -144,17 +151,19 @@ def placement(
     tiles: tuple[tuple[int, ...], ...] = (),
     tail_padding_alignment: int = 1,
 ) -> Placement:
-    """Where elements lie in an array of these sizes.
+    """The placement of the elements of an array of these sizes.
 
-    Raises ShardyError if `minor_to_major` is no permutation of the dimensions, for a size that is not known,
-    and for a tile that cannot be one.
+    Raises ShardyError if `minor_to_major` is not a permutation of the dimensions, for an unbounded size and
+    for an invalid tile.
     """
     if sorted(minor_to_major) != list(range(len(dimensions))):
-        raise ShardyError(
-            f"minor_to_major must list each of the {len(dimensions)} dimensions once, got {minor_to_major}"
+        raise ShardyError.unexpected(
+            "minor_to_major",
+            expected=f"a permutation of {len(dimensions)} dimensions",
+            got=f"{minor_to_major}",
         )
     if min(dimensions, default=0) < 0:
-        raise ShardyError(f"an array with an unbounded dimension has no places, got sizes {dimensions}")
+        raise ShardyError.unsupported(f"placement of an unbounded array of sizes {dimensions}")
     physical = tuple(dimensions[i] for i in reversed(minor_to_major))
     levels = tile_levels(physical, tiles)
     size = prod(levels[-1].dimensions if levels else physical)
@@ -175,4 +184,5 @@ def _check(coordinate: Coordinate, size: int, where: str) -> None:
             return
         low, high = coordinate.min(), coordinate.max()
     if low < 0 or high >= size:
-        raise ShardyError(f"{where} has the coordinates 0 to {size - 1}, got {low if low < 0 else high}")
+        got = f"{low if low < 0 else high}"
+        raise ShardyError.unexpected(where, expected=f"a coordinate from 0 to {size - 1}", got=got)

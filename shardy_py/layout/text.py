@@ -108,7 +108,7 @@ def _buffer(cursor: HloCursor) -> BufferShape:
     cursor.expect("(")
     inner = read_shape(cursor)
     if not isinstance(inner, ArrayShape):
-        cursor.error(f"a buffer holds one array, got {str(inner)[:40]}", start)
+        cursor.error(f"expected the shape of an array in a buffer, got {str(inner)[:40]}", start)
     cursor.expect(")")
     return BufferShape(inner)
 
@@ -144,7 +144,7 @@ def _dimension(cursor: HloCursor) -> tuple[int, bool]:
     if dynamic and size == _COMBINE_TEXT:
         return UNBOUNDED, True
     if size < 0:
-        cursor.error(f"a dimension has the negative size {size}", start)
+        cursor.error(f"dimension of negative size {size}", start)
     return size, dynamic
 
 
@@ -183,7 +183,7 @@ def _level_type(cursor: HloCursor) -> str:
     cursor.advance()
     marks = "".join(mark for mark in "+~" if cursor.accept(mark))
     if marks and level == "D":
-        cursor.error(f"a dense level is unique and ordered, got 'D{marks}'", start)
+        cursor.error(f"dense levels are always unique and ordered: expected 'D', got 'D{marks}'", start)
     return level + marks
 
 

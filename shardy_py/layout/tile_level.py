@@ -1,7 +1,8 @@
-"""One tile applied to an array: dimensions joined, cut into tiles, and indices taken through it both ways.
+"""The arithmetic of tiles: dimensions joined and split into tiles, and indices converted both ways.
 
-Sizes and indices are in physical order, major to minor. The arithmetic is the same for numbers, numpy arrays
-of coordinates and symbolic expressions. Not here: several tiles and whole layouts (`linear_index.py`).
+Sizes and indices are in physical order, major to minor. An index is a coordinate for each dimension: a
+number, a numpy array (the coordinates of many elements) or an expression of `indexing/`; the result is of the
+same kind. Not here: whole layouts, logical order (`placement.py`).
 
 >>> level = tile_level((2, 7, 8, 11, 10), (-1, -1, 2, -1, 3))
 >>> level.joined, level.tile, level.dimensions
@@ -14,7 +15,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +34,12 @@ Coordinate = TypeVar("Coordinate", int, IntArray, Expr)
 
 @dataclass(frozen=True, slots=True)
 class TileLevel:
-    """How one tile changes an array.
+    """The effect of one tile on an array.
 
     groups: the sizes of the dimensions that each dimension of `joined` is made of, major to minor; an empty
         group is a dimension of size 1 that the tile has and the array lacks.
     joined: the array's sizes after joining.
-    tile: the sizes of a tile; it cuts the last dimensions of `joined`.
+    tile: the sizes of a tile; it splits the last dimensions of `joined`.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -47,21 +48,21 @@ class TileLevel:
 
     @property
     def kept(self) -> int:
-        """How many major dimensions stay as they are."""
+        """The number of major dimensions that are not tiled."""
         return len(self.joined) - len(self.tile)
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many tiles there are along each dimension that is cut."""
+        """The number of tiles along each tiled dimension."""
         return tuple(-(-size // tile) for size, tile in zip(self.joined[self.kept :], self.tile, strict=True))
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """The sizes after tiling: kept dimensions, numbers of tiles, the tile."""
+        """The sizes after tiling: kept dimensions, tile counts, tile sizes."""
         return (*self.joined[: self.kept], *self.counts, *self.tile)
 
     def tiled(self, index: Sequence[Coordinate]) -> list[Coordinate | int]:
-        """Where an element of the array is in `dimensions`: floor(e / t) ++ (e mod t)."""
+        """The index in `dimensions` of an element of the array: floor(e / t) ++ (e mod t)."""
         start, joined = 0, list[Coordinate | int]()
         for group in self.groups:
             joined.append(linear(index[start : start + len(group)], group))
@@ -72,9 +73,9 @@ class TileLevel:
     def untiled(
         self, index: Sequence[Coordinate | int]
     ) -> tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]:
-        """What lies at `index` in `dimensions`: where it is in the array, and where after joining.
+        """The index in the array of what is at `index` in `dimensions`, and its coordinates after joining.
 
-        The latter are coordinates with the sizes below which they must be, or it is padding.
+        The latter come with sizes; one that is not below its size belongs to padding.
         """
         rank = len(self.tile)
         outer, inner = index[self.kept : self.kept + rank], index[self.kept + rank :]
@@ -87,19 +88,24 @@ class TileLevel:
 
 
 def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
-    """What `tile` does to an array of these sizes.
+    """The effect of `tile` on an array of these sizes.
 
     dimensions: physical order, major to minor.
-    tile: sizes or `COMBINE`, for the minor-most dimensions. One with more dimensions than the array has takes
-        the array as one with further major dimensions of size 1, as XLA does for `f32[]{:T(128)}`.
+    tile: sizes or `COMBINE`, for the minor-most dimensions. A tile of higher rank
+        than the array adds major dimensions of size 1 to it, as in XLA's `f32[]{:T(128)}`.
 
-    Raises ShardyError for a size below 1 and for a joined dimension with none more minor.
+    Raises ShardyError for a size below 1 and if the minor-most dimension is to be joined.
     """
     wrong = next((size for size in tile if size < 1 and size != COMBINE), None)
     if wrong is not None:
-        raise ShardyError(f"tile {tuple(tile)}: expected sizes of at least 1, got {wrong}")
+        raise ShardyError.unexpected(
+            f"tile {tuple(tile)}",
+            expected="sizes of at least 1",
+            got=f"{wrong}",
+            remedy=f"{COMBINE} combines",
+        )
     if tile and tile[-1] == COMBINE:
-        raise ShardyError(f"tile {tuple(tile)}: the last dimension has no more minor one to be joined with")
+        raise ShardyError(f"tile {tuple(tile)}: the minor-most dimension has no dimension to combine with")
     missing = max(0, len(tile) - len(dimensions))
     kept = max(0, len(dimensions) - len(tile))
     groups: list[tuple[int, ...]] = [(size,) for size in dimensions[:kept]]
@@ -114,22 +120,23 @@ def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
 
 
 def checked_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> list[Coordinate]:
-    """The coordinates of an index, numpy's integers as Python's and its arrays as 64 bits wide.
+    """The coordinates of an index, with numpy's integers as Python's and its arrays 64 bits wide.
 
-    Raises ShardyError if there is not one a dimension, for what is no whole number, and where positions in
-    an array with these bounds pass the 64 bits of numpy arrays.
+    Raises ShardyError unless there is one integer a dimension, and if positions in an array with these bounds
+    exceed the 64 bits of numpy arrays.
     """
     if len(index) != len(bounds):
-        raise ShardyError(
-            f"an index into an array with bounds {tuple(bounds)} has {len(bounds)} coordinates,"
-            f" got {len(index)}"
+        raise ShardyError.unexpected(
+            f"index into an array with bounds {tuple(bounds)}",
+            expected=f"{len(bounds)} coordinates",
+            got=f"{len(index)}",
         )
-    found = list(map(_coordinate, index))
-    if prod(bounds) > _MAX_POSITION and any(isinstance(c, np.ndarray) for c in found):
+    coordinates = list(map(_coordinate, index))
+    if prod(bounds) > _MAX_POSITION and any(isinstance(c, np.ndarray) for c in coordinates):
         raise ShardyError(
-            f"positions in an array with bounds {tuple(bounds)} pass 64 bits; ask for one at a time"
+            f"positions in an array with bounds {tuple(bounds)} exceed 64 bits; compute one at a time"
         )
-    return found
+    return coordinates
 
 
 def _coordinate(value: Coordinate) -> Coordinate:
@@ -137,16 +144,16 @@ def _coordinate(value: Coordinate) -> Coordinate:
         return value
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu":
-            raise ShardyError(f"coordinates are whole numbers, got an array of {value.dtype}")
+            raise ShardyError.unexpected("coordinates", expected="integers", got=f"an array of {value.dtype}")
         return value.astype(np.int64, copy=False)
     try:
         return operator.index(value)
     except TypeError:
-        raise ShardyError(f"coordinates are whole numbers, got {value!r}") from None
+        raise ShardyError.unexpected("coordinates", expected="integers", got=f"{value!r}") from None
 
 
 def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | int:
-    """The position of an element in major-to-minor order; 0 of no coordinates."""
+    """The position of an element in major-to-minor order; 0 without coordinates."""
     if not bounds:
         return 0
     position = index[0]
@@ -156,10 +163,50 @@ def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | i
 
 
 def unlinear(position: Coordinate | int, bounds: Sequence[int]) -> list[Coordinate | int]:
-    """The coordinates of an element by its position in major-to-minor order; the first takes what is left."""
+    """The coordinates of the element at a position in major-to-minor order; the first one is not bounded."""
     found: list[Coordinate | int] = []
     for bound in reversed(bounds[1:]):
         size = max(bound, 1)
         found.append(position % size)
         position = position // size
     return [position, *reversed(found)] if bounds else []
+
+
+def linear_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate:
+    """The position of element (e_n, ..., e_1) in an array with bounds (d_n, ..., d_1), d_1 the minor-most.
+
+    e_n * d_{n-1} * ... * d_1 + e_{n-1} * d_{n-2} * ... * d_1 + ... + e_1; 0 for a scalar.
+
+    >>> linear_index((1, 1, 0, 1), (2, 3, 2, 2))
+    17
+
+    Raises ShardyError unless there is one integer a dimension, and if positions in arrays exceed 64 bits.
+    """
+    return cast(Coordinate, linear(checked_index(index, bounds), bounds))
+
+
+def linear_index_with_tile(
+    index: Sequence[Coordinate], bounds: Sequence[int], tile: Sequence[int]
+) -> Coordinate:
+    """The position of an element in a tiled array.
+
+    linear_index(floor(e / t) ++ (e mod t), ceil(d / t) ++ t). A tile of lower rank covers the minor-most
+    dimensions; `COMBINE` (-1) in it joins a dimension with the next more minor one.
+
+    >>> linear_index_with_tile((2, 3), (3, 5), (2, 2))
+    17
+
+    Raises ShardyError as `linear_index` does, and for an invalid tile.
+    """
+    level = tile_level(bounds, tile)
+    tiled = cast("list[Coordinate]", level.tiled(checked_index(index, bounds)))
+    return cast(Coordinate, linear(checked_index(tiled, level.dimensions), level.dimensions))
+
+
+def tile_levels(dimensions: Sequence[int], tiles: Sequence[Sequence[int]]) -> tuple[TileLevel, ...]:
+    """Repeated tiling: each tile splits the result of the one before."""
+    levels: list[TileLevel] = []
+    for tile in tiles:
+        levels.append(tile_level(dimensions, tile))
+        dimensions = levels[-1].dimensions
+    return tuple(levels)

@@ -1,12 +1,10 @@
-"""What must hold of an array and its layout, beyond what a reader of text sees.
-
-XLA's reader of shapes asks it of the elements of tuples only (its `ValidateShape`), and so does ours.
+"""Checks of an array and its layout that XLA's `ValidateShape` makes, for elements of tuples only.
 
 >>> from shardy_py.layout.values import ArrayShape, Layout, SplitConfig
 >>> for fault in faults(ArrayShape("f32", (3, 5), (), Layout((1, 1), split_configs=(SplitConfig(0, (3,)),)))):
 ...     print(fault)
-minor_to_major lists each dimension once, got (1, 1)
-SC: dimension 0 of size 3 has no part that starts at 3
+minor_to_major: expected a permutation of 2 dimensions, got (1, 1)
+split configuration SC: expected indices from 1 to 2 for dimension 0, got 3
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _MAX_BYTES = (1 << 63) - 1
 
 @lru_cache(maxsize=1 << 12)
 def faults(shape: ArrayShape) -> tuple[str, ...]:
-    """What is wrong with an array: in its size in bytes, or in its layout, part by part."""
+    """The faults of an array: of its size in bytes, then of each part of its layout."""
     found = tuple(_size_faults(shape))
     return (*found, *_layout_faults(shape.layout, shape.dimensions)) if shape.layout else found
 
@@ -35,39 +33,47 @@ def _size_faults(shape: ArrayShape) -> Iterator[str]:
     known = (size for size in shape.dimensions if size != UNBOUNDED)
     products = tuple(accumulate(known, mul, initial=1))
     if max(*products, products[-1] * element_bytes) > _MAX_BYTES:
-        yield f"an array of {shape.element_type} with sizes {shape.dimensions} has more than 2^63 - 1 bytes"
+        yield f"array of {shape.element_type} with sizes {shape.dimensions}: more than 2^63 - 1 bytes"
 
 
 def _layout_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
     if sorted(layout.minor_to_major) != list(range(len(dimensions))):
-        yield f"minor_to_major lists each dimension once, got {layout.minor_to_major}"
+        yield (
+            f"minor_to_major: expected a permutation of {len(dimensions)} dimensions, "
+            f"got {layout.minor_to_major}"
+        )
     for tile in layout.tiles:
         if not tile.sizes or any(size < 1 and size != COMBINE for size in tile.sizes):
-            yield f"T: a tile has sizes of at least 1, got {tile}"
+            yield f"tile T: expected sizes of at least 1, got {tile}"
     if (layout.index_primitive_type or layout.pointer_primitive_type) and not layout.is_sparse:
-        yield "#, *: only a sparse array has types of indices and pointers"
+        yield "index and pointer types #, * of a dense array"
     if layout.element_size_bits < 0:
-        yield f"E: an element has no {layout.element_size_bits} bits"
+        yield f"element size E: expected at least 0 bits, got {layout.element_size_bits}"
     yield from _split_faults(layout, dimensions)
 
 
 def _split_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
     order = layout.minor_to_major[::-1]
     is_order = sorted(order) == list(range(len(dimensions)))
-    sizes = (
-        tuple(dimensions[i] for i in order) if is_order else dimensions
-    )  # splits are of physical dimensions
+    # Splits are of physical dimensions.
+    sizes = tuple(dimensions[i] for i in order) if is_order else dimensions
     seen: set[int] = set()
     for split in layout.split_configs:
         at = split.dimension
         if not 0 <= at < len(dimensions):
-            yield f"SC: there is no dimension {at}"
+            yield f"split configuration SC: unknown dimension {at}"
             continue
         if at in seen:
-            yield f"SC: dimension {at} is split twice"
+            yield f"split configuration SC: dimension {at} is split twice"
         seen.add(at)
         outside = [i for i in split.split_indices if not 0 < i < sizes[at]]
         if outside:
-            yield f"SC: dimension {at} of size {sizes[at]} has no part that starts at {outside[0]}"
+            yield (
+                f"split configuration SC: expected indices from 1 to {sizes[at] - 1} for dimension {at}, "
+                f"got {outside[0]}"
+            )
         if any(later <= earlier for earlier, later in pairwise(split.split_indices)):
-            yield f"SC: parts of dimension {at} start one after the other, got {split.split_indices}"
+            yield (
+                f"split configuration SC: expected increasing indices for dimension {at}, "
+                f"got {split.split_indices}"
+            )

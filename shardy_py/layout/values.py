@@ -1,7 +1,6 @@
-"""Shapes and layouts of XLA as plain values: what the text `f32[3,5]{1,0:T(2,2)}` says; `str` gives the text.
+"""Shapes and layouts of XLA as plain values; `str` prints them as XLA does, `f32[3,5]{1,0:T(2,2)}`.
 
-Not here: reading text (`text.py`), where an element lies (`linear_index.py`, `placement.py`), which layout
-an array gets (`formats.py`).
+Not here: reading text (`text.py`), offsets of elements (`placement.py`), default layouts (`formats.py`).
 
 >>> shape = ArrayShape("f32", (3, 5), layout=Layout((1, 0), (Tile((2, 2)),)))
 >>> str(shape), shape.layout.minor_to_major
@@ -20,7 +19,7 @@ from shardy_py.layout.placement import Placement, placement
 from shardy_py.layout.tile_level import COMBINE
 
 UNBOUNDED = -1
-"""The size of a dimension that may be of any size: `?`, always dynamic."""
+"""The size of an unbounded dimension: `?`, always dynamic."""
 
 ELEMENT_TYPES = frozenset(ELEMENT_TABLE)
 OTHER_KINDS = frozenset(("token", "opaque"))
@@ -35,7 +34,7 @@ class Tile:
     def __post_init__(self) -> None:
         wrong = next((size for size in self.sizes if size < 0 and size != COMBINE), None)
         if wrong is not None:
-            raise ShardyError(f"a tile has no size {wrong}: expected sizes from 1, or '*'")
+            raise ShardyError(f"invalid tile size {wrong}: expected sizes from 1, or '*'")
 
     def __str__(self) -> str:
         return f"({_listed('*' if size == COMBINE else size for size in self.sizes)})"
@@ -43,7 +42,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """How one dimension is split over memories: the indices at which a new part starts.
+    """The split of one dimension over memories: the indices at which a new part starts.
 
     dimension: in physical order, the major-most 0.
     """
@@ -57,18 +56,18 @@ class SplitConfig:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an array lies in memory.
+    """A memory layout.
 
     minor_to_major: the logical dimensions, the minor-most first.
-    tiles: applied one after the other, each to the result of the one before.
-    element_size_bits: bits an element takes; 0: those of its type.
+    tiles: each applies to the result of the one before.
+    element_size_bits: of an element; 0: those of its type.
     memory_space: 0 is the default one.
-    tail_padding_alignment: the size of the whole is rounded up to a multiple of it, in elements; 1: not.
-    dim_level_types: "D", "C", "S", ... a dimension, as XLA spells them; empty: all dense.
+    tail_padding_alignment: the size is rounded up to a multiple of it, in elements.
+    dim_level_types: "D", "C", "S", ... by dimension, in XLA's spelling; empty: all dense.
     index_primitive_type, pointer_primitive_type: of sparse arrays; "": none.
     physical_shape: of sparse arrays; None: none.
-    split_configs: how dimensions are split over memories.
-    dynamic_shape_metadata_prefix_bytes: bytes before the data that hold the sizes of dynamic dimensions.
+    split_configs: splits of dimensions over memories.
+    dynamic_shape_metadata_prefix_bytes: bytes before the data for the sizes of dynamic dimensions.
     """
 
     minor_to_major: tuple[int, ...]
@@ -85,38 +84,39 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.tail_padding_alignment < 1:
-            raise ShardyError(f"L: expected an alignment of at least 1, got {self.tail_padding_alignment}")
+            raise ShardyError.unexpected(
+                "tail padding alignment L", expected="at least 1", got=f"{self.tail_padding_alignment}"
+            )
         if self.dim_level_types and len(self.dim_level_types) != len(self.minor_to_major):
-            raise ShardyError(
-                f"D: expected a level type for each of {len(self.minor_to_major)} dimensions,"
-                f" got {len(self.dim_level_types)}"
+            raise ShardyError.unexpected(
+                "level types D",
+                expected=f"one for each of {len(self.minor_to_major)} dimensions",
+                got=f"{len(self.dim_level_types)}",
             )
         if self.physical_shape is not None and not self.is_sparse:
-            raise ShardyError("P: only a sparse array has a physical shape; give its level types with D(...)")
+            raise ShardyError("physical shape P of a dense array; give its level types with D(...)")
 
     @property
     def is_sparse(self) -> bool:
-        """Whether some dimension is not stored element by element."""
+        """Whether some dimension is not dense."""
         return any(not kind.startswith("D") for kind in self.dim_level_types)
 
     def placement(self, dimensions: Sequence[int]) -> Placement:
-        """Where the elements of an array of these logical sizes lie.
+        """The offsets of the elements of an array of these logical sizes.
 
-        Raises ShardyError if the layout orders other dimensions than the array's, if it is sparse, if a size
-        is unbounded or a tile cannot be one.
+        Raises ShardyError if the layout has another rank or is sparse, if a size is unbounded or a tile
+        invalid.
         """
         if self.is_sparse:
-            raise ShardyError(
-                f"elements of a sparse array have no fixed place, got levels {self.dim_level_types}"
-            )
+            raise ShardyError.unsupported(f"placement of a sparse array, levels {self.dim_level_types},")
         tiles = tuple(tile.sizes for tile in self.tiles)
         return placement(tuple(dimensions), self.minor_to_major, tiles, self.tail_padding_alignment)
 
     def indexing_map(self, shape: ArrayShape | Sequence[int]) -> IndexMap:
         """From the logical index to the offset in the buffer, in elements, simplified.
 
-        shape: an array, whose own layout counts for nothing, or logical sizes. Raises ShardyError as
-        `placement` does.
+        shape: an array, whose own layout is ignored, or logical sizes. Raises ShardyError as `placement`
+        does.
 
         >>> print(Layout((1, 0), (Tile((2, 2)),)).indexing_map((4, 8)))
         (d0, d1) -> (d0 * 2 + d1 + (d0 floordiv 2) * 12 + (d1 floordiv 2) * 2),
@@ -152,7 +152,7 @@ class ArrayShape:
     """An array: element type in XLA's lower-case spelling (`f32`, `bf16`, `pred`), sizes major first.
 
     dynamic: by dimension, whether its size is only a bound (`<=n`); empty: none is.
-    layout: None where the text gives none.
+    layout: None if unspecified.
     """
 
     element_type: str
@@ -163,20 +163,22 @@ class ArrayShape:
     def __post_init__(self) -> None:
         rank = len(self.dimensions)
         if self.element_type not in ELEMENT_TYPES:
-            raise ShardyError(f"'{self.element_type}' is no element type of an array")
+            raise ShardyError.unknown("element type", self.element_type, ELEMENT_TABLE)
         if self.dynamic and len(self.dynamic) != rank:
-            raise ShardyError(f"dynamic: expected one flag for each of {rank} dimensions, got {self.dynamic}")
+            raise ShardyError.unexpected(
+                "dynamic", expected=f"one flag for each of {rank} dimensions", got=f"{self.dynamic}"
+            )
         for i, size in enumerate(self.dimensions):
             if size < 0 and not (size == UNBOUNDED and self.dynamic and self.dynamic[i]):
-                raise ShardyError(f"dimension {i} has the negative size {size}")
+                raise ShardyError(f"dimension {i} has negative size {size}")
         if self.layout is not None and len(self.layout.minor_to_major) != rank:
-            raise ShardyError(
-                f"the layout orders {len(self.layout.minor_to_major)} dimensions, the array has {rank}"
+            raise ShardyError.unexpected(
+                "layout", expected=f"{rank} dimensions", got=f"{len(self.layout.minor_to_major)}"
             )
 
     @property
     def placement(self) -> Placement:
-        """Where the elements lie; row-major if the shape has no layout. Raises as `Layout.placement`."""
+        """The offsets of the elements; row-major without a layout. Raises as `Layout.placement`."""
         if self.layout is None:
             return placement(self.dimensions, tuple(reversed(range(len(self.dimensions)))))
         return self.layout.placement(self.dimensions)
@@ -187,7 +189,7 @@ class ArrayShape:
             "?" if size == UNBOUNDED else f"<={size}" if bound else size
             for size, bound in zip(self.dimensions, dynamic, strict=True)
         )
-        # XLA leaves out the layout `{}` of a scalar, which it could not read again
+        # XLA omits the layout `{}` of a scalar, which it could not read back.
         layout = str(self.layout) if self.layout else ""
         return f"{self.element_type}[{sizes}]{'' if layout == '{}' else layout}"
 
@@ -214,13 +216,13 @@ class BufferShape:
 
 @dataclass(frozen=True, slots=True)
 class OtherShape:
-    """What holds no elements: `token[]`, `opaque[]`."""
+    """A shape without elements: `token[]`, `opaque[]`."""
 
     kind: str
 
     def __post_init__(self) -> None:
         if self.kind not in OTHER_KINDS:
-            raise ShardyError(f"expected token or opaque, got '{self.kind}'")
+            raise ShardyError.unknown("kind of shape", self.kind, sorted(OTHER_KINDS))
 
     def __str__(self) -> str:
         return f"{self.kind}[]"

@@ -111,7 +111,7 @@ def test_attributes(text: str, value: object) -> None:
         ("HloModule m\ne { p = f32[4] perimeter(0) }", "-:2:16: error: expected an opcode, got 'perimeter'"),
         (
             "HloModule m\ne { p = f32[-4] parameter(0) }",
-            "-:2:13: error: a dimension has the negative size -4",
+            "-:2:13: error: dimension of negative size -4",
         ),
         (
             "HloModule m\ne { p = f32[4]{1} parameter(0) }",
@@ -138,8 +138,8 @@ def test_attributes(text: str, value: object) -> None:
             "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] call(p), to_apply=e }",
             "-:3:22: error: computation 'e' is not defined before its use",
         ),
-        ("HloModule m\ne { p = f32[4] constant({1, 2) }", "-:2:30: error: this bracket closes no bracket"),
-        ("HloModule m\ne { p = f32[4] constant({1, 2", "-:2:24: error: this bracket is not closed by ')'"),
+        ("HloModule m\ne { p = f32[4] constant({1, 2) }", "-:2:30: error: unmatched closing bracket"),
+        ("HloModule m\ne { p = f32[4] constant({1, 2", "-:2:24: error: unclosed bracket: expected ')'"),
         (
             "HloModule m\ne { p = f32[4] parameter(0)\n p = f32[4] negate(p) }",
             "-:3:2: error: instruction 'p' is defined twice",

@@ -198,14 +198,17 @@ def test_ops_that_drop_or_add_elements_are_none() -> None:
 def test_mistakes() -> None:
     array = parse_array("f32[4]")
     for through, message in (
-        (IndexMap((dim(0),), (extent(5),)), "the map of the op must lead from sizes (4,) to rank 1"),
-        (IndexMap((), (extent(4),)), "the map of the op must lead from sizes (4,) to rank 1"),
-        (IndexMap((range_var(0),), (extent(4),), (extent(4),)), "a bitcast reads one element for each"),
+        (
+            IndexMap((dim(0),), (extent(5),)),
+            "the map of the op: expected a domain of sizes (4,) and 1 results",
+        ),
+        (IndexMap((), (extent(4),)), "the map of the op: expected a domain of sizes (4,) and 1 results"),
+        (IndexMap((range_var(0),), (extent(4),), (extent(4),)), "a map with range or runtime variables"),
     ):
         with pytest.raises(ShardyError) as error:
             is_bitcast(array, array, through)
         assert message in str(error.value)
-    with pytest.raises(ShardyError, match=r"both arrays have the same sizes, got \(4,\) and \(2, 2\)"):
+    with pytest.raises(ShardyError, match=r"expected arrays of the same sizes, got \(4,\) and \(2, 2\)"):
         is_bitcast(array, parse_array("f32[2,2]"))
 
 

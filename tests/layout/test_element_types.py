@@ -57,7 +57,9 @@ def test_spellings(spelling: str, name: str) -> None:
 
 @pytest.mark.parametrize("spelling", ["", "f33", "complex<i8>", "token", "i65", "i0", "tensor<f32>"])
 def test_other_text_is_refused(spelling: str) -> None:
-    with pytest.raises(ShardyError, match=rf"unknown element type '{spelling}'; expected one of pred, s1"):
+    with pytest.raises(
+        ShardyError, match=rf"unknown element type '{spelling}': expected one of 'pred', 's1'"
+    ):
         element_type(spelling)
 
 

@@ -220,14 +220,20 @@ FLAT = Layout((0,))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pack(np.ones((2, 2)), FLAT), "minor_to_major must list each of the 2 dimensions once"),
-        (lambda: pack(np.ones(2, np.int8), FLAT, fill=300), "padding of int8 cannot hold the fill 300"),
-        (lambda: pack(np.ones(2, np.int8), FLAT, fill="x"), "cannot hold the fill 'x'"),
-        (lambda: pack(np.ones(2, np.int8), Layout((0,), element_size_bits=4)), r"E\(4\): an element of s8"),
-        (lambda: pack(np.ones(2, bool), Layout((0,), element_size_bits=3)), r"E\(3\): an element of pred"),
-        (lambda: unpack(np.ones(3), FLAT, (4,)), "4 elements of 64 bits has one dimension and 32 bytes"),
+        (lambda: pack(np.ones((2, 2)), FLAT), "minor_to_major: expected a permutation of 2 dimensions"),
+        (lambda: pack(np.ones(2, np.int8), FLAT, fill=300), "invalid fill 300 for padding of int8"),
+        (lambda: pack(np.ones(2, np.int8), FLAT, fill="x"), "invalid fill 'x' for padding"),
+        (lambda: pack(np.ones(2, np.int8), Layout((0,), element_size_bits=4)), r"element size E of s8"),
+        (lambda: pack(np.ones(2, bool), Layout((0,), element_size_bits=3)), r"element size E of pred"),
+        (
+            lambda: unpack(np.ones(3), FLAT, (4,)),
+            "4 elements of 64 bits: expected one dimension and 32 bytes",
+        ),
         (lambda: unpack(np.ones((2, 2)), FLAT, (4,)), r"got 32 in shape \(2, 2\)"),
-        (lambda: unpack(b"abc", FLAT, ArrayShape("s4", (4,))), "of 4 bits has one dimension and 2 bytes"),
+        (
+            lambda: unpack(b"abc", FLAT, ArrayShape("s4", (4,))),
+            "of 4 bits: expected one dimension and 2 bytes",
+        ),
         (lambda: pack(np.ones(2), Layout((0,), (Tile((0,)),))), "expected sizes of at least 1, got 0"),
     ],
 )

@@ -139,20 +139,20 @@ def test_one_offset_beyond_64_bits() -> None:
     place = parse_array("f32[4000000000,4000000000]{1,0:T(8,128)}").placement
     last = (3_999_999_999, 3_999_999_999)
     assert place.element(place.offset(last)) == last
-    with pytest.raises(ShardyError, match="pass 64 bits"):
+    with pytest.raises(ShardyError, match="exceed 64 bits"):
         place.offset((np.zeros(1, int), np.zeros(1, int)))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("f32[3,5]{1,1}", "minor_to_major must list each of the 2 dimensions once, got (1, 1)"),
-        ("f32[3,5]{-1,0}", "minor_to_major must list each of the 2 dimensions once, got (-1, 0)"),
-        ("f32[3,?]{1,0}", "an array with an unbounded dimension has no places"),
-        ("f32[?]", "an array with an unbounded dimension has no places"),
+        ("f32[3,5]{1,1}", "minor_to_major: expected a permutation of 2 dimensions, got (1, 1)"),
+        ("f32[3,5]{-1,0}", "minor_to_major: expected a permutation of 2 dimensions, got (-1, 0)"),
+        ("f32[3,?]{1,0}", "placement of an unbounded array"),
+        ("f32[?]", "placement of an unbounded array"),
         ("f32[3,5]{1,0:T(2,0)}", "tile (2, 0): expected sizes of at least 1, got 0"),
-        ("f32[3,5]{1,0:T(2,*)}", "tile (2, -1): the last dimension has no more minor one"),
-        ("f32[3,5]{1,0:D(D,C)}", "elements of a sparse array have no fixed place, got levels ('D', 'C')"),
+        ("f32[3,5]{1,0:T(2,*)}", "tile (2, -1): the minor-most dimension has no dimension to combine"),
+        ("f32[3,5]{1,0:D(D,C)}", "placement of a sparse array, levels ('D', 'C'),"),
     ],
 )
 def test_arrays_without_places(text: str, message: str) -> None:
@@ -165,9 +165,12 @@ def test_arrays_without_places(text: str, message: str) -> None:
 def test_outside() -> None:
     place = parse_array("f32[3,5]{1,0:T(2,2)}").placement
     for call, message in (
-        (lambda: place.offset((3, 0)), "dimension 0 has the coordinates 0 to 2, got 3"),
-        (lambda: place.offset((0, np.array([4, -1]))), "dimension 1 has the coordinates 0 to 4, got -1"),
-        (lambda: place.element(24), "the buffer has the coordinates 0 to 23, got 24"),
+        (lambda: place.offset((3, 0)), "dimension 0: expected a coordinate from 0 to 2, got 3"),
+        (
+            lambda: place.offset((0, np.array([4, -1]))),
+            "dimension 1: expected a coordinate from 0 to 4, got -1",
+        ),
+        (lambda: place.element(24), "the buffer: expected a coordinate from 0 to 23, got 24"),
         (lambda: place.elements(np.array([3, 99])), "the buffer has the coordinates 0 to 23, got 99"),
         (lambda: place.offset((0,)), "has 2 coordinates, got 1"),
     ):

@@ -139,13 +139,13 @@ def test_higher_rank_takes_major_dimensions_of_one() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: linear_index((1,), (2, 3)), "bounds (2, 3) has 2 coordinates, got 1"),
-        (lambda: linear_index((1.5,), (2,)), "coordinates are whole numbers, got 1.5"),
-        (lambda: linear_index((np.zeros(2),), (2,)), "whole numbers, got an array of float64"),
-        (lambda: linear_index((np.zeros(2, int),), (1 << 64,)), "pass 64 bits"),
+        (lambda: linear_index((1,), (2, 3)), "bounds (2, 3): expected 2 coordinates, got 1"),
+        (lambda: linear_index((1.5,), (2,)), "coordinates: expected integers, got 1.5"),
+        (lambda: linear_index((np.zeros(2),), (2,)), "expected integers, got an array of float64"),
+        (lambda: linear_index((np.zeros(2, int),), (1 << 64,)), "exceed 64 bits"),
         (lambda: linear_index_with_tile((1,), (2,), (0,)), "expected sizes of at least 1, got 0"),
         (lambda: linear_index_with_tile((1,), (2,), (-2,)), "expected sizes of at least 1, got -2"),
-        (lambda: linear_index_with_tile((1,), (2,), (COMBINE,)), "no more minor one to be joined with"),
+        (lambda: linear_index_with_tile((1,), (2,), (COMBINE,)), "no dimension to combine with"),
     ],
 )
 def test_mistakes(call: object, message: str) -> None:
