@@ -1,4 +1,4 @@
-"""Assertions that pin shardings and collectives in a test suite, with failures that say why.
+"""Assertions for shardings and collectives in test suites; failures include an explanation.
 
     from shardy_py.testing import assert_collectives, assert_sharding
 
@@ -14,40 +14,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shardy_py.api import P, Program, Result, Sharding, Value, propagate
-from shardy_py.api.program import Key
+from shardy_py.api.arguments import expect_one_of
+from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
-from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT, CostModel
-from shardy_py.report.communication import SENDING_KINDS, communication_text
-from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
+from shardy_py.report.communication import SENDING_KINDS as KINDS
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import resolve
 
 Expected = Sharding | P | str | tuple[object, ...]
-"""A sharding, a spec or sdy text; only the axes of dimensions count, and those left unreduced."""
-KINDS = SENDING_KINDS
-"""What `assert_collectives` counts."""
+"""A sharding, a spec or sdy text; only axes of dimensions and unreduced axes are compared."""
 
 
-def assert_sharding(subject: Result | Program, key: Key, expected: Expected) -> None:
-    """Fail unless a value is sharded as expected.
+def assert_sharding(subject: Result | Program, key: ValueKey, expected: Expected) -> None:
+    """Fails unless a value is sharded as expected; further dimensions are not sharded.
 
-    subject: a result, or a program, which is propagated first. Dimensions beyond the spec are not sharded;
-    whether they are open, and priorities, do not count. Raises `AssertionError` with the chain that led to
-    the sharding it has, `ShardyError` for a value that there is not.
+    subject: a result, or a program, which is propagated first. Open dimensions and priorities are ignored.
+
+    Raises:
+        AssertionError: the sharding is another, with its explanation.
+        ShardyError: there is no such value.
     """
     __tracebackhide__ = True
     result = _result(subject)
     value = result[key]
-    wanted, found = _axes(_wanted(value, expected)), _axes(_found(value))
-    if wanted == found:
-        return
-    lines = [
-        f"sharding of {value}{f' ({value.label})' if value.label else ''}:",
-        f"  expected {_told(wanted)}",
-        f"  got      {_told(found)}",
-    ]
-    if result.record is not None:
-        lines += ["", str(result.explain(key))]
-    raise AssertionError("\n".join(lines))
+    rank = len(value.shape or ())
+    found = value.sharding
+    wanted = _spelled(_wanted(value, expected, rank).value, rank)
+    got = _spelled(None if found is None else found.value, rank)
+    if wanted != got:
+        label = f" ({value.label})" if value.label else ""
+        lines = [f"sharding of {value}{label}:", f"  expected {wanted}", f"  got      {got}"]
+        if result.record is not None:
+            lines += ["", str(result.explain(key))]
+        raise AssertionError("\n".join(lines))
 
 
 def assert_collectives(
@@ -58,73 +58,55 @@ def assert_collectives(
     max_seconds: float | None = None,
     model: CostModel | str = DEFAULT,
 ) -> None:
-    """Fail unless the program needs exactly these collectives, and no more than so many bytes and seconds.
+    """Fails unless the program needs exactly these collectives, and at most so many bytes and seconds.
 
-    expected: how many by kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
-    halo_exchange); kinds left out are not to occur; None: any. max_bytes: that each device takes in, over all
-    runs of loops. Raises `AssertionError` with the bill, `ShardyError` for a kind that there is not.
+    expected: the number of each kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
+        halo_exchange); other kinds must not occur; None: any.
+    max_bytes: received per device, over all iterations of loops.
+
+    Raises:
+        AssertionError: the collectives are others, with the communication report.
+        ShardyError: there is no such kind.
     """
     __tracebackhide__ = True
-    bill = _result(subject).communication(model)
-    wanted = expected or {}
+    report = _result(subject).communication(model)
+    wanted, total = expected or {}, report.total
     for kind in wanted:
-        if kind not in KINDS:
-            raise ShardyError(f"there is no collective '{kind}'; there are {', '.join(KINDS)}")
+        expect_one_of("collective", kind, KINDS)
     faults = [
-        f"expected {wanted.get(kind, 0)} {kind}, got {bill.counts.get(kind, 0)}"
+        f"expected {wanted.get(kind, 0)} {kind}, got {report.counts.get(kind, 0)}"
         for kind in KINDS
-        if expected is not None and wanted.get(kind, 0) != bill.counts.get(kind, 0)
+        if expected is not None and wanted.get(kind, 0) != report.counts.get(kind, 0)
     ]
-    if max_bytes is not None and bill.total.bytes > max_bytes:
-        faults.append(f"expected at most {max_bytes:,} bytes, got {bill.total.bytes:,}")
-    if max_seconds is not None and bill.total.seconds > max_seconds:
-        faults.append(
-            f"expected at most {max_seconds:g} s on {bill.model.name}, got {bill.total.seconds:g} s"
-        )
+    if max_bytes is not None and total.bytes > max_bytes:
+        faults.append(f"expected at most {max_bytes:,} bytes, got {total.bytes:,}")
+    if max_seconds is not None and total.seconds > max_seconds:
+        faults.append(f"expected at most {max_seconds:g} s on {report.model.name}, got {total.seconds:g} s")
     if faults:
-        raise AssertionError("\n".join([*faults, "", communication_text(bill)]))
+        raise AssertionError("\n".join([*faults, "", str(report)]))
 
 
 def _result(subject: Result | Program) -> Result:
     return subject if isinstance(subject, Result) else propagate(subject)
 
 
-def _wanted(value: Value, expected: Expected) -> TensorSharding:
-    rank = len(value.shape or ())
+def _wanted(value: Value, expected: Expected, rank: int) -> Sharding:
+    if isinstance(expected, Sharding):
+        return expected.for_rank(rank)
     if isinstance(expected, str):
         parsed = parse_sharding(expected)
-        mesh = parsed.mesh if isinstance(parsed.mesh, Mesh) else value.meshes.get(parsed.mesh)
-        if mesh is None:
-            raise ShardyError(f"the program has no mesh @{parsed.mesh}")
-        return Sharding(mesh, parsed).for_rank(rank).value
-    if isinstance(expected, Sharding):
-        return expected.for_rank(rank).value
+        return Sharding(resolve(parsed.mesh, value.meshes), parsed).for_rank(rank)
     found = value.sharding
     meshes = [] if found is None else [found.mesh]
     meshes += [mesh for mesh in value.meshes.values() if not mesh.is_maximal]
     axes = {axis.name for dimension in P.of(expected).dimensions for axis in dimension.axes}
     fitting = (mesh for mesh in meshes if axes <= set(mesh.order))
-    mesh = next(fitting, meshes[0] if meshes else Mesh())
-    return Sharding(mesh, expected).for_rank(rank).value
+    return Sharding(next(fitting, meshes[0] if meshes else Mesh()), expected).for_rank(rank)
 
 
-def _found(value: Value) -> TensorSharding:
-    found = value.sharding
-    if found is None:
-        return TensorSharding("", (DimensionSharding(),) * len(value.shape or ()))
-    return found.value
-
-
-Axes = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
-"""The axes of each dimension, and those left unreduced."""
-
-
-def _axes(sharding: TensorSharding) -> Axes:
-    dimensions = tuple(tuple(map(str, dimension.axes)) for dimension in sharding.dimensions)
-    return dimensions, tuple(map(str, sharding.unreduced_axes))
-
-
-def _told(axes: Axes) -> str:
-    dimensions = ", ".join("{" + ", ".join(names) + "}" for names in axes[0])
-    unreduced = ", unreduced={" + ", ".join(axes[1]) + "}" if axes[1] else ""
-    return f"[{dimensions}]{unreduced}"
+def _spelled(sharding: TensorSharding | None, rank: int) -> str:
+    """Returns the axes of each dimension, and the unreduced axes."""
+    axes = ((),) * rank if sharding is None else tuple(d.axes for d in sharding.dimensions)
+    dimensions = ", ".join("{" + ", ".join(map(str, names)) + "}" for names in axes)
+    unreduced = () if sharding is None else sharding.unreduced_axes
+    return f"[{dimensions}]" + (f", unreduced={{{', '.join(map(str, unreduced))}}}" if unreduced else "")

@@ -1,18 +1,17 @@
-"""The Python API: programs in, shardings and answers out. Everything here is also `shardy_py.X`.
+"""The Python API: programs, shardings, propagation and its results. Every name is also in `shardy_py`.
 
     from shardy_py import Mesh, P, Program, propagate
 
     result = propagate(Program.load("model.mlir").annotate({"%arg0": P("data", None)}))
     print(result["result 0"].sharding)
 
-Not here: how a program is propagated (`pipeline.py`). Look next at `program.py` and `result.py`.
+Not here: the stages of propagation (`pipeline.py`). Look next at `program.py` and `result.py`.
 """
 
-from shardy_py.api.comparison import Comparison
 from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options, propagate
-from shardy_py.api.result import Result
+from shardy_py.api.result import Comparison, Result
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import ShardyError

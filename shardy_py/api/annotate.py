@@ -1,6 +1,6 @@
-"""What a user adds to a program: shardings, groups, barriers, meshes; in place, on a copy of it.
+"""Adds shardings, groups, barriers and meshes to a module, in place.
 
-Not here: which value is meant (`values.py`), that the result is valid (the verifier).
+Not here: looking up values (`values.py`), checking the result (the verifier).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.api.arguments import expect_one_of
 from shardy_py.api.partition_spec import P
-from shardy_py.api.sharding import NO_NAME, Sharding, parse_sharding
+from shardy_py.api.sharding import DEFAULT_MESH_NAME, Sharding, parse_sharding
 from shardy_py.api.values import Value
 from shardy_py.dialects.sdy import (
     MeshAttr,
@@ -29,29 +30,29 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding.meshes import resolve
 
-Annotation = Sharding | P | str | tuple[Any, ...] | None
-"""A sharding, sdy text, or a spec on the only mesh of the program that has its axes; None: none."""
+ShardingLike = Sharding | P | str | tuple[Any, ...] | None
+"""A sharding, sdy text, or a spec on the only mesh of the program that has its axes; None: no annotation."""
 
 DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 class Editor:
-    """Changes to one module."""
+    """Changes one module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        """Changes are made to `module` itself."""
         self._module = module
         self._symbols = Symbols(module)
 
-    def annotate(self, value: Value, annotation: Annotation) -> None:
-        """Give a value a sharding in place of what it has, or take away what the program says of it.
+    def annotate(self, value: Value, annotation: ShardingLike) -> None:
+        """Replaces the sharding of a value, or removes its annotations.
 
-        What is no argument or result of a function, and has none, gets a constraint, or the only op that uses
-        it is one and is changed.
+        An intermediate value without a sharding gets a constraint, or its only user is a constraint, which is
+        changed.
         """
         if value.entry.op.parent is None:
-            raise ShardyError(f"annotation of {value}: it is a constraint that another edit takes away")
+            raise ShardyError(f"annotation of {value}: it is a constraint that another edit removes")
         if annotation is None:
             self._remove(value)
             return
@@ -59,7 +60,7 @@ class Editor:
         try:
             sharding = self.resolved(annotation).for_rank(rank)
         except ShardyError as error:
-            raise ShardyError(f"annotation of {value}: {error.diagnostics[0].message}") from None
+            raise ShardyError(f"annotation of {value}: {error.first.message}") from None
         holder = value.entry.holder
         if value.role != "intermediate" or _holds_annotation(holder):
             assert holder is not None
@@ -73,38 +74,32 @@ class Editor:
         else:
             _insert_after(value, ssa, ShardingConstraintOp, {"sharding": attribute})
 
-    def resolved(self, annotation: Annotation) -> Sharding:
-        """The sharding, on a mesh of the module, added to it if need be."""
+    def resolved(self, annotation: ShardingLike) -> Sharding:
+        """Returns the sharding on a mesh of the module, to which the mesh is added if necessary."""
         if isinstance(annotation, Sharding):
             return annotation.named(self.name_of(annotation.mesh, str(annotation.value.mesh)))
         if isinstance(annotation, str):
             value = parse_sharding(annotation)
             if isinstance(value.mesh, Mesh):
-                return Sharding(value.mesh, value).named(self.name_of(value.mesh, NO_NAME))
-            mesh = self._symbols.mesh(value.mesh)
-            if mesh is None:
-                raise ShardyError(f"the program has no mesh @{value.mesh}{self._known_meshes()}")
-            return Sharding(mesh, value)
+                return Sharding(value.mesh, value).named(self.name_of(value.mesh, DEFAULT_MESH_NAME))
+            return Sharding(resolve(value.mesh, self._symbols.meshes()), value)
         meshes = {name: mesh for name, mesh in self._symbols.meshes().items() if not mesh.is_maximal}
         spec = P.of(annotation)
         named = (*spec.replicated, *spec.unreduced, *(a for d in spec.dimensions for a in d.axes))
         axes = {axis.name for axis in named}
-        if len(meshes) > 1 and axes:
-            fitting = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)}
-            if not fitting:
-                told = ", ".join(f"@{name} {mesh}" for name, mesh in meshes.items())
-                raise ShardyError(f"no mesh of the program has all axes of {spec!r}; it has {told}")
-            meshes = fitting
-        if len(meshes) != 1:
-            raise ShardyError(
-                f"{spec!r} names no mesh, and the program has {len(meshes)}{self._known_meshes()}; "
-                "use Sharding(mesh, P(...)), or give the program a mesh: program.with_mesh(mesh)"
+        fitting = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)}
+        if len(fitting) != 1 and len(meshes) != 1:
+            raise ShardyError.unexpected(
+                f"mesh of {spec!r}",
+                expected="one mesh with these axes in the program",
+                got=", ".join(f"@{name} {mesh}" for name, mesh in (fitting or meshes).items()) or "none",
+                remedy="use Sharding(mesh, P(...)), or add a mesh: program.with_mesh(mesh)",
             )
-        ((name, mesh),) = meshes.items()
+        ((name, mesh),) = (fitting if len(fitting) == 1 else meshes).items()
         return Sharding(mesh, spec, mesh_name=name)
 
     def name_of(self, mesh: Mesh, wanted: str) -> str:
-        """The symbol of an equal mesh; if there is none, the mesh is added as `wanted` or a name like it."""
+        """Returns the symbol of an equal mesh, which is added as `wanted` or a similar name if missing."""
         meshes = self._symbols.meshes()
         for name in sorted(meshes, key=lambda name: name != wanted):
             if meshes[name] == mesh:
@@ -112,21 +107,20 @@ class Editor:
         return self._add_mesh(wanted, mesh)
 
     def set_mesh(self, name: str, mesh: Mesh) -> None:
-        """Make `mesh` the mesh of that name."""
+        """Adds or replaces the mesh of that name."""
         op = self._symbols.get(name)
         if isinstance(op, MeshOp):
             op.properties["mesh"] = MeshAttr(mesh)
         elif op is not None:
-            raise ShardyError(f"@{name} is taken by a '{op.name}' op; give the mesh another name")
+            raise ShardyError(f"@{name} is the name of a '{op.name}' op; use another name for the mesh")
         else:
             self._add_mesh(name, mesh)
 
     def group(self, values: Sequence[Value]) -> None:
-        """Put values into a new sharding group."""
-        shapes = {value.shape for value in values}
-        if len(shapes) > 1:
-            told = ", ".join(f"{value} {value.shape}" for value in values)
-            raise ShardyError(f"members of a sharding group have one shape; got {told}")
+        """Adds a sharding group of values."""
+        if len({value.shape for value in values}) > 1:
+            got = ", ".join(f"{value} {value.shape}" for value in values)
+            raise ShardyError.unexpected("sharding group", expected="members of equal shape", got=got)
         taken = (cast(Any, op).group_id.value.data for op in find_ops(self._module, ShardingGroupOp.name))
         number = IntegerAttr(1 + max(taken, default=-1), i64)
         for value in values:
@@ -136,9 +130,8 @@ class Editor:
             place_after_value(op, ssa)
 
     def barrier(self, value: Value, direction: str) -> None:
-        """Put a propagation barrier after a value."""
-        if direction not in DIRECTIONS:
-            raise ShardyError(f"expected a direction among {', '.join(DIRECTIONS)}; got: {direction!r}")
+        """Adds a propagation barrier after a value."""
+        expect_one_of("direction", direction, DIRECTIONS)
         _rank(value)
         number = IntegerAttr(DIRECTIONS.index(direction), i32)
         properties = {"allowed_direction": number}
@@ -151,12 +144,8 @@ class Editor:
         return self._symbols.insert(op)
 
     def add_symbol(self, op: Operation) -> str:
-        """Put an op that defines a symbol last in the module, under a name of its own; returns the name."""
+        """Adds an op with a symbol at the end of the module, under a unique name, and returns the name."""
         return self._symbols.insert(op)
-
-    def _known_meshes(self) -> str:
-        names = ", ".join(f"@{name}" for name in self._symbols.meshes())
-        return f"; it has {names}" if names else ""
 
     def _remove(self, value: Value) -> None:
         entry = value.entry
@@ -186,7 +175,7 @@ class Editor:
 
 
 def _holds_annotation(holder: Holder | None) -> bool:
-    """Whether a sharding is there that may be another; those of manual computations say what they do."""
+    """Whether a sharding can be replaced; those of manual computations define what they compute."""
     if holder is None or holder.place in (Place.INNER_ARGUMENT, Place.OUTER_RESULT):
         return False
     return read(holder) is not None
@@ -198,7 +187,7 @@ def _only_user(ssa: SSAValue) -> Operation | None:
 
 
 def _open_but_for(sharding: TensorSharding, axes: Collection[str]) -> TensorSharding:
-    """Nothing but those of the axes that are manual."""
+    """Returns an open sharding that keeps the manual axes only."""
 
     def kept(refs: Axes) -> Axes:
         return tuple(ref for ref in refs if ref.name in axes)
@@ -208,7 +197,7 @@ def _open_but_for(sharding: TensorSharding, axes: Collection[str]) -> TensorShar
 
 
 def _insert_after(value: Value, ssa: SSAValue, op_class: type[Operation], properties: dict[str, Any]) -> None:
-    """An op with one operand and a result of the same type, between a value and all its users."""
+    """Inserts an op with one operand and a result of the same type between a value and all its users."""
     op = build_operation(op_class, [ssa], [ssa.type], properties, {}, value.entry.location)
     place_after_value(op, ssa)
     replace_uses(ssa, op.results[0], but_not_in=op)
@@ -217,13 +206,13 @@ def _insert_after(value: Value, ssa: SSAValue, op_class: type[Operation], proper
 def _rank(value: Value) -> int:
     found = tensor_type(value.entry.type)
     if found is None:
-        raise ShardyError(f"{value} is no ranked tensor but {value.entry.type}: it has no sharding")
+        type_ = str(value.entry.type)
+        raise ShardyError.unexpected(str(value), expected="a ranked tensor", got=type_)
     return len(found.shape)
 
 
 def _ssa(value: Value, what: str) -> SSAValue:
     if value.entry.value is None:
-        raise ShardyError(
-            f"{what} holds SSA values; {value} of @{value.function} is none: name the value returned"
-        )
+        got = f"{value} of @{value.function}"
+        raise ShardyError.unexpected(what, expected="an SSA value", got=got, remedy="use the returned value")
     return value.entry.value

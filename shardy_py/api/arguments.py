@@ -1,4 +1,4 @@
-"""What callers give, checked: a `ShardyError` that says what is expected, instead of a failure later on.
+"""Checks of arguments: a `ShardyError` that states what is expected, instead of a later failure.
 
 >>> sizes((32, None))
 (32, None)
@@ -12,27 +12,34 @@ from typing import cast
 
 from shardy_py.errors import ShardyError
 
-_LONGEST = 200
 
-
-def expect(value: object, types: type | tuple[type, ...], what: str, remedy: str = "") -> None:
-    """Raises `ShardyError` for a value of another type; `what` and `remedy` are for its message."""
+def expect(
+    value: object, types: type | tuple[type, ...], expected: str, remedy: str = "", *, what: str = ""
+) -> None:
+    """Raises `ShardyError` for a value of another type."""
     if not isinstance(value, types):
-        raise ShardyError(f"expected {what}, got: {told(value)}" + (remedy and f"; {remedy}"))
+        raise ShardyError.unexpected(what, expected=expected, got=shown(value), remedy=remedy)
 
 
-def told(value: object) -> str:
-    """A value in a message: all of it, if it is short."""
+def expect_one_of(kind: str, value: object, choices: Iterable[str]) -> None:
+    """Raises `ShardyError` unless the value of an argument is one of the choices."""
+    listed = tuple(choices)
+    if value not in listed:
+        raise ShardyError.unknown(kind, value if isinstance(value, str) else shown(value), listed)
+
+
+def shown(value: object) -> str:
+    """Returns a value as messages show it, cut to 200 characters."""
     text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def sizes(shape: object) -> tuple[int | None, ...]:
-    """The sizes in a shape, None for a dynamic one. Raises `ShardyError` when one is neither, or below 0."""
+    """Returns the sizes of a shape, None for a dynamic one. Raises `ShardyError` for anything else."""
     try:
         found = tuple(size if size is None else index(size) for size in cast("Iterable[int | None]", shape))
     except TypeError:
         found = (-1,)
     if any(size is not None and size < 0 for size in found):
-        raise ShardyError(f"expected a shape such as (32, 128), got: {told(shape)}")
+        raise ShardyError.unexpected("", expected="a shape such as (32, 128)", got=shown(shape))
     return found

@@ -1,4 +1,4 @@
-"""MLIR bytecode as text, by jaxlib; nothing else here reads bytecode."""
+"""Converts MLIR bytecode to text with jaxlib."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 from shardy_py.errors import ShardyError
 
 MAGIC = b"ML\xefR"
-"""What MLIR bytecode starts with (MLIR, Bytecode Format)."""
+"""The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
 
 
 def is_bytecode(data: bytes) -> bool:
-    """Whether `data` is MLIR bytecode, a StableHLO portable artifact among it."""
+    """Whether `data` is MLIR bytecode, which includes StableHLO portable artifacts."""
     return data.startswith(MAGIC)
 
 
 def text_of_bytecode(data: bytes) -> str:
-    """The text of a module with its locations.
+    """Returns the text of a module with its locations.
 
-    Raises `ShardyError` when jaxlib is not installed or refuses the data.
+    Raises:
+        ShardyError: jaxlib is not installed, or cannot read the data.
     """
     try:
         jax_mlir: Any = import_module("jax._src.interpreters.mlir")
         ir: Any = import_module("jaxlib.mlir.ir")
         stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
     except ImportError:
-        raise ShardyError(
-            "MLIR bytecode is read by jaxlib: `pip install jax`, or give the text instead"
-        ) from None
+        remedy = "pip install jax, or pass the text instead"
+        raise ShardyError.unsupported("MLIR bytecode without jaxlib", remedy=remedy) from None
     with jax_mlir.make_ir_context():
         try:
             try:

@@ -1,6 +1,6 @@
-"""Shardings as people write them: `P("data", None, ("x", "y"))`, a part a dimension.
+"""Partition specs: `P("data", None, ("x", "y"))`, one entry a dimension.
 
-Not here: the mesh that the axes are of (`sharding.py`).
+Not here: the mesh of the axes (`sharding.py`).
 
 >>> P("data", None, ("x", "y:(1)2"), UNCONSTRAINED, unreduced={"model"}).dimensions[2].axes
 (AxisRef(name='x', sub_axis=None), AxisRef(name='y', sub_axis=SubAxis(pre_size=1, size=2)))
@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final, cast
 
-from shardy_py.api.arguments import told
+from shardy_py.api.arguments import expect, expect_one_of, shown
 from shardy_py.dialects.sdy.syntax_sharding import REDUCTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
 
-Axes = str | AxisRef | Iterable[str | AxisRef]
-"""The axes of one dimension, major to minor; a sub-axis is spelled as in sdy: `y:(1)2`."""
+AxesLike = str | AxisRef | Iterable[str | AxisRef]
+"""The axes of one dimension, major to minor; a sub-axis is written as in sdy: `y:(1)2`."""
 
 _SUB_AXIS = re.compile(r"(?P<name>.+):\((?P<pre_size>\d{1,18})\)(?P<size>\d{1,18})\Z", re.DOTALL)
 
@@ -32,33 +32,32 @@ class _Unconstrained:
 
 
 UNCONSTRAINED: Final = _Unconstrained()
-"""A dimension that propagation may shard as it likes (`{?}`)."""
+"""A dimension that propagation may shard (`{?}`)."""
 
 
 def dim(*axes: str | AxisRef, open: bool = False, priority: int | None = None) -> DimensionSharding:
-    """One dimension with all that sdy can say of it.
+    """Returns the sharding of one dimension.
 
     open: propagation may add further axes.
-    priority: 0 is propagated first; None counts as 0. Raises `ShardyError` for one below 0.
+    priority: 0 is propagated first; None counts as 0. Raises `ShardyError` for a negative one.
 
     >>> str(dim("x", open=True, priority=1))
     '{"x", ?}p1'
     """
     if priority is not None and (not isinstance(priority, int) or priority < 0):  # pyright: ignore
-        raise ShardyError(f"expected a priority of 0 and above, got: {priority!r}")
+        raise ShardyError.unexpected("", expected="a priority of at least 0", got=repr(priority))
     return DimensionSharding(tuple(map(axis, axes)), not open, priority)
 
 
 def axis(spelled: str | AxisRef) -> AxisRef:
-    """An axis or sub-axis from its name. Raises `ShardyError` for what is neither.
+    """Returns an axis or sub-axis from its name. Raises `ShardyError` for other types.
 
     >>> str(axis("x")), str(axis("x:(2)4"))
     ('"x"', '"x":(2)4')
     """
     if isinstance(spelled, AxisRef):
         return spelled
-    if not isinstance(spelled, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ShardyError(f"expected the name of a mesh axis, got: {spelled!r}")
+    expect(spelled, str, "the name of a mesh axis")
     match = _SUB_AXIS.match(spelled)
     if match is None:
         return AxisRef(spelled)
@@ -66,16 +65,16 @@ def axis(spelled: str | AxisRef) -> AxisRef:
 
 
 Part = None | str | AxisRef | DimensionSharding | _Unconstrained | Iterable[str | AxisRef]
-"""What a spec says of one dimension; None: not sharded."""
+"""The entry of one dimension; None: not sharded."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class P:
-    """How the dimensions of a tensor are sharded; those that are not named are not.
+    """The sharding of a tensor without its mesh; further dimensions are not sharded.
 
-    dimensions: one a dimension, from the first on.
-    replicated: axes that must not shard the tensor. unreduced: axes along which it is still to be reduced.
-    reduction: how: "sum", "max" or "min".
+    dimensions: of the first dimensions.
+    replicated: axes that must not shard the tensor. unreduced: axes along which it is partially reduced.
+    reduction: "sum", "max" or "min".
     """
 
     dimensions: tuple[DimensionSharding, ...]
@@ -84,11 +83,10 @@ class P:
     reduction: str
 
     def __init__(
-        self, *parts: Part, replicated: Axes = (), unreduced: Axes = (), reduction: str = "sum"
+        self, *parts: Part, replicated: AxesLike = (), unreduced: AxesLike = (), reduction: str = "sum"
     ) -> None:
-        """Raises `ShardyError` for a part that is none, or a reduction that there is not."""
-        if reduction not in REDUCTIONS:
-            raise ShardyError(f"expected a reduction among {', '.join(REDUCTIONS)}; got: {reduction!r}")
+        """Raises `ShardyError` for an invalid entry, or an unknown reduction."""
+        expect_one_of("reduction", reduction, REDUCTIONS)
         object.__setattr__(self, "dimensions", tuple(map(_dimension, parts)))
         object.__setattr__(self, "replicated", _sorted(_axes(replicated)))
         object.__setattr__(self, "unreduced", _sorted(_axes(unreduced)))
@@ -96,14 +94,15 @@ class P:
 
     @staticmethod
     def of(spec: object) -> P:
-        """A spec from a `P`, JAX's `PartitionSpec`, or a tuple of parts."""
+        """Returns a spec from a `P`, JAX's `PartitionSpec`, or a tuple of entries."""
         if isinstance(spec, P):
             return spec
         unreduced = getattr(spec, "unreduced", None) or ()
         parts = getattr(spec, "partitions", spec)  # JAX does not let specs with unreduced axes be iterated
         if not isinstance(parts, Iterable) or isinstance(parts, str | bytes):
-            remedy = "; give its .spec" if hasattr(spec, "spec") else ""
-            raise ShardyError(f'expected a sharding such as P("data", None), got: {told(spec)}{remedy}')
+            remedy = "pass its .spec" if hasattr(spec, "spec") else ""
+            expected = 'a sharding such as P("data", None)'
+            raise ShardyError.unexpected("", expected=expected, got=shown(spec), remedy=remedy)
         return P(*(_foreign(part) for part in cast("Iterable[object]", parts)), unreduced=unreduced)
 
     def __repr__(self) -> str:
@@ -125,18 +124,19 @@ def _dimension(part: Part) -> DimensionSharding:
         case _Unconstrained():
             return DimensionSharding()
         case Set() | Mapping():
-            raise ShardyError(f"the axes of a dimension have an order: expected a tuple, got: {part!r}")
+            expected = "a tuple, because the axes of a dimension are ordered"
+            raise ShardyError.unexpected("", expected=expected, got=shown(cast(object, part)))
         case _:
             return DimensionSharding(_axes(part), is_closed=True)
 
 
-def _axes(axes: Axes) -> tuple[AxisRef, ...]:
+def _axes(axes: AxesLike) -> tuple[AxisRef, ...]:
     if isinstance(axes, str | AxisRef):
         return (axis(axes),)
     try:
         return tuple(axis(a) for a in axes)
     except TypeError:
-        raise ShardyError(f"expected names of mesh axes, got: {axes!r}") from None
+        raise ShardyError.unexpected("", expected="names of mesh axes", got=repr(axes)) from None
 
 
 def _sorted(axes: tuple[AxisRef, ...]) -> tuple[AxisRef, ...]:
@@ -144,7 +144,7 @@ def _sorted(axes: tuple[AxisRef, ...]) -> tuple[AxisRef, ...]:
 
 
 def _foreign(part: object) -> Part:
-    """JAX has a constant of its own for dimensions that are not constrained."""
+    """Converts JAX's constant for unconstrained dimensions."""
     return UNCONSTRAINED if "UNCONSTRAINED" in type(part).__name__.upper() else part  # pyright: ignore
 
 

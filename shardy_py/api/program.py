@@ -1,9 +1,9 @@
-"""Programs: read from text, asked about, annotated. A program never changes: annotating gives another one.
+"""Programs: reading, looking up values, annotating. A program does not change: annotating returns another.
 
     program = Program.load("model.mlir")
     program = program.annotate({"%arg0": P("data", None), "result 0": P(UNCONSTRAINED)})
 
-Not here: propagation (`result.py`), building programs without text (`shardy_py.builder`).
+Not here: propagation (`propagate.py`), building programs without text (`shardy_py.builder`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api import annotate
-from shardy_py.api.arguments import expect, told
+from shardy_py.api.arguments import expect, shown
 from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
@@ -33,15 +33,15 @@ from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import Mesh
 
-Key = str | Value
-"""Which value: itself, or what `Values` finds it by."""
+ValueKey = str | Value
+"""A value, or its name, label or source location."""
 Edits = (
-    Mapping[str, annotate.Annotation]
-    | Mapping[Value, annotate.Annotation]
-    | Mapping[Key, annotate.Annotation]
+    Mapping[str, annotate.ShardingLike]
+    | Mapping[Value, annotate.ShardingLike]
+    | Mapping[ValueKey, annotate.ShardingLike]
 )
-"""Annotations by value; None takes away what there is."""
-_Edit = Callable[[annotate.Editor, Callable[[Key], Value]], object]
+"""Annotations by value; None removes those of the program."""
+_Edit = Callable[[annotate.Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
 
@@ -49,21 +49,27 @@ class Program:
     """A module of StableHLO and sdy, verified."""
 
     def __init__(self, module: ModuleOp) -> None:
-        """Takes over `module`, which must be valid and must not change any more."""
+        """Wraps `module`, which must be valid and must not change any more."""
         self.module = module
         self.origin: Mapping[SSAValue, SSAValue] = {}
 
     @staticmethod
     def parse(text: str | bytes, file: str = "<program>") -> Program:
-        """The program that a text spells, or MLIR bytecode (which jaxlib reads).
+        """Returns the program of a text or of MLIR bytecode, which needs jaxlib.
 
-        Raises `ShardyError` with the place of the first mistake; `file` is the name of the text in it.
+        file: the name of the text in diagnostics.
+
+        Raises:
+            ShardyError: the program is invalid, with the position of the first error.
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
             text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
         if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
-            raise ShardyError(f"{text!r} is the name of a file, no program: Program.load reads files")
+            remedy = "Program.load reads files"
+            raise ShardyError.unexpected(
+                "", expected="the text of a program", got=f"the name of a file, {text!r}", remedy=remedy
+            )
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
@@ -71,10 +77,11 @@ class Program:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Program:
-        """The program in a file. Raises `ShardyError` when it cannot be read or is no program."""
+        """Returns the program in a file. Raises `ShardyError` if it cannot be read or is invalid."""
         expect(path, (str, PathLike), "the path of a file")
         if "\n" in str(path):
-            raise ShardyError(f"expected the path of a file, got: {told(path)}; Program.parse takes text")
+            remedy = "Program.parse takes text"
+            raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
         try:
             data = Path(path).read_bytes()
         except OSError as error:
@@ -85,28 +92,28 @@ class Program:
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
-        """A copy of an xDSL module. Raises `ShardyError` when it is not valid."""
-        expect(module, ModuleOp, "a module of xDSL", "text goes to Program.parse")
+        """Returns a copy of an xDSL module as a program. Raises `ShardyError` if it is invalid."""
+        expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
         verify_module(module)
         return Program(module).copy()
 
     @staticmethod
     def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
-        """A jitted function for these (abstract) arguments, as JAX's compiler propagates it.
+        """Returns a jitted function for these (abstract) arguments, as JAX's compiler propagates it.
 
-        Needs jax; see `shardy_py.frontends.jax`, which can also give the text as JAX lowers it.
+        Needs jax; see `shardy_py.frontends.jax`, which can also return the text as JAX lowers it.
         """
         return _frontend("jax").lower(function, *arguments, **keywords)
 
     @staticmethod
     def from_torch(exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None) -> Program:
-        """The program of what `torch.export.export` gives, with shardings or placements by name.
+        """Returns the program of a result of `torch.export.export`, with shardings or placements by name.
 
         Needs torch; see `shardy_py.frontends.torch`.
         """
         return _frontend("torch").from_exported(exported, mesh, shardings)
 
-    # ------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------ queries
 
     @cached_property
     def values(self) -> Values:
@@ -124,15 +131,15 @@ class Program:
         return self.values.meshes
 
     def __getitem__(self, key: str) -> Value:
-        """The value of that name, label or source location."""
+        """Returns the value of that name, label or source location."""
         return self.values[key]
 
     def __contains__(self, value: object) -> bool:
-        """Whether that is a value of this program, not of one it was made from, or what one goes by."""
+        """Whether it is a value of this program, or the name of one."""
         return value in self.values
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
-        """The program as MLIR prints it; in generic form, with locations."""
+        """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
         return print_module(self.module, generic=generic, debuginfo=debuginfo)
 
     def __str__(self) -> str:
@@ -141,11 +148,11 @@ class Program:
     def __repr__(self) -> str:
         return f"<Program of {', '.join(f'@{name}' for name in self.functions) or 'no functions'}>"
 
-    # ------------------------------------------------------------------ another program
+    # ------------------------------------------------------------------ changed programs
 
     @without_collection()
     def copy(self) -> Program:
-        """The same program in a module of its own; its `origin` leads from the values here to those there."""
+        """Returns the same program in another module; its `origin` maps the values here to those there."""
         mapping: dict[SSAValue, SSAValue] = {}
         module = clone(self.module, mapping)
         assert isinstance(module, ModuleOp)
@@ -154,49 +161,52 @@ class Program:
         return program
 
     def annotate(self, shardings: Edits) -> Program:
-        """The program with these shardings: on arguments and results; as constraints on other values.
+        """Returns the program with these shardings: on arguments and results; as constraints on other values.
 
-        A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh; None takes away what
-        the program says of the value. Raises `ShardyError` when a value or mesh cannot be found, or the
-        sharding does not fit.
+        A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh; None removes the
+        annotations of the value.
+
+        Raises:
+            ShardyError: a value or mesh cannot be found, or a sharding does not fit its value.
         """
         expect(shardings, Mapping, 'shardings by value, as {"%arg0": P("x")}')
         return self._changed(lambda editor, find: [editor.annotate(find(k), s) for k, s in shardings.items()])
 
-    def group(self, *keys: Key) -> Program:
-        """The program with a sharding group of these values: they get the same sharding."""
+    def group(self, *keys: ValueKey) -> Program:
+        """Returns the program with a sharding group of these values: they get the same sharding."""
         return self._changed(lambda editor, find: editor.group([find(key) for key in keys]))
 
-    def barrier(self, *keys: Key, direction: str = "NONE") -> Program:
-        """The program with propagation barriers after these values.
+    def barrier(self, *keys: ValueKey, direction: str = "NONE") -> Program:
+        """Returns the program with propagation barriers after these values.
 
-        direction: which way shardings still pass: NONE, FORWARD, BACKWARD or BOTH.
+        direction: the allowed direction: NONE, FORWARD, BACKWARD or BOTH.
         """
         return self._changed(lambda editor, find: [editor.barrier(find(key), direction) for key in keys])
 
     def with_mesh(self, mesh: Mesh, name: str = "mesh") -> Program:
-        """The program with a mesh of that name, which replaces one that it has."""
+        """Returns the program with a mesh of that name, which replaces an existing one."""
         expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
         expect(name, str, "the name of a mesh")
         return self._changed(lambda editor, find: editor.set_mesh(name.removeprefix("@"), mesh))
 
     @without_collection()
     def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
-        """The program after the pass or pipeline of that name (as of `sdy-opt`), options by field name.
+        """Returns the program after a pass or pipeline of `sdy-opt`, with options by field name.
 
-        Raises `ShardyError` for a name or option that there is not, and what the pass raises.
+        Raises:
+            ShardyError: there is no such pass, pipeline or option, or the pass rejects the program.
         """
         calls = _calls(name, options)
         program = self.copy()
         run_passes(program.module, calls)
         return program
 
-    def find(self, key: Key) -> Value:
-        """The value of that name, or the value itself if it is of this program."""
+    def find(self, key: ValueKey) -> Value:
+        """Returns the value of that name, or the value itself if it belongs to this program."""
         if not isinstance(key, Value):
             return self.values[key]
         if key not in self:
-            raise ShardyError(f"{key!r} is a value of another program; look it up in this one by its name")
+            raise ShardyError(f"{key!r} belongs to another program; look it up in this one by its name")
         return key
 
     @without_collection()
@@ -209,7 +219,7 @@ class Program:
         return result
 
     def counterpart(self, value: Value, origin: Mapping[SSAValue, SSAValue]) -> Value:
-        """The value here for one of a program that `origin` leads from; functions are called as there."""
+        """Returns the value here for one of a program whose values `origin` maps to those here."""
         entry, table = value.entry, self.values.table
         if entry.value is None:
             return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
@@ -217,7 +227,7 @@ class Program:
 
 
 def _frontend(name: str) -> Any:
-    """The adaptor of a framework; it stands above this folder and is loaded when it is asked for."""
+    """Returns the adaptor of a framework, which is above this folder and imported when used."""
     return import_module(f"shardy_py.frontends.{name}")
 
 
@@ -248,6 +258,5 @@ def _decoded(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ShardyError(
-            f"{file} is neither MLIR text nor bytecode: not UTF-8 at byte {error.start}"
-        ) from None
+        got = f"invalid UTF-8 at byte {error.start}"
+        raise ShardyError.unexpected(file, expected="MLIR text or bytecode", got=got) from None

@@ -1,9 +1,9 @@
-"""Propagation of a program: options in, a `Result` out; the program itself stays as it is.
+"""Propagates a program with options to a `Result`; the program itself does not change.
 
     result = propagate(program, Options(enable_insert_explicit_collectives=True))
     result["result 0"].sharding
 
-Not here: the passes (`passes/pipelines.py`), what a result can be asked (`result.py`).
+Not here: the passes (`passes/pipelines.py`), questions about a result (`result.py`).
 """
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ class Options(PropagationPipelineOptions):
     """
 
     def __post_init__(self) -> None:
-        """Raises `ShardyError` for a value of another type, or one that is not among the choices."""
+        """Raises `ShardyError` for a value of another type, or an unknown choice."""
         check_options("Options", options_of(Options), vars(self))
 
     def passes(self) -> Calls:
-        """The passes to run."""
+        """Returns the passes to run."""
         return PROPAGATION_PIPELINE.expand_with(self)
 
 
 def propagate(
     program: Program, options: Options = Options(), *, record: bool = True, progress: bool = True
 ) -> Result:
-    """Decide every sharding of a copy of `program`.
+    """Returns a copy of `program` with every sharding decided.
 
-    record: keep what `Result.explain` and `why_not` need.
-    progress: show a bar if standard error is a terminal and it takes more than a second.
-    Raises `ShardyError` as the passes do.
+    record: keep the record that `Result.explain` and `why_not` need.
+    progress: show a progress bar if standard error is a terminal and it takes more than a second.
+
+    Raises:
+        ShardyError: a pass rejects the program.
     """
-    expect(program, Program, "a Program", "Program.parse makes one of text")
+    expect(program, Program, "a Program", "Program.parse reads text")
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
     calls = options.passes()
     with (

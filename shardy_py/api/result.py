@@ -1,48 +1,49 @@
-"""What propagation decided, to be asked: shardings, what each device holds, what would be if.
+"""The result of propagation: shardings, reports, explanations, and comparisons with edited programs.
 
     result = propagate(program)
     result["result 0"].sharding, result["result 0"].local_shape
     result.what_if({"%arg1": P(None, "model")})
 
-Not here: how it was decided (`passes/`), the tables (`report/`).
+Not here: deciding shardings (`passes/`), the reports (`report/`), comparing unrelated programs (`sdy-diff`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
+from itertools import zip_longest
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from shardy_py.api.arguments import expect
-from shardy_py.api.comparison import Comparison, compare
-from shardy_py.api.program import Edits, Key, Program
+from shardy_py.api.arguments import expect, expect_one_of
+from shardy_py.api.program import Edits, Program, ValueKey
 from shardy_py.api.values import Value, Values
 from shardy_py.collection import without_collection
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.lineage import Lineage
 from shardy_py.graph.run_record import Record
+from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.sharding import DeviceSlices, Mesh
 
-_MOST = 8
-"""So many copies of a value are listed."""
+_COPIES_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A propagated program beside the one it was made from.
+    """A propagated program with the one it was made from.
 
-    program: with all shardings. source: as it was. warnings: what the passes had to say.
+    program: with all shardings. source: before propagation. warnings: those of the passes.
     again: propagates another program with the same options, and a record.
-    record: what the passes did to shardings; None if that was not asked for.
+    record: the changes of shardings by the passes; None if it was not requested.
     """
 
     program: Program
@@ -56,48 +57,48 @@ class Result:
         """The values of the propagated program."""
         return self.program.values
 
-    def __getitem__(self, key: Key) -> Value:
-        """A value of the propagated program.
+    def __getitem__(self, key: ValueKey) -> Value:
+        """Returns a value of the propagated program: by its name there, or for a value of the source.
 
-        A name is looked up as the propagated program prints it; a value of the source program is followed.
-        Raises `ShardyError` when there is none, or when the `copies` of it are sharded in different ways.
+        Raises:
+            ShardyError: there is no such value, or its `copies` have different shardings.
         """
         if not isinstance(key, Value) or key in self.program:
             return self.program.find(key)
         copies = self.copies(key)
         if not copies:
-            raise ShardyError(
-                f"{key!r} is not in the propagated program: nothing needs it, or another reshard does as much"
-            )
+            what = f"{key!r} is not in the propagated program"
+            raise ShardyError(f"{what}: it is unused, or it was merged with an equivalent reshard")
         if len({copy.sharding for copy in copies}) > 1:
-            told = ", ".join(f"{copy} {copy.sharding or 'without sharding'}" for copy in copies[:_MOST])
-            more = f" and {len(copies) - _MOST} more" if len(copies) > _MOST else ""
+            listed = [f"{copy} {copy.sharding or 'without sharding'}" for copy in copies[:_COPIES_SHOWN]]
+            more = f" and {len(copies) - _COPIES_SHOWN} more" if len(copies) > _COPIES_SHOWN else ""
             raise ShardyError(
-                f"{key!r} has {len(copies)} copies in the propagated program, not all sharded alike: "
-                f"{told}{more}; look one up by its name, or take all: result.copies(value)"
+                f"{key!r} has {len(copies)} copies with different shardings in the propagated program: "
+                f"{', '.join(listed)}{more}; look one up by its name, or use result.copies(value)"
             )
         return copies[0]
 
     def copies(self, value: Value) -> tuple[Value, ...]:
-        """The values of the propagated program that one of the source has become, in program order.
+        """Returns the values of the propagated program that a value of the source became, in program order.
 
-        One as a rule, none if no result needs it. Of a constant, and of what is computed of constants alone,
-        every user gets a copy; those sharded alike become one again. So do functions called more than once,
-        with all in them. Raises `ShardyError` for a value of another program.
+        Usually one; none if it is unused. Constants, and values computed from constants only, are copied for
+        every user; copies with equal shardings are merged. The same holds for functions called several times.
+
+        Raises:
+            ShardyError: the value belongs to another program.
         """
-        expect(value, Value, "a Value of the source program", "result.source[...] has them by name")
+        expect(value, Value, "a Value of the source program", "result.source[...] finds them by name")
         if value in self.program:
             return (value,)
-        return tuple(self.values[place] for place in sorted(set(self.heirs(value))))
+        return tuple(self.values[place] for place in sorted(set(self.copy_numbers(value))))
 
-    def heirs(self, value: Value) -> Sequence[int]:
-        """Where in `values` the copies of a value of the source are: for each use of it, in a fixed order."""
+    def copy_numbers(self, value: Value) -> Sequence[int]:
+        """Returns the positions in `values` of the copies of a source value, one a use, in a fixed order."""
         return self._lineage.heirs(self.source.find(value).entry)
 
     @cached_property
     def _lineage(self) -> Lineage:
-        """Without a record it is that of a propagation with one, which gives the same values."""
-        if self.record is None:
+        if self.record is None:  # propagation with a record gives the same values
             return self.again(self.source)._lineage
         return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
 
@@ -108,82 +109,88 @@ class Result:
         return self.text()
 
     def text(self) -> str:
-        """The propagated program as MLIR prints it."""
+        """Returns the propagated program as MLIR prints it."""
         return self.program.text()
 
-    def device_slices(self, key: Key) -> DeviceSlices:
-        """Where in the whole tensor the part of each device lies.
+    def device_slices(self, key: ValueKey) -> DeviceSlices:
+        """Returns the slice of each device in the global tensor.
 
-        Raises `ShardyError` for what is no tensor of known sizes, or has no sharding.
+        Raises:
+            ShardyError: the value has a dynamic size or no sharding, or is not a tensor.
         """
         value = self[key]
         shape, sharding = value.shape, value.sharding
         if shape is None or None in shape:
-            raise ShardyError(f"{value} is no tensor of known sizes but {value.entry.type}")
+            type_ = str(value.entry.type)
+            raise ShardyError.unexpected(str(value), expected="a tensor of static shape", got=type_)
         if sharding is None:
-            raise ShardyError(f"{value} has no sharding: every device holds all of it")
+            raise ShardyError(f"{value} has no sharding: every device holds the whole tensor")
         return sharding.device_slices(tuple(size for size in shape if size is not None))
 
     @without_collection()
     def summary(self) -> str:
-        """How many values are sharded over what, and what that leaves each device to hold, as a table."""
+        """Returns tables of the values sharded along each axis, and of the bytes on each device."""
         return str(summary_of(self.program.module))
 
     @without_collection()
     def memory(self, target: Target = "linear") -> MemoryReport:
-        """What each device has to hold, padded as on the target: totals, the peak, every tensor.
+        """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
 
-        Raises `ShardyError` for a target that there is not.
+        Raises:
+            ShardyError: the target is unknown.
         """
-        if target not in TARGETS:
-            raise ShardyError(f"expected a target among {', '.join(TARGETS)}; got: {target!r}")
+        expect_one_of("target", target, TARGETS)
         return memory_report(self.program.module, target)
 
     @without_collection()
     def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
-        """What the program sends: its collectives, with axes, bytes, the op and line that caused each.
+        """Returns the collectives of the program, with their axes, bytes, time and causes.
 
-        model: what links cost, or the text of such a model (`tpu-v5p,data=tpu-dcn`).
+        model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         chosen = cost_model(model) if isinstance(model, str) else model
         if chosen == DEFAULT:
             return self._communication[1]
-        for bill in self._bills:
-            if bill.model == chosen:
-                return bill
-        events = () if self.record is None else self.record.events
-        self._bills.append(communication(self.program.module, chosen, events)[1])
-        return self._bills[-1]
+        known = next((report for report in self._reports if report.model == chosen), None)
+        if known is None:
+            known = self._communicating(chosen)[1]
+            self._reports.append(known)
+        return known
 
     @cached_property
-    def _bills(self) -> list[CommunicationReport]:
-        """Those for other models than the default, as asked for."""
+    def _reports(self) -> list[CommunicationReport]:
+        """The communication reports for other models than the default."""
         return []
 
     @cached_property
     def communicating(self) -> Program:
-        """The propagated program with all its communication in it, as collectives."""
+        """The propagated program with all its communication as explicit collectives."""
         return Program(self._communication[0])
 
     @cached_property
     def _communication(self) -> tuple[ModuleOp, CommunicationReport]:
+        return self._communicating(DEFAULT)
+
+    def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
         events = () if self.record is None else self.record.events
-        return communication(self.program.module, DEFAULT, events)
+        return communication(self.program.module, model, events)
 
     @without_collection()
-    def explain(self, key: Key) -> Explanation:
-        """Why a value is sharded as it is: for each axis the chain from the user's annotation to it.
+    def explain(self, key: ValueKey) -> Explanation:
+        """Returns why a value is sharded as it is: for each axis, the chains from the user's annotations.
 
-        `print` shows it as text. Raises `ShardyError` when propagation was not recorded.
+        Raises:
+            ShardyError: propagation was not recorded.
         """
         return self._explainer.explain(self[key].entry)
 
     @without_collection()
-    def why_not(self, key: Key, dimension: int, axis: str) -> Reasons:
-        """What kept an axis (`x`, `x:(1)2`) from a dimension of a value, the nearest reason first.
+    def why_not(self, key: ValueKey, dimension: int, axis: str) -> Reasons:
+        """Returns why a dimension is not sharded along an axis (`x`, `x:(1)2`), nearest reason first.
 
-        As text (`print`) with remedies. Raises `ShardyError` for a dimension or axis that there is not.
+        Raises:
+            ShardyError: there is no such dimension or axis, or propagation was not recorded.
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
@@ -191,28 +198,32 @@ class Result:
 
     @without_collection()
     def sides(self, use: CollectiveUse) -> tuple[Side, ...]:
-        """Where the axes that meet at a collective of `communication()` come from: what to change.
+        """Returns the annotations that conflict at a collective of `communication()`: those to change.
 
-        For each annotation that brought one of its axes to the op that it is for: to which tensors of that.
-        None where the program itself asks for the collective, or nothing leads back from it. Raises
-        `ShardyError` when propagation was not recorded.
+        Each is an annotation that an axis of the op's tensors comes from. Empty for an explicit collective
+        and for values without annotations.
+
+        Raises:
+            ShardyError: propagation was not recorded.
         """
         return sides(self._explainer, use.cause.made_for, dict(use.axes))
 
     @cached_property
     def _explainer(self) -> Explainer:
         if self.record is None:
-            raise ShardyError("propagation was not recorded: propagate(program, options, record=True)")
+            raise ShardyError("propagation was not recorded; use propagate(program, options, record=True)")
         return Explainer(self.record, self.program.module, self.values.table)
 
     @without_collection()
     def what_if(
         self, edits: Edits | None = None, *, mesh: Mesh | Mapping[str, Mesh] | None = None
     ) -> Comparison:
-        """Propagate again with these annotations added, changed or (None) removed: what would differ.
+        """Propagates again with annotations added, changed or (None) removed, and compares.
 
-        mesh: in place of the program's only one, or of several by name. Raises `ShardyError` for the name of
-        a mesh that there is not, and as `Program.annotate` does.
+        mesh: replaces the only mesh of the program, or several by name.
+
+        Raises:
+            ShardyError: there is no mesh of that name, or `Program.annotate` rejects the edits.
         """
         meshes = self._replaced(mesh) if isinstance(mesh, Mesh) else self._known(mesh or {})
         steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in meshes.items()]
@@ -221,20 +232,72 @@ class Result:
             edited = step(edited)
             origins.append(edited.origin)
         origin = {first: reduce(lambda value, known: known[value], origins, first) for first in origins[0]}
-        return compare(self, self.again(edited), origin)
+        after = self.again(edited)
+        return Comparison(self, after, changed(_pairs(self, after, origin)))
 
     def _replaced(self, mesh: Mesh) -> Mapping[str, Mesh]:
-        """A mesh by the name of the one it takes the place of; "mesh" if the program has none."""
+        """Returns a mesh by the name of the one that it replaces; "mesh" if the program has none."""
         names = [name for name, known in self.source.meshes.items() if not known.is_maximal] or ["mesh"]
         if len(names) > 1:
-            told = ", ".join(f"@{name}" for name in names)
-            raise ShardyError(f"the program has {len(names)} meshes, {told}: give the new one by name")
+            listed = ", ".join(f"@{name}" for name in names)
+            raise ShardyError(f"the program has {len(names)} meshes, {listed}; pass the new one by name")
         return {names[0]: mesh}
 
     def _known(self, meshes: Mapping[str, Mesh]) -> Mapping[str, Mesh]:
         expect(meshes, Mapping, "a mesh, or meshes by name")
+        known = [f"@{name}" for name in self.source.meshes]
         for name in meshes:
-            if name.removeprefix("@") not in self.source.meshes:
-                told = ", ".join(f"@{known}" for known in self.source.meshes) or "none"
-                raise ShardyError(f"the program has no mesh @{name.removeprefix('@')}; it has {told}")
+            if f"@{name.removeprefix('@')}" not in known:
+                raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", known)
         return meshes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two results of one source program; `changes` are in its order."""
+
+    before: Result
+    after: Result
+    changes: tuple[Change, ...]
+
+    @cached_property
+    @without_collection()
+    def figures(self) -> tuple[Figures, Figures]:
+        """The costs before and after: collectives, bytes received per device, seconds, peak memory."""
+        results = (self.before, self.after)
+        old, new = (Figures.of(result.communication(), result.memory()) for result in results)
+        return old, new
+
+    @property
+    def moved_bytes(self) -> int:
+        """The increase of bytes received per device."""
+        return self.figures[1].bytes - self.figures[0].bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """The increase of peak memory on each device."""
+        return self.figures[1].peak_bytes - self.figures[0].peak_bytes
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.changes)} changed>"
+
+    def __str__(self) -> str:
+        meshes = changed_meshes(self.before.program.meshes, self.after.program.meshes)
+        return difference_text(Difference(self.changes, meshes=meshes), *self.figures)
+
+
+def _pairs(
+    before: Result, after: Result, origin: Mapping[SSAValue, SSAValue]
+) -> Iterator[tuple[ValueEntry, ValueEntry]]:
+    """Returns each source value in both results, use by use: an edit may constrain some uses only.
+
+    origin: from values of the first result's source to those of the second's.
+    """
+    old, new = before.values.table.entries, after.values.table.entries
+    for value in before.source.values:
+        first = before.copy_numbers(value)
+        second = after.copy_numbers(after.source.counterpart(value, origin))
+        if first and second:
+            uses = zip_longest(first, second)
+            filled = ((first[-1] if a is None else a, second[-1] if b is None else b) for a, b in uses)
+            yield from ((old[a], new[b]) for a, b in dict.fromkeys(filled))

@@ -1,10 +1,10 @@
-"""A sharding with its mesh: what it says, what each device holds.
+"""A sharding with its mesh: its dimensions, and the shard of each device.
 
     mesh = Mesh.of(data=4, model=2)
     sharding = Sharding(mesh, P("data", None))
     sharding.local_shape((32, 128))            (8, 128)
 
-Not here: spelling a sharding without a mesh (`partition_spec.py`), giving it to a value (`program.py`).
+Not here: a sharding without a mesh (`partition_spec.py`), annotating a value with it (`program.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from shardy_py.text.source import Source
 
 Shape = tuple[int, ...]
 DynamicShape = tuple[int | None, ...]
-NO_NAME = "mesh"
+DEFAULT_MESH_NAME = "mesh"
 _PREFIX = "#sdy.sharding"
 
 
@@ -43,16 +43,17 @@ _PREFIX = "#sdy.sharding"
 class Sharding:
     """The sharding of one tensor on one mesh.
 
-    mesh: the devices. value: dimensions, replicated and unreduced axes, as plain data; its mesh by name.
+    value: dimensions, replicated and unreduced axes, as plain data; its mesh by name.
     """
 
     mesh: Mesh
     value: TensorSharding
 
-    def __init__(self, mesh: Mesh, spec: object, *, mesh_name: str = NO_NAME) -> None:
-        """Put a spec (`P(...)`, JAX's `PartitionSpec`, a `TensorSharding`) on a mesh.
+    def __init__(self, mesh: Mesh, spec: object, *, mesh_name: str = DEFAULT_MESH_NAME) -> None:
+        """Applies a spec (`P(...)`, JAX's `PartitionSpec`, a `TensorSharding`) to a mesh.
 
-        Raises `ShardyError` for an axis that the mesh lacks, or that is used twice.
+        Raises:
+            ShardyError: the mesh lacks an axis, or an axis is used twice.
         """
         expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
         if isinstance(spec, TensorSharding):
@@ -72,23 +73,27 @@ class Sharding:
 
     @staticmethod
     def parse(text: str, mesh: Mesh | None = None) -> Sharding:
-        """The sharding that sdy text spells: `<@mesh, [{"x"}, {?}]>` on `mesh`, or `<mesh<["x"=2]>, [...]>`.
+        """Returns the sharding of sdy text: `<@mesh, [{"x"}, {?}]>` on `mesh`, or `<mesh<["x"=2]>, [...]>`.
 
-        Raises `ShardyError` with line and column in `text`.
+        Raises:
+            ShardyError: the text is invalid, with line and column in it.
         """
         value = parse_sharding(text)
         if isinstance(value.mesh, Mesh):
             return Sharding(value.mesh, value)
         if mesh is None:
-            raise ShardyError(f"'{text}' names its mesh only: give the mesh, too")
+            remedy = "pass the mesh as the second argument"
+            raise ShardyError.unexpected(f"'{text}'", expected="a mesh", got=f"its name only; {remedy}")
         return Sharding(mesh, value)
 
     @staticmethod
     def from_hlo(hlo: HloSharding | str | bytes, mesh: Mesh, rank: int) -> Sharding:
-        """XLA's sharding of a tensor of `rank` dimensions, from its text or the bytes of its proto.
+        """Returns XLA's sharding of a tensor of `rank` dimensions, from its text or the bytes of its proto.
 
-        One on a single device brings that device as its mesh. Raises `ShardyError` where its tiles are no
-        order of axes of `mesh`, or of another rank.
+        A sharding on a single device gets that device as its mesh.
+
+        Raises:
+            ShardyError: the text is invalid, its tiles are not axes of `mesh`, or it has another rank.
         """
         match hlo:
             case str():
@@ -98,21 +103,22 @@ class Sharding:
             case HloSharding():
                 given = hlo
             case _:
-                raise ShardyError(f"no HloSharding: {hlo!r}; expected its text, or the bytes of its proto")
-        value = from_hlo_sharding(given, mesh, rank, reference=NO_NAME)
+                expected = "an HloSharding, its text, or the bytes of its proto"
+                raise ShardyError.unexpected("", expected=expected, got=repr(hlo))
+        value = from_hlo_sharding(given, mesh, rank, reference=DEFAULT_MESH_NAME)
         return Sharding(value.mesh if isinstance(value.mesh, Mesh) else mesh, value)
 
     def to_hlo(self, rank: int | None = None) -> HloSharding:
-        """The same as XLA has it by tiles, of a tensor of `rank` dimensions; its text is `str(...)`.
+        """Returns XLA's sharding of a tensor of `rank` dimensions; `str(...)` is its text.
 
-        Whether dimensions are open, and priorities, have no counterpart.
+        Open dimensions and priorities are lost.
         """
         sharding = self if rank is None else self.for_rank(rank)
         return to_hlo_sharding(sharding.value, self.mesh)
 
     @property
     def dimensions(self) -> tuple[DimensionSharding, ...]:
-        """How each dimension is sharded."""
+        """The sharding of each dimension."""
         return self.value.dimensions
 
     @property
@@ -122,7 +128,7 @@ class Sharding:
 
     @property
     def unreduced_axes(self) -> tuple[AxisRef, ...]:
-        """The axes along which the tensor is still to be reduced."""
+        """The axes along which the tensor is partially reduced."""
         return self.value.unreduced_axes
 
     @property
@@ -138,21 +144,23 @@ class Sharding:
         return P(*value.dimensions, **axes, reduction=value.reduction)
 
     def for_rank(self, rank: int) -> Sharding:
-        """The sharding of a tensor of `rank` dimensions: those not spoken of are not sharded.
+        """Returns the sharding of a tensor of `rank` dimensions: further dimensions are not sharded.
 
-        Raises `ShardyError` when it speaks of more than `rank`.
+        Raises:
+            ShardyError: it has more than `rank` dimensions.
         """
         expect(rank, int, "a number of dimensions")
         missing = rank - self.value.rank
         if missing == 0 or self.mesh.is_maximal:
             return self
         if missing < 0:
-            raise ShardyError(f"{self} has {self.value.rank} dimensions, the tensor has {rank}")
+            expected = f"at most {rank} dimensions, the rank of the tensor"
+            raise ShardyError.unexpected(str(self), expected=expected, got=str(self.value.rank))
         dimensions = (*self.dimensions, *(DimensionSharding(is_closed=True),) * missing)
         return Sharding(self.mesh, replace(self.value, dimensions=dimensions))
 
     def named(self, mesh_name: str) -> Sharding:
-        """The same sharding, its mesh called `mesh_name`."""
+        """Returns the same sharding with `mesh_name` as the name of its mesh."""
         return Sharding(self.mesh, replace(self.value, mesh=mesh_name))
 
     @overload
@@ -160,12 +168,12 @@ class Sharding:
     @overload
     def local_shape(self, shape: DynamicShape) -> DynamicShape: ...
     def local_shape(self, shape: DynamicShape) -> DynamicShape:
-        """The shape that each device holds, padding included, of a tensor of `shape` (None: dynamic)."""
+        """Returns the shape on each device, padding included, of a tensor of `shape` (None: dynamic)."""
         known = sizes(shape)
         return local_shape(self.for_rank(len(known)).value, self.mesh, known)
 
     def device_slices(self, shape: Shape) -> DeviceSlices:
-        """Where in a tensor of `shape` the part of each device lies."""
+        """Returns the slice of each device in a tensor of `shape`."""
         known = sizes(shape)
         return device_slices(self.for_rank(len(known)).value, self.mesh, known)
 
@@ -177,9 +185,10 @@ class Sharding:
 
 
 def parse_sharding(text: str) -> TensorSharding:
-    """The value that sdy text spells, with or without `#sdy.sharding` before it.
+    """Returns the sharding of sdy text, with or without `#sdy.sharding` before it.
 
-    Raises `ShardyError` with line and column in `text`.
+    Raises:
+        ShardyError: the text is invalid, with line and column in it.
     """
     expect(text, str, 'a sharding such as <@mesh, [{"data"}, {}]>')
     lead = len(text) - len(text.lstrip()) + (len(_PREFIX) if text.lstrip().startswith(_PREFIX) else 0)
@@ -189,7 +198,7 @@ def parse_sharding(text: str) -> TensorSharding:
         if cursor.token:
             cursor.error("expected the end of the sharding")
     except ShardyError as error:
-        fault = error.diagnostics[0]
+        fault = error.first
         place = "" if fault.where is None else f" at {fault.where.line}:{fault.where.column}"
         message = f"invalid sharding '{text}': {fault.message}{place}"
         raise ShardyError(Diagnostic(message, fault.where)) from None
@@ -197,15 +206,11 @@ def parse_sharding(text: str) -> TensorSharding:
 
 
 def check_axes(value: TensorSharding, mesh: Mesh) -> None:
-    """Raises `ShardyError` when the axes of a sharding are not those of its mesh, or not each once."""
-    if mesh.is_maximal:
-        return
-    faults = list(axis_messages(value, mesh))
+    """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice."""
+    faults = [] if mesh.is_maximal else list(axis_messages(value, mesh))
     if faults:
-        known = ", ".join(f'"{axis.name}"' for axis in mesh.axes)
-        raise ShardyError(
-            *(f"sharding {value}: {fault}; the mesh has {known or 'no axes'}" for fault in faults)
-        )
+        known = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
+        raise ShardyError(*(f"sharding {value}: {fault}; the mesh has {known}" for fault in faults))
 
 
 def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:

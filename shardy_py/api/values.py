@@ -1,4 +1,4 @@
-"""The values of a program: looked up by name, label, source location or op.
+"""The values of a program, looked up by name, label, source location or op.
 
     program.values["%arg0"].shape
     program.values.of_op("stablehlo.dot_general")
@@ -19,23 +19,23 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.api.arguments import expect
 from shardy_py.api.sharding import Sharding
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import read
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import Role, ValueEntry, ValueTable, location_text
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.attribute_writer import attribute_text
 
 
 @lru_cache(maxsize=4096)
 def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
-    """A program has many values and few shardings."""
+    """Shared by values, which are many, while shardings are few."""
     return Sharding(mesh, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """One value: an argument or result of a function, or what an op gives.
+    """One value: an argument or result of a function, or a result of an op.
 
     entry: the value in the module. meshes: those of the module, by symbol.
     """
@@ -45,7 +45,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """As the program prints it: `%3`, `%arg0`; of a function's result `result 0`."""
+        """The name that the program prints: `%3`, `%arg0`; `result 0` of a function."""
         return self.entry.name
 
     @property
@@ -55,7 +55,7 @@ class Value:
 
     @property
     def function(self) -> str:
-        """The function around it, without `@`."""
+        """The name of the function around it, without `@`."""
         return self.entry.function
 
     @property
@@ -65,41 +65,35 @@ class Value:
 
     @property
     def op_name(self) -> str:
-        """The op that gives it; "func.func" for a function's arguments and results."""
+        """The name of its op; "func.func" for a function's arguments and results."""
         return self.entry.op.name
 
     @property
     def location(self) -> str:
-        """Where the source says it is made: `file:line:column name`; "" if unknown."""
+        """Its location in the source: `file:line:column name`; "" if unknown."""
         return location_text(self.entry.location)
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
-        """The global sizes, None for a dynamic one; None for what is no ranked tensor."""
+        """The global sizes, None for a dynamic one; None unless it is a ranked tensor."""
         found = tensor_type(self.entry.type)
         return None if found is None else found.shape
 
     @property
     def element_type(self) -> str | None:
-        """The element type as MLIR spells it; None for what is no ranked tensor."""
+        """The element type as in MLIR; None unless it is a ranked tensor."""
         found = tensor_type(self.entry.type)
         return None if found is None else found.element
 
     @property
     def sharding(self) -> Sharding | None:
-        """Its sharding; None if nobody gave it one."""
-        holder = self.entry.holder
-        value = None if holder is None else read(holder)
-        if value is None:
-            return None
-        mesh = value.mesh if isinstance(value.mesh, Mesh) else self.meshes.get(value.mesh)
-        if mesh is None:
-            raise ShardyError(f"sharding {value} of {self}: the program has no mesh @{value.mesh}")
-        return _sharding(mesh, value)
+        """Its sharding; None if it has none."""
+        value = self.entry.sharding
+        return None if value is None else _sharding(mesh_of(value, self.meshes), value)
 
     @property
     def local_shape(self) -> tuple[int | None, ...] | None:
-        """What each device holds of it, padding included; None for what is no ranked tensor."""
+        """The shape on each device, padding included; None unless it is a ranked tensor."""
         shape, sharding = self.shape, self.sharding
         if shape is None or sharding is None:
             return shape
@@ -136,23 +130,25 @@ class Values(Sequence[Value]):
     @overload
     def __getitem__(self, index: slice, /) -> list[Value]: ...
     def __getitem__(self, index: int | str | slice) -> Value | list[Value]:
-        """By position, or the one value of that name, label or source location (`model.py:12`).
+        """Returns a value by position, or the one of that name, label or source location (`model.py:12`).
 
-        Raises `ShardyError` when no value, or more than one, is called so.
+        Raises:
+            ShardyError: no value, or more than one, has that name.
         """
         if isinstance(index, str):
             return self._wrap(self.table.find(index))
         if isinstance(index, slice):
             return [self._wrap(entry) for entry in self.table.entries[index]]
         if not isinstance(index, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShardyError(f"a value is looked up by its name, its place or its number, got: {index!r}")
+            expected = "the name, source location or number of a value"
+            raise ShardyError.unexpected("", expected=expected, got=repr(index))
         if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} values; got number {index}")
+            raise IndexError(f"expected a number below {len(self)}, the number of values, got {index}")
         return self._wrap(self.table.entries[index])
 
     @override
     def __contains__(self, value: object) -> bool:
-        """Whether that is one of the values, or what one goes by."""
+        """Whether it is one of the values, or the name of one."""
         if not isinstance(value, Value):
             return isinstance(value, str) and bool(self.named(value))
         entry = value.entry
@@ -170,12 +166,12 @@ class Values(Sequence[Value]):
         return map(self._wrap, self.table.entries)
 
     def named(self, key: str) -> list[Value]:
-        """All values of that name, label or source location; maybe none."""
+        """Returns all values of that name, label or source location."""
         expect(key, str, "the name, label or source location of a value")
         return [self._wrap(entry) for entry in self.table.find_all(key)]
 
     def of_op(self, op_name: str) -> list[Value]:
-        """All results of ops of that name, with its dialect or without (`dot_general`)."""
+        """Returns all results of ops of that name, with or without dialect (`dot_general`)."""
         entries = (entry for entry in self.table.entries if entry.role == "intermediate")
         return [
             self._wrap(entry)
@@ -184,16 +180,18 @@ class Values(Sequence[Value]):
         ]
 
     def arguments(self, function: str | None = None) -> list[Value]:
-        """The arguments of a function; None: of @main, or of the only one.
+        """Returns the arguments of a function; None: of @main, or of the only one.
 
-        Raises `ShardyError` when there is no function of that name.
+        Raises:
+            ShardyError: there is no function of that name.
         """
         return self._of(function, "argument")
 
     def results(self, function: str | None = None) -> list[Value]:
-        """The results of a function; None: of @main, or of the only one.
+        """Returns the results of a function; None: of @main, or of the only one.
 
-        Raises `ShardyError` when there is no function of that name.
+        Raises:
+            ShardyError: there is no function of that name.
         """
         return self._of(function, "result")
 
@@ -204,8 +202,7 @@ class Values(Sequence[Value]):
         expect(function, str, "the name of a function")
         function = function.removeprefix("@")
         if function not in known:
-            told = ", ".join(f"@{name}" for name in known) or "none"
-            raise ShardyError(f"there is no function @{function}; there are: {told}")
+            raise ShardyError.unknown("function", f"@{function}", [f"@{name}" for name in known])
         entries = self.table.entries
         return [self._wrap(e) for e in entries if e.role == role and e.function == function]
 

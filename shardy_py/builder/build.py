@@ -19,7 +19,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.api import Mesh, Program
-from shardy_py.api.annotate import Annotation, Editor
+from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.builder.bodies import listed, parameter_names
 from shardy_py.builder.insertion import (
     Trace,
@@ -44,7 +44,7 @@ class Argument:
     """An argument of a program: its type, its sharding (a spec on the program's mesh, say), its name."""
 
     type: TensorType
-    sharding: Annotation = None
+    sharding: ShardingLike = None
     name: str = ""
 
 
@@ -52,7 +52,7 @@ def build(
     function: Function,
     *arguments: Any,
     mesh: Mesh | Mapping[str, Mesh] | None = None,
-    out_shardings: Sequence[Annotation] = (),
+    out_shardings: Sequence[ShardingLike] = (),
     name: str = "main",
 ) -> Program:
     """The program that `function` builds when called with tensors of these types.
@@ -169,7 +169,7 @@ def _annotate(
     program: Program,
     name: str,
     arguments: Sequence[Argument],
-    out_shardings: Sequence[Annotation],
+    out_shardings: Sequence[ShardingLike],
 ) -> None:
     for value, argument in zip(program.values.arguments(name), arguments, strict=True):
         if argument.sharding is not None:

@@ -51,9 +51,9 @@ def test_no_spec(spec: object) -> None:
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (3, "expected names of mesh axes, got: 3"),
-        (("x", 3), "expected the name of a mesh axis, got: 3"),
-        ({"x"}, "the axes of a dimension have an order: expected a tuple, got: {'x'}"),
+        (3, "expected names of mesh axes, got 3"),
+        (("x", 3), "expected the name of a mesh axis, got 3"),
+        ({"x"}, "expected a tuple, because the axes of a dimension are ordered, got {'x'}"),
     ],
 )
 def test_no_axis(part: Any, message: str) -> None:
@@ -63,12 +63,12 @@ def test_no_axis(part: Any, message: str) -> None:
 
 @pytest.mark.parametrize("priority", [-1, "1"])
 def test_no_priority(priority: Any) -> None:
-    with pytest.raises(ShardyError, match="expected a priority of 0 and above, got: "):
+    with pytest.raises(ShardyError, match="expected a priority of at least 0, got "):
         dim("x", priority=priority)
 
 
 def test_no_reduction() -> None:
-    with pytest.raises(ShardyError, match="expected a reduction among sum, max, min; got: 'mean'"):
+    with pytest.raises(ShardyError, match="unknown reduction 'mean': expected one of 'sum', 'max', 'min'"):
         P(unreduced="x", reduction="mean")
 
 

@@ -99,9 +99,9 @@ def test_groups_and_barriers(program: Program) -> None:
     text = program.group("%0", "%1").barrier("%0", direction="FORWARD").text()
     assert text.count("sdy.sharding_group") == 2
     assert "sdy.propagation_barrier %0 allowed_direction=FORWARD" in text
-    with pytest.raises(ShardyError, match="one shape; got"):
+    with pytest.raises(ShardyError, match="expected members of equal shape, got"):
         program.group("%0", "x")
-    with pytest.raises(ShardyError, match="expected a direction among"):
+    with pytest.raises(ShardyError, match="unknown direction 'UP'"):
         program.barrier("%0", direction="UP")
     with pytest.raises(ShardyError, match="name the value returned"):
         program.barrier("out")
@@ -111,11 +111,14 @@ def test_groups_and_barriers(program: Program) -> None:
     ("annotation", "message"),
     [
         (P("dat"), 'annotation of %arg0: sharding <@mesh, .*unknown axis name: "dat"'),
-        (P(None, None, "data"), "annotation of %arg0: .* has 3 dimensions, the tensor has 2"),
-        ("<@m, [{}]>", "the program has no mesh @m; it has @mesh"),
+        (
+            P(None, None, "data"),
+            "annotation of %arg0: .* expected at most 2 dimensions, the rank of the tensor, got 3",
+        ),
+        ("<@m, [{}]>", "unknown mesh '@m': expected '@mesh'"),
         (3, "expected a sharding such as"),
         (b"<@mesh, [{}]>", "expected a sharding such as"),
-        (SimpleNamespace(spec=P("data")), r"expected a sharding such as .*; give its \.spec"),
+        (SimpleNamespace(spec=P("data")), r"expected a sharding such as .*; pass its \.spec"),
     ],
 )
 def test_annotations_that_do_not_fit(program: Program, annotation: object, message: str) -> None:
@@ -127,7 +130,7 @@ def test_a_mesh_is_needed() -> None:
     program = Program.parse(
         "func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> { return %arg0 : tensor<8xf32> }"
     )
-    with pytest.raises(ShardyError, match="names no mesh, and the program has 0; use Sharding"):
+    with pytest.raises(ShardyError, match="expected one mesh .*, got none; use Sharding"):
         program.annotate({"%arg0": P("x")})
     assert program.with_mesh(Mesh.of(x=2)).annotate({"%arg0": P(UNCONSTRAINED)})["%arg0"].sharding
 
@@ -147,7 +150,9 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ShardyError, match="cannot open input file"):
         Program.load(tmp_path / "b.mlir")
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ShardyError, match=r"a.mlir is neither MLIR text nor bytecode: not UTF-8 at byte 0"):
+    with pytest.raises(
+        ShardyError, match=r"a.mlir: expected MLIR text or bytecode, got invalid UTF-8 at byte 0"
+    ):
         Program.load(file)
 
 
@@ -204,9 +209,7 @@ def test_annotations_take_the_place_of_others(key: str) -> None:
 
 def test_annotations_of_what_another_takes_away() -> None:
     program = Program.parse(LOOP).annotate({"%1": P("x")})
-    with pytest.raises(
-        ShardyError, match="annotation of %2: it is a constraint that another edit takes away"
-    ):
+    with pytest.raises(ShardyError, match="annotation of %2: it is a constraint that another edit removes"):
         program.annotate({"%1": None, "%2": P()})
 
 
@@ -249,20 +252,20 @@ def test_only_what_is_named_is_removed() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: Program.parse(cast(Any, 3)), "expected the text of a program, or bytecode, got: 3"),
-        (lambda p: Program.from_module(cast(Any, 3)), "expected a module of xDSL, got: 3"),
+        (lambda p: Program.parse(cast(Any, 3)), "expected the text of a program, or bytecode, got 3"),
+        (lambda p: Program.from_module(cast(Any, 3)), "expected a module of xDSL, got 3"),
         (lambda p: p.annotate([1]), "expected shardings by value"),
-        (lambda p: p.annotate({3.5: P()}), "looked up by its name, its place or its number, got: 3.5"),
+        (lambda p: p.annotate({3.5: P()}), "the name, source location or number of a value, got 3.5"),
         (lambda p: p.annotate({"x": '<@mesh, [{"x"'}), r"invalid sharding '.*': expected ',' at 1:13"),
-        (lambda p: Program.load(cast(Any, None)), "expected the path of a file, got: None"),
-        (lambda p: Program.load(MATMUL), "expected the path of a file, got: .*; Program.parse takes text"),
-        (lambda p: Program.parse("a.mlir"), "'a.mlir' is the name of a file, no program: Program.load reads"),
-        (lambda p: p.with_mesh([2] * 999), r"got: \[2, (2, )*2\.\.\.$"),
+        (lambda p: Program.load(cast(Any, None)), "expected the path of a file, got None"),
+        (lambda p: Program.load(MATMUL), "expected the path of a file, got .*; Program.parse takes text"),
+        (lambda p: Program.parse("a.mlir"), "got the name of a file, 'a.mlir'; Program.load reads"),
+        (lambda p: p.with_mesh([2] * 999), r"got \[2, (2, )*2\.\.\.$"),
         (lambda p: Program.load("a\0b"), r"cannot open input file 'a\\x00b': embedded null"),
-        (lambda p: p.with_mesh(cast(Any, "x")), "expected a Mesh such as .*, got: 'x'"),
-        (lambda p: p.with_mesh(Mesh.of(), cast(Any, 3)), "expected the name of a mesh, got: 3"),
-        (lambda p: p.values.named(3), "expected the name, label or source location of a value, got: 3"),
-        (lambda p: p.values.arguments(3), "expected the name of a function, got: 3"),
+        (lambda p: p.with_mesh(cast(Any, "x")), "expected a Mesh such as .*, got 'x'"),
+        (lambda p: p.with_mesh(Mesh.of(), cast(Any, 3)), "expected the name of a mesh, got 3"),
+        (lambda p: p.values.named(3), "expected the name, label or source location of a value, got 3"),
+        (lambda p: p.values.arguments(3), "expected the name of a function, got 3"),
         (lambda p: p.run("sdy-close-shardings", depth=1), "sdy-close-shardings: unknown option 'depth'"),
         (
             lambda p: p.run("sdy-basic-propagate", conservative_propagation=3),
@@ -288,16 +291,16 @@ def test_arguments_and_results_of_functions() -> None:
     assert repr(Program.parse("")) == "<Program of no functions>"
     for name in (None, "main", "g"):
         program = lone if name == "g" else Program.parse("")
-        with pytest.raises(ShardyError, match=r"there is no function @.*; there are: "):
+        with pytest.raises(ShardyError, match=r"unknown function '@"):
             program.values.arguments(name)
 
 
 def test_a_spec_is_on_the_mesh_that_has_its_axes() -> None:
     program = Program.parse(LOOP).with_mesh(Mesh.of(x=2, y=2), "other")
     assert str(program.annotate({"%arg0": P("y")})["%arg0"].sharding) == '<@other, [{"y"}]>'
-    with pytest.raises(ShardyError, match="names no mesh, and the program has 2; it has @other, @mesh"):
+    with pytest.raises(ShardyError, match=r"mesh of P\('x'\): expected one mesh .*, got @other <.*>, @mesh"):
         program.annotate({"%arg0": P("x")})
     with pytest.raises(
-        ShardyError, match=r"no mesh .* has all axes of P\(None, replicated={'z'}\); it has @other <"
+        ShardyError, match=r"mesh of P\(None, replicated={'z'}\): expected one mesh .*, got @other <"
     ):
         program.annotate({"%arg0": P(None, replicated="z")})
