@@ -1,6 +1,6 @@
 """Python values as the attributes of StableHLO's ops, by the kinds that the ops' rows name.
 
-Not here: what an op then makes of them (the verifiers).
+Not here: checks of the attributes of an op (the verifiers).
 
 >>> str(encode("index", 3)), encode("comparison_direction", "LT").data
 ('3 : i64', 'LT')
@@ -42,7 +42,7 @@ Encoder = Callable[[Any], Attribute]
 
 
 def encode(kind: str, value: Any) -> Attribute:
-    """The attribute of that kind; an attribute stays as it is.
+    """The attribute of that kind; an attribute is returned unchanged.
 
     Raises `ShardyError` when the value does not fit the kind.
     """
@@ -50,15 +50,17 @@ def encode(kind: str, value: Any) -> Attribute:
         return value
     encoder = _ENCODERS.get(kind)
     if encoder is None:
-        raise ShardyError(f"an attribute of kind '{kind}' is given as an xDSL attribute; got: {value!r}")
+        raise ShardyError.unexpected(
+            f"attribute of kind '{kind}'", expected="an xDSL attribute", got=repr(value)
+        )
     try:
         return encoder(value)
     except (TypeError, ValueError, OverflowError, VerifyException) as error:
-        raise ShardyError(f"expected {kind}, got: {value!r} ({error})") from None
+        raise ShardyError.unexpected("", expected=kind, got=f"{value!r} ({error})") from None
 
 
 def plain_attribute(value: Any) -> Attribute:
-    """An attribute for what says no kind: entries of dictionaries, discardable attributes."""
+    """The attribute of a value without a kind: an entry of a dictionary, a discardable attribute."""
     match value:
         case Attribute():
             return value
@@ -78,7 +80,12 @@ def plain_attribute(value: Any) -> Attribute:
         case None:
             return UnitAttr()
         case _:
-            raise ShardyError(f"no attribute is known for {value!r}; give an xDSL attribute")
+            raise ShardyError.unexpected(
+                "",
+                expected="a value with an MLIR attribute",
+                got=repr(value),
+                remedy="pass an xDSL attribute",
+            )
 
 
 def _integer(type_: Any) -> Encoder:
@@ -100,9 +107,9 @@ def _booleans(value: Any) -> Attribute:
 
 
 def table(value: Any, width: int = 0) -> DenseIntOrFPElementsAttr:
-    """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, of rows that are equally long; `width`: if there are none.
+    """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, of rows of equal length; `width`: of no rows.
 
-    Raises `ValueError` or `TypeError` for anything but rows of integers.
+    Raises `ValueError` or `TypeError` unless it holds rows of integers.
     """
     given = np.asarray(value)
     rows = given if given.size else np.zeros((len(given), given.shape[1] if given.ndim > 1 else width))
@@ -121,19 +128,19 @@ def _enum(attribute_class: Any) -> Encoder:
 
 
 def struct_of(struct: Any, value: Any) -> Any:
-    """A struct of ours from its fields as a mapping, or from one of its kind; sequences become tuples.
+    """A struct from a mapping of its fields, or from a struct of that type; sequences become tuples.
 
-    Raises `TypeError` for fields that it has not, and for what does not fit one.
+    Raises `TypeError` for unknown fields and values of other types.
     """
     types = {field.name: str(field.type) for field in fields(struct)}
     if isinstance(value, struct):
         value = {name: getattr(value, name) for name in types}
     if not isinstance(value, Mapping):
-        raise TypeError(f"not a {struct.__name__}, nor a mapping of its fields")
+        raise TypeError(f"neither a {struct.__name__} nor a mapping of its fields")
     given = cast("Mapping[str, Any]", value)
     unknown = next((name for name in given if name not in types), None)
     if unknown is not None:
-        raise TypeError(f"there is no {unknown}; there are {', '.join(types)}")
+        raise TypeError(f"unknown field {unknown}: expected one of {', '.join(types)}")
     return struct(
         **{name: _FIELDS.get(types[name], lambda field: field)(entry) for name, entry in given.items()}
     )
@@ -144,7 +151,7 @@ def _indexes(values: Any) -> tuple[int, ...]:
 
 
 _FIELDS: dict[str, Callable[[Any], Any]] = {"int": _index, "tuple[int, ...]": _indexes}
-"""How fields of structs are read, by their types; others are taken as they are."""
+"""Conversions of struct fields by type; other fields are kept as they are."""
 
 
 def _struct(attribute_class: Any, struct: Any) -> Encoder:

@@ -21,7 +21,7 @@ from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
 
 Body = Callable[..., Any]
-"""A function of tensors that gives a tensor, or a sequence of them."""
+"""A function of tensors that returns a tensor or a sequence of tensors."""
 
 
 def region(
@@ -31,9 +31,10 @@ def region(
     *,
     isolated: bool = False,
 ) -> Region:
-    """The region that `body` builds when called with arguments of these types, for `emit`.
+    """Returns the region that `body` builds from arguments of these types, for `emit`.
 
-    terminator: the op that ends it and takes what `body` gives. isolated: it uses no tensors from around it.
+    terminator: the op that ends it, with the results of `body` as operands. isolated: whether tensors from
+        outside are invalid in it.
     """
     block = Block(arg_types=result_types(types))
     with inserting_into(block, isolated=isolated):
@@ -46,18 +47,18 @@ def region(
         values = [value_of(result) for result in listed(results)]
         end = syntax_table().op(terminator)
         if end is None:
-            raise ShardyError(f"no dialect has an op '{terminator}' to end a region")
+            raise ShardyError(f"unknown terminator '{terminator}'; register its dialect")
         insert(end.op_class.create(operands=values))
     return Region(block)
 
 
 def parameter_names(function: Body, count: int) -> list[str]:
-    """The names of a function's parameters, as many as there are arguments; empty for those without.
+    """The names of a function's first `count` parameters; empty for variadic ones.
 
-    Raises `ShardyError` for what is no function, and for one that does not take as many tensors.
+    Raises `ShardyError` for a value that is not callable, or not with that number of tensors.
     """
     if not callable(function):
-        raise ShardyError(f"expected a function of {count} tensors, got: {function!r}")
+        raise ShardyError.unexpected("", expected=f"a function of {count} tensors", got=f"{function!r}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Numbers and arrays as constants, and operands brought to one shape as numpy does; on SSA values.
+"""Constants from numbers and arrays, and broadcasting as in numpy; on SSA values.
 
 Not here: functions on tensors (`ops/`).
 """
@@ -18,27 +18,27 @@ from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.dense import make_dense
 
 _NARROW = {"i2": np.int8, "i4": np.int8, "ui2": np.uint8, "ui4": np.uint8}
-"""Elements narrower than a byte are stored as bytes, with their sign."""
+"""Elements narrower than a byte are stored as bytes, sign-extended."""
 
 
 def tensor_type(value: SSAValue) -> TensorType:
-    """The type of a value. Raises `ShardyError` when it is no ranked tensor."""
+    """The type of a value. Raises `ShardyError` unless it is a ranked tensor."""
     found = type_of(value.type)
     if found is None:
-        raise ShardyError(f"{attribute_text(value.type)} is no ranked tensor")
+        raise ShardyError.unexpected("", expected="a ranked tensor", got=attribute_text(value.type))
     return found
 
 
 def static_shape(value: SSAValue) -> tuple[int, ...]:
-    """The sizes of a value. Raises `ShardyError` when one is not known."""
+    """The sizes of a value. Raises `ShardyError` if one is dynamic."""
     return known_sizes(tensor_type(value))
 
 
 def known_sizes(type_: TensorType) -> tuple[int, ...]:
-    """The sizes of a type. Raises `ShardyError` when one is not known."""
+    """The sizes of a type. Raises `ShardyError` if one is dynamic."""
     if None in type_.shape:
-        raise ShardyError(
-            f"the sizes of {type_.text} must be known here; ops.dynamic_* take sizes from tensors"
+        raise ShardyError.unexpected(
+            "", expected="static sizes", got=type_.text, remedy="ops.dynamic_* take sizes from tensors"
         )
     return tuple(size for size in type_.shape if size is not None)
 
@@ -46,7 +46,7 @@ def known_sizes(type_: TensorType) -> tuple[int, ...]:
 def constant_value(
     data: Any, element_type: str | None = None, shape: Sequence[int] | None = None
 ) -> SSAValue:
-    """A constant: an array, or a number that fills `shape` (without storing it as often)."""
+    """A constant: an array, or a number broadcast to `shape`, which is stored once."""
     array = _array(data)
     element = element_type or element_of(array.dtype)
     array = _converted(array, element)
@@ -62,11 +62,11 @@ def _array(data: Any) -> Any:
     try:
         return np.asarray(data)
     except ValueError as error:
-        raise ShardyError(f"expected a number or an array, got: {data!r} ({error})") from None
+        raise ShardyError.unexpected("", expected="a number or an array", got=f"{data!r} ({error})") from None
 
 
 def _converted(array: Any, element: str) -> Any:
-    """The numbers as elements of that type. Raises `ShardyError` when integers or bools cannot hold them."""
+    """The numbers as elements of that type. Raises `ShardyError` if the type cannot represent them."""
     dtype = dtype_of(element)
     if array.dtype == dtype:
         return np.ascontiguousarray(array).reshape(array.shape)
@@ -74,37 +74,39 @@ def _converted(array: Any, element: str) -> Any:
     try:
         with np.errstate(all="ignore"):
             if array.dtype.kind == "c" and not is_complex:
-                raise ValueError("they are complex")
+                raise ValueError("complex numbers")
             made = array.astype(dtype, order="C")
             if element[0] in "iu" and array.dtype.kind != "b":
                 back = made.astype(array.dtype)
                 if not ((back == array) & ((made < dtype.type(0)) == (array < 0))).all():
-                    raise ValueError("they do not fit")
+                    raise ValueError("out of range")
     except (TypeError, ValueError, OverflowError) as error:
-        told = f"{array}" if array.size <= 8 else f"an array of {array.dtype}"
+        shown = f"{array}" if array.size <= 8 else f"an array of {array.dtype}"
         raise ShardyError(
-            f"{told} cannot be elements of {element} ({error}); convert the tensor, or the numbers, first"
+            f"{shown} cannot be elements of {element} ({error}); convert the tensor or the numbers first"
         ) from None
     return made
 
 
 def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
-    """Two operands of one shape: numbers and arrays become constants of the other's element type.
+    """Two operands broadcast to one shape; numbers and arrays become constants of the other's element type.
 
-    Raises `ShardyError` when both are numbers, their element types differ, or their shapes do not broadcast
+    Raises `ShardyError` if both are numbers, their element types differ, or their shapes do not broadcast
     (numpy, "Broadcasting").
     """
-    known = next((cast(SSAValue, operand) for operand in (lhs, rhs) if isinstance(operand, SSAValue)), None)
-    if known is None:
-        raise ShardyError(
-            f"expected a tensor among the operands, got: {lhs!r} and {rhs!r}; make one with ops.constant"
+    tensor_ = next((cast(SSAValue, operand) for operand in (lhs, rhs) if isinstance(operand, SSAValue)), None)
+    if tensor_ is None:
+        raise ShardyError.unexpected(
+            "operands", expected="at least one tensor", got=f"{lhs!r} and {rhs!r}", remedy="use ops.constant"
         )
-    first, second = _like(lhs, known), _like(rhs, known)
+    first, second = _like(lhs, tensor_), _like(rhs, tensor_)
     types = tensor_type(first), tensor_type(second)
     if types[0].element_type != types[1].element_type:
-        raise ShardyError(
-            f"expected operands of one element type, got: {types[0].text} and {types[1].text}; "
-            "convert one with ops.convert"
+        raise ShardyError.unexpected(
+            "operands",
+            expected="one element type",
+            got=f"{types[0].text} and {types[1].text}",
+            remedy="convert one with ops.convert",
         )
     shapes = types[0].shape, types[1].shape
     if shapes[0] == shapes[1]:
@@ -114,7 +116,7 @@ def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
 
 
 def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    """The value with dimensions of size 1 repeated, and new ones in front."""
+    """The value broadcast to `shape` as numpy does."""
     type_ = tensor_type(value)
     if type_.shape == shape:
         return value
@@ -131,20 +133,20 @@ def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
 
 
 def _like(data: Any, other: SSAValue) -> SSAValue:
-    """A value as it is; a number or array as a constant like `other`."""
+    """The value itself, or a number or array as a constant of the element type of `other`."""
     if isinstance(data, SSAValue):
         return cast(SSAValue, data)
     if not isinstance(data, bool | int | float | complex | np.generic | np.ndarray):
-        raise ShardyError(f"expected a tensor, a number or an array, got: {data!r}")
+        raise ShardyError.unexpected("", expected="a tensor, a number or an array", got=f"{data!r}")
     type_ = tensor_type(other)
     shape = static_shape(other) if np.ndim(cast(Any, data)) == 0 else None
     return constant_value(data, type_.element_type, shape)
 
 
 def common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:
-    """The shape that both broadcast to. Raises `ShardyError` when there is none, or sizes are not known."""
+    """The shape that both broadcast to. Raises `ShardyError` without one and for dynamic sizes."""
     if None in lhs or None in rhs:
-        raise ShardyError(f"shapes {lhs} and {rhs} cannot be broadcast: their sizes must be known")
+        raise ShardyError(f"shapes {lhs} and {rhs} cannot be broadcast: dynamic sizes are unsupported")
     try:
         return np.broadcast_shapes(lhs, rhs)  # pyright: ignore[reportArgumentType]
     except ValueError:

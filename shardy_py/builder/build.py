@@ -1,4 +1,4 @@
-"""Programs from Python functions: called once with tensors that stand for values, they leave ops behind.
+"""Programs from Python functions, which are traced: called once with tensors that represent values.
 
     def layer(x, w, b):
         return tanh(x @ w + b)
@@ -41,7 +41,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a program: its type, its sharding (a spec on the program's mesh, say), its name."""
+    """An argument of a program: type, sharding (for example a spec on the program's mesh), name."""
 
     type: TensorType
     sharding: ShardingLike = None
@@ -55,16 +55,18 @@ def build(
     out_shardings: Sequence[ShardingLike] = (),
     name: str = "main",
 ) -> Program:
-    """The program that `function` builds when called with tensors of these types.
+    """Returns the program that `function` builds when called with tensors of these types.
 
-    arguments: `tensor(...)`, an `Argument`, or anything with a shape and a dtype, as an array.
-    mesh: called @mesh; several by name. out_shardings: one a result, None for one without.
-    Raises `ShardyError`, at the line of `function` that is to blame, when an op does not fit.
+    arguments: `tensor(...)`, an `Argument`, or an object with shape and dtype, such as an array.
+    mesh: named @mesh; several by name. out_shardings: one a result, None without a sharding.
+    Raises `ShardyError`, at the line of `function` that causes it, for an invalid op.
     """
     if not name or type(name) is not str:
-        raise ShardyError(f"expected the name of the function, got: {name!r}")
+        raise ShardyError.unexpected("", expected="the name of the function", got=f"{name!r}")
     if not isinstance(out_shardings, list | tuple):
-        raise ShardyError(f"expected out_shardings=[...], one a result, got: {out_shardings!r}")
+        raise ShardyError.unexpected(
+            "", expected="out_shardings=[...], one a result", got=f"{out_shardings!r}"
+        )
     given = [_argument(argument) for argument in arguments]
     types = [argument.type.attribute for argument in given]
     meshes = _meshes(mesh)
@@ -72,7 +74,7 @@ def build(
     module = ModuleOp([main])
     trace = Trace(module, Editor(module))
     if name in meshes:
-        raise ShardyError(f"a mesh and the function are both called @{name}; name one of them otherwise")
+        raise ShardyError(f"a mesh and the function are both named @{name}; rename one of them")
     for symbol, one in reversed(meshes.items()):
         trace.editor.set_mesh(symbol, one)
     with tracing(trace), blaming_caller():
@@ -80,8 +82,8 @@ def build(
         main.body.add_block(body)
         main.function_type = FunctionType.from_lists(types, outputs)
         if out_shardings and len(out_shardings) != len(outputs):
-            raise ShardyError(
-                f"expected a sharding for each of {len(outputs)} results, got: {len(out_shardings)}"
+            raise ShardyError.unexpected(
+                "", expected=f"a sharding for each of {len(outputs)} results", got=f"{len(out_shardings)}"
             )
     if out_shardings or any(argument.sharding is not None for argument in given):
         _annotate(trace.editor, Program(module), name, given, out_shardings)
@@ -90,10 +92,10 @@ def build(
 
 
 def call(function: Function, *arguments: Tensor) -> Any:
-    """A call of `function` as a function of the program; built once for the same types of arguments.
+    """A call of `function` as a function of the program; built once for each list of argument types.
 
-    Gives what `function` gives: a tensor, or a tuple of them. Raises `ShardyError` when `function` calls
-    itself so, or uses tensors from around it.
+    Returns a tensor or a tuple, as `function` does. Raises `ShardyError` if `function` is recursive or uses
+    tensors from outside.
     """
     trace = current_trace()
     values = [value_of(argument) for argument in arguments]
@@ -112,7 +114,7 @@ def composite(
     attributes: Mapping[str, Any] | None = None,
     version: int = 0,
 ) -> Any:
-    """An op of that name that `function`, as a private function of the program, says the meaning of."""
+    """An op of that name, whose decomposition is `function` as a private function of the program."""
     values = [value_of(argument) for argument in arguments]
     callee, is_single = _callee(current_trace(), function, [value.type for value in values])
     results = emit(
@@ -128,9 +130,9 @@ def composite(
 
 
 def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tuple[FuncOp, bool]:
-    """The function of the program, and whether it gives one tensor rather than a tuple."""
+    """The function of the program, and whether it returns a tensor rather than a tuple."""
     name = getattr(function, "__name__", type(function).__name__).strip("<>") or "function"
-    # each look-up of a method makes another object
+    # each look-up of a method creates another object
     key = (id(getattr(function, "__self__", None)), id(getattr(function, "__func__", function)), *types)
     if key not in trace.functions:
         trace.kept.append(function)
@@ -145,14 +147,14 @@ def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tup
         trace.functions[key] = made, is_single
     found = trace.functions[key]
     if found is None:
-        raise ShardyError(f"'{name}' calls itself: functions of a program do not recur; use while_loop")
+        raise ShardyError(f"'{name}' is recursive; use while_loop")
     return found
 
 
 def _traced(
     function: Function, types: Sequence[Attribute], names: Sequence[str]
 ) -> tuple[Block, list[Attribute], bool]:
-    """The body that `function` leaves, the types it gives, and whether it gives one tensor alone."""
+    """The traced body, the types of its results, and whether `function` returns a single tensor."""
     found = parameter_names(function, len(types))
     labels = list(names) if any(names) else found
     block = Block()
@@ -184,7 +186,9 @@ def _meshes(given: Any) -> dict[str, Mesh]:
         return {} if given is None else {"mesh": given}
     found: dict[str, Any] = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else {"": 0}
     if not all(isinstance(one, Mesh) for one in found.values()):
-        raise ShardyError(f"expected a mesh, as Mesh.of(x=2), or several by name, got: {given!r}")
+        raise ShardyError.unexpected(
+            "", expected="a mesh, as Mesh.of(x=2), or several by name", got=f"{given!r}"
+        )
     return found
 
 

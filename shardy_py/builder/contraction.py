@@ -52,7 +52,7 @@ def einsum(notation: str, lhs: Tensor, rhs: Tensor) -> Tensor:
     """A product of two tensors in letters: `einsum("bsd,dh->bsh", x, w)`.
 
     Letters on both sides and in the result are batch dimensions, those not in the result are summed over.
-    Raises `ShardyError` for a notation that does not fit, or a letter summed on one side alone.
+    Raises `ShardyError` for an invalid notation, and for a letter that is summed on one side only.
     """
     inputs, arrow, output = notation.replace(" ", "").partition("->")
     sides = inputs.split(",")

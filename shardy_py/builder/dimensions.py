@@ -20,7 +20,7 @@ def dimension(number: int, rank: int) -> int:
     try:
         found = index(number)
     except TypeError:
-        raise ShardyError(f"expected the number of a dimension, got: {number!r}") from None
+        raise ShardyError.unexpected("", expected="the number of a dimension", got=f"{number!r}") from None
     if not -rank <= found < rank:
         raise ShardyError(f"a tensor of rank {rank} has no dimension {found}")
     return found + rank if found < 0 else found

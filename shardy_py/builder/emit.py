@@ -1,4 +1,4 @@
-"""Any op of StableHLO from Python values: attributes by its row, result types inferred, verified at once.
+"""Ops of StableHLO from Python values: attributes by the op's row, result types inferred, verified at once.
 
     emit_op("transpose", x, permutation=(1, 0))
 
@@ -37,14 +37,14 @@ from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
 Types = Sequence[TensorType | Attribute] | TensorType | Attribute | str | None
-"""The types of results. A word: the element type of the one result, whose shape follows from the operands;
-None: element types do, too."""
+"""The types of results. A string: the element type of the only result, whose shape is inferred; None: element
+types are inferred, too."""
 _COMPARED = (
     *(bool, int, str, range, type(None)),
     *(structs.DotDimensionNumbers, structs.ConvDimensionNumbers),
     *(structs.GatherDimensionNumbers, structs.ScatterDimensionNumbers),
 )
-"""Attributes of these types, tuples of integers and short constants are compared to find a signature."""
+"""Types of attributes that signatures may hold, besides tuples of integers and short constants."""
 _FEW_BYTES = 64
 
 
@@ -57,7 +57,10 @@ _SHAPES: dict[str, Callable[[View], Inferred]] = {
     "convolution": lambda view: Inferred(convolution_sizes(view)),
     **dict.fromkeys(("bitcast_convert", "convert", "uniform_dequantize"), _of_operand),
 }
-"""The shape of the result, for ops whose operands say nothing of its element type."""
+"""The shape of the result, for ops whose element type does not follow from the operands."""
+
+
+_OTHER_DIALECTS = "name ops of other dialects 'dialect.op'"
 
 
 def emit_op(
@@ -67,18 +70,20 @@ def emit_op(
     regions: Iterable[Region] = (),
     **attributes: Any,
 ) -> tuple[OpResult, ...]:
-    """Build the op `stablehlo.<op_name>` at the current place.
+    """Inserts the op `stablehlo.<op_name>` and returns its results.
 
     operands: in the order of the op's definition.
     attributes: by name; None: absent. Raises `ShardyError` at the caller's line, as the verifier does.
     """
     row = OPS.rows.get(op_name)
     if row is None:
-        raise ShardyError(f"StableHLO has no op '{op_name}'; ops of other dialects go by 'dialect.name'")
+        raise ShardyError.unknown("StableHLO op", op_name, OPS.rows, remedy=_OTHER_DIALECTS)
     trace = current_trace()
     bodies: list[Any] = list(regions)
     if not all(isinstance(body, Region) for body in bodies):
-        raise ShardyError(f"expected regions of stablehlo.{op_name}, as `region` makes them, got: {bodies!r}")
+        raise ShardyError.unexpected(
+            "", expected=f"regions of stablehlo.{op_name}, as `region` makes them", got=f"{bodies!r}"
+        )
     signature = None if bodies else _signature(op_name, operands, results, attributes)
     known = None if signature is None else trace.signatures.get(signature)
     if known is not None:
@@ -99,7 +104,7 @@ def _verified(
     attributes: Mapping[str, Any],
     bodies: Sequence[Region],
 ) -> Operation:
-    """The op, sound for what it says itself; it stands nowhere."""
+    """Returns the op, verified and not inserted."""
     properties, discardable = _split(row, attributes)
     element = results if isinstance(results, str) else None
     follows = results is None or element is not None
@@ -108,20 +113,20 @@ def _verified(
         OPS.op_class(row.name), operands, types, properties, discardable, caller_location(), None, bodies
     )
     if follows and row.result_slots:
-        need_sound(op, check_operands)
+        require(op, check_operands)
         op = _with_results(op, _inferred(row, op, element))
         if element is None:
             return op
-    need_sound(op, check_declared)
+    require(op, check_declared)
     if not row.needs_constants:
-        need_sound(op, rules_check(row))
+        require(op, rules_check(row))
         if row.infer is not None:
-            need_sound(op, results_check(row.infer))
+            require(op, results_check(row.infer))
     return op
 
 
 def emit_one(op_name: str, *operands: SSAValue, results: Types = None, **attributes: Any) -> SSAValue:
-    """The result of an op that has one."""
+    """Inserts an op with one result and returns that."""
     (result,) = emit_op(op_name, *operands, results=results, **attributes)
     return result
 
@@ -129,7 +134,7 @@ def emit_one(op_name: str, *operands: SSAValue, results: Types = None, **attribu
 def _signature(
     op_name: str, operands: Sequence[SSAValue], results: Types, attributes: Mapping[str, Any]
 ) -> tuple[object, ...] | None:
-    """What decides about an op's results and faults; None where that cannot be compared cheaply."""
+    """The key that determines an op's results and diagnostics; None if it is not cheaply comparable."""
     row = OPS.rows.get(op_name)
     if row is None or row.needs_constants or not (results is None or isinstance(results, TensorType | str)):
         return None
@@ -156,21 +161,20 @@ def _is_short(value: object) -> bool:
 
 
 def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> None:
-    """Keep what was found of a signature, and its types alive, whose identities it holds."""
+    """Caches the properties and result types of a signature, and keeps alive the types it identifies."""
     types = [result.type for result in op.results]
     trace.signatures[signature] = dict(op.properties), types
     trace.kept.extend(operand.type for operand in operands_of(op))
 
 
 def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-    """The op's own attributes, and those of dialects (`mhlo.sharding`), which any op may have."""
+    """The op's own attributes, and discardable ones of dialects (`mhlo.sharding`)."""
     kinds = {slot.name: slot.kind for slot in row.attribute_slots}
     own: dict[str, Attribute] = {}
     others: dict[str, Attribute] = {}
     for name, value in attributes.items():
         if name not in kinds and "." not in name:
-            has = ", ".join(kinds) or "none"
-            raise ShardyError(f"stablehlo.{row.name} has no attribute '{name}'; it has: {has}")
+            raise ShardyError.unknown("attribute", name, kinds, what=f"stablehlo.{row.name}")
         if value is None:
             continue
         try:
@@ -185,7 +189,7 @@ def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribu
 
 
 def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]:
-    """The types of the results, which the op has yet to get."""
+    """The inferred types of the results of an op that has none yet."""
     shape = _SHAPES.get(row.name)
     view = View(op)
     view.result_types = ()
@@ -193,23 +197,23 @@ def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]
         if shape is not None and element is not None:
             return [_type(shape(view).of(element_attribute(element)))]
         if row.infer is None or element is not None:
-            raise _unfit(op, ShardyError(_does_not_follow(row.name)))
+            raise _unfit(op, ShardyError(_not_inferred(row.name)))
         for rule in row.verify:
             if rule is not PAIRWISE_ELEMENT:
                 rule(view)
         return [_type(inferred) for inferred in row.infer(view)]
     except RuleViolation as violation:
         message = diagnostic(Fault(str(violation), is_plain=not violation.follows_name), op).message
-        raise _unfit(op, ShardyError(Diagnostic(message + _told(op), position_of(_location(op))))) from None
+        raise _unfit(op, ShardyError(Diagnostic(message + _got(op), position_of(_location(op))))) from None
 
 
-def _does_not_follow(op_name: str) -> str:
+def _not_inferred(op_name: str) -> str:
     what = "an element type, or types" if op_name in _SHAPES else "types"
-    return f"the result type of stablehlo.{op_name} does not follow from its operands: give results= ({what})"
+    return f"the result type of stablehlo.{op_name} is not inferred; pass results= ({what})"
 
 
 def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
-    """The op with these results; it must have none, and stand nowhere."""
+    """Returns the op with these results; it must have none and not be inserted."""
     regions = [op.detach_region(region) for region in list(op.regions)]
     made = build_operation(
         type(op), list(operands_of(op)), types, op.properties, op.attributes, _location(op), None, regions
@@ -220,7 +224,7 @@ def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
 
 @lru_cache(maxsize=4096)
 def _type(inferred: Inferred | Attribute) -> Attribute:
-    """The type in the IR: one object for equal ones, so that signatures are found again."""
+    """The type in the IR: the same object for equal types, so that signatures match."""
     if isinstance(inferred, Attribute):
         return inferred
     element: Any = inferred.element
@@ -229,30 +233,32 @@ def _type(inferred: Inferred | Attribute) -> Attribute:
     return TensorTypeAttr(element, [raw(size) for size in inferred.sizes], inferred.encoding)
 
 
-def need_sound(op: Operation, check: Callable[[Operation], Faults]) -> None:
-    """Raises `ShardyError` with all that the check finds; the op must stand nowhere."""
+def require(op: Operation, check: Callable[[Operation], Faults]) -> None:
+    """Raises `ShardyError` with all faults of the check; the op must not be inserted."""
     faults = [diagnostic(fault, op) for fault in check(op)]
     if faults:
-        told = _told(op)
-        raise _unfit(op, ShardyError(*(Diagnostic(f.message + told, f.where) for f in faults)))
+        got = _got(op)
+        raise _unfit(op, ShardyError(*(Diagnostic(f.message + got, f.where) for f in faults)))
 
 
 def _unfit(op: Operation, error: ShardyError) -> ShardyError:
-    """The error, the op having let go of what it uses."""
+    """Drops the operands of the op and returns the error."""
     op.drop_all_references()
     return error
 
 
-def _told(op: Operation) -> str:
+def _got(op: Operation) -> str:
     types = ", ".join(attribute_text(operand.type) for operand in operands_of(op))
     return f"; got {op.name} of {types}" if types else f"; got {op.name}"
 
 
 def result_types(types: Types) -> list[Attribute]:
-    """The types of results in the IR. Raises `ShardyError` for what is no type."""
+    """The types of results in the IR. Raises `ShardyError` for anything else."""
     given = (types,) if isinstance(types, TensorType | Attribute) else types
     if not isinstance(given, list | tuple):
-        raise ShardyError(f"expected the types of results, as [tensor((8, 16))], got: {types!r}")
+        raise ShardyError.unexpected(
+            "", expected="a list of types such as [tensor((8, 16))]", got=f"{types!r}"
+        )
     return [_attribute(type_) for type_ in given]
 
 
@@ -260,7 +266,7 @@ def _attribute(type_: Any) -> Attribute:
     if isinstance(type_, TensorType):
         return type_.attribute
     if not isinstance(type_, Attribute):
-        raise ShardyError(f"expected the type of a result, as tensor((8, 16)), got: {type_!r}")
+        raise ShardyError.unexpected("", expected="a type such as tensor((8, 16))", got=f"{type_!r}")
     return type_
 
 

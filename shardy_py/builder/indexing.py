@@ -1,4 +1,4 @@
-"""`x[1, ..., 2:8:2, None]`: parts of a tensor as numpy takes them; on SSA values.
+"""`x[1, ..., 2:8:2, None]`: numpy's basic indexing; on SSA values.
 
 Not here: windows at run-time offsets and gathers (`ops.dynamic_slice`, `ops.gather`).
 """
@@ -18,9 +18,9 @@ from shardy_py.errors import ShardyError
 
 
 def indexed(value: SSAValue, key: Any) -> SSAValue:
-    """The part that integers, slices with steps above 0, `...` and None (a new dimension) name.
+    """The elements at integers, slices with positive steps, `...` and None (a new dimension).
 
-    Raises `ShardyError` for anything else, and for sizes that are not known.
+    Raises `ShardyError` for other indices, and for dynamic sizes.
     """
     sizes = static_shape(value)
     parts = _for_all_dimensions(
@@ -52,11 +52,11 @@ def indexed(value: SSAValue, key: Any) -> SSAValue:
 
 
 def _for_all_dimensions(key: Sequence[Any], rank: int) -> list[Any]:
-    """The parts with `...` written out; those not named are whole."""
+    """The indices with `...` expanded, one a dimension and one for each None."""
     named = sum(part is not None and part is not Ellipsis for part in key)
     places = [place for place, part in enumerate(key) if part is Ellipsis]
     if named > rank or len(places) > 1:
-        raise ShardyError(f"a tensor of rank {rank} has no part [{', '.join(map(_told, key))}]")
+        raise ShardyError(f"invalid index [{', '.join(map(_text, key))}] of a tensor of rank {rank}")
     whole = [slice(None)] * (rank - named)
     place = places[0] if places else len(key)
     return [*key[:place], *whole, *key[place + 1 :]]
@@ -67,27 +67,29 @@ def _range(part: Any, size: int) -> range:
         try:
             found = range(*cast("slice[Any, Any, Any]", part).indices(size))
         except (TypeError, ValueError) as error:
-            raise ShardyError(f"{_told(part)} takes no part of a dimension: {error}") from None
+            raise ShardyError(f"{_text(part)} is not an index: {error}") from None
         if found.step < 0:
-            raise ShardyError(f"{_told(part)} goes backwards; use ops.reverse")
+            raise ShardyError(f"{_text(part)} has a negative step; use ops.reverse")
         return found
     if isinstance(part, bool) or not hasattr(part, "__index__"):
-        raise ShardyError(
-            f"expected integers, slices, ... or None between brackets, got: {part!r}; "
-            "at indices that are tensors use ops.take, ops.gather or ops.dynamic_slice"
+        raise ShardyError.unexpected(
+            "index",
+            expected="integers, slices, ... or None",
+            got=repr(part),
+            remedy="for indices that are tensors use ops.take, ops.gather or ops.dynamic_slice",
         )
     first = _place(integer(part), size)
     return range(first, first + 1)
 
 
 def _place(number: int, size: int) -> int:
-    """A place in a dimension, counted from its front."""
+    """The index of an element counted from the front."""
     if not -size <= number < size:
-        raise ShardyError(f"index {number} is outside of a dimension of size {size}")
+        raise ShardyError(f"index {number} is out of range for a dimension of size {size}")
     return number + size if number < 0 else number
 
 
-def _told(part: Any) -> str:
+def _text(part: Any) -> str:
     if not isinstance(part, slice):
         return "..." if part is Ellipsis else repr(part)
     found = cast("slice[Any, Any, Any]", part)

@@ -29,7 +29,7 @@ from shardy_py.text.source import position_of
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _CONTEXTLIB = contextlib.__file__
 MOST_NESTED = 100
-"""So many regions in each other: MLIR text is not read much deeper."""
+"""The deepest nesting of regions; MLIR's text is not read much deeper."""
 Signatures = dict[object, tuple[dict[str, Attribute], list[Attribute]]]
 
 
@@ -38,9 +38,9 @@ class Trace:
     """One program under construction.
 
     functions: those called so far, by the Python function and the types of its arguments.
-    signatures: properties and result types of ops that were verified, by what decides about them.
-    blocks: all blocks begun, by identity. locations: by file and line.
-    kept: what is held by identity elsewhere here, so that it stays alive.
+    signatures: properties and result types of verified ops, by the key that determines them.
+    blocks: all blocks, by identity. locations: by file and line.
+    kept: objects that the other fields identify, kept alive.
     """
 
     module: ModuleOp
@@ -68,14 +68,12 @@ def current_trace() -> Trace:
     """The program under construction. Raises `ShardyError` outside of a traced function."""
     trace = _TRACE.get()
     if trace is None:
-        raise ShardyError(
-            "there is no program under construction: ops are built in a function given to `build`"
-        )
+        raise ShardyError("no program is under construction; ops are built in a function passed to `build`")
     return trace
 
 
 def insert(op: Operation) -> None:
-    """Put an op last in the current block. Raises `ShardyError` when it uses a value not in scope there."""
+    """Appends an op to the current block. Raises `ShardyError` if it uses a value out of scope."""
     trace, scope = current_trace(), _SCOPE.get()
     assert scope is not None
     for operand in operands_of(op):
@@ -90,10 +88,10 @@ def _out_of_scope(value: SSAValue, is_of_trace: bool) -> str:
     text = attribute_text(value.type)
     if is_of_trace:
         return (
-            f"a {text} of another function, of around a manual computation, or of a region that has ended is "
-            "used here: pass it to `call` or `manual_computation` as an argument, or return it"
+            f"a {text} of another function, from outside a manual computation, or of a finished region "
+            "is used; pass it to `call` or `manual_computation` as an argument, or return it"
         )
-    return f"a {text} of another program is used here: each call of `build` makes a program of its own"
+    return f"a {text} of another program is used; each call of `build` makes a separate program"
 
 
 @contextmanager
@@ -109,11 +107,11 @@ def tracing(trace: Trace) -> Generator[None]:
 
 @contextmanager
 def inserting_into(block: Block, *, isolated: bool = False) -> Generator[None]:
-    """Within, ops go to the end of `block`; isolated: they use nothing from around it."""
+    """Within, ops go to the end of `block`; isolated: values from outside are invalid."""
     outer = _SCOPE.get()
     visible = frozenset[int]() if isolated or outer is None else outer.visible
     if len(visible) >= MOST_NESTED:
-        raise ShardyError(f"regions nest deeper than {MOST_NESTED} levels: use a loop, or `call`")
+        raise ShardyError(f"regions nest deeper than {MOST_NESTED} levels; use a loop or `call`")
     current_trace().blocks[id(block)] = block
     token = _SCOPE.set(_Scope(block, visible | {id(block)}))
     try:
@@ -146,7 +144,7 @@ def _is_ours(file: str) -> bool:
 
 @contextmanager
 def blaming_caller() -> Generator[None]:
-    """Errors raised within that know no place get the innermost line outside of this package."""
+    """Errors without a location raised within get the innermost line outside of this package."""
     try:
         yield
     except ShardyError as error:

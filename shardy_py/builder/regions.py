@@ -1,4 +1,4 @@
-"""Ops with regions, which Python functions of tensors fill: loops, branches, reductions, sorts, scatters.
+"""Ops with regions, given as Python functions of tensors: loops, branches, reductions, sorts, scatters.
 
     total = reduce((x,), (0.0,), (1,), lambda a, b: (a + b,))
     i, y = while_loop(lambda i, y: i < 10, lambda i, y: (i + 1, y * 2.0), (zero, x))
@@ -27,28 +27,28 @@ from shardy_py.errors import ShardyError
 
 
 def while_loop(cond: Body, body: Body, init: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """`stablehlo.while`: `body` again and again while `cond` gives true."""
+    """`stablehlo.while`: `body` while `cond` returns true."""
     values = [value_of(tensor) for tensor in init]
     types = [value.type for value in values]
     return _wrapped(emit_op("while", *values, regions=(region(cond, types), region(body, types))))
 
 
 def if_(pred: Tensor, true_branch: Body, false_branch: Body) -> tuple[Tensor, ...]:
-    """`stablehlo.if`: one branch or the other; they take no arguments."""
+    """`stablehlo.if`: one of two branches without arguments."""
     return _wrapped(
         emit_op("if", value_of(pred), regions=(region(true_branch, ()), region(false_branch, ())))
     )
 
 
 def case(index: Tensor, *branches: Body) -> tuple[Tensor, ...]:
-    """`stablehlo.case`: the branch of that number, the last one for any other."""
+    """`stablehlo.case`: the branch of that number; the last one if out of range."""
     return _wrapped(emit_op("case", value_of(index), regions=[region(branch, ()) for branch in branches]))
 
 
 def reduce(
     inputs: Sequence[Tensor], init_values: Sequence[Operand], dimensions: Dimensions, body: Body
 ) -> tuple[Tensor, ...]:
-    """`stablehlo.reduce`: `body` of two elements (of each input) over dimensions, all of them if None."""
+    """`stablehlo.reduce`: `body` of two elements of each input, over dimensions; None: all."""
     numbers = from_front(dimensions, rank_of(inputs[0]) if inputs else 0)
     operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
@@ -59,29 +59,29 @@ def reduce(
 
 
 def reduce_sum(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
-    """The sum over dimensions, all of them if None."""
+    """The sum over dimensions; None: all."""
     return reduce((operand,), (0,), dimensions, partial(elementwise, "add"))[0]
 
 
 def reduce_max(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
-    """The maximum over dimensions, all of them if None."""
+    """The maximum over dimensions; None: all."""
     start = bounds(operand.element_type)[0]
     return reduce((operand,), (start,), dimensions, partial(elementwise, "maximum"))[0]
 
 
 def reduce_min(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
-    """The minimum over dimensions, all of them if None."""
+    """The minimum over dimensions; None: all."""
     start = bounds(operand.element_type)[1]
     return reduce((operand,), (start,), dimensions, partial(elementwise, "minimum"))[0]
 
 
 def reduce_prod(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
-    """The product over dimensions, all of them if None."""
+    """The product over dimensions; None: all."""
     return reduce((operand,), (1,), dimensions, partial(elementwise, "multiply"))[0]
 
 
 def bounds(element_type: str) -> tuple[Any, Any]:
-    """The smallest and the largest value of an element type: where maxima and minima start.
+    """The smallest and the largest value of an element type: the initial values of maxima and minima.
 
     Raises `ShardyError` for a type without an order.
 
@@ -90,7 +90,7 @@ def bounds(element_type: str) -> tuple[Any, Any]:
     """
     dtype = dtype_of(element_type)
     if element_type.startswith("complex"):
-        raise ShardyError(f"elements of {element_type} have no order, so no largest and no smallest one")
+        raise ShardyError(f"elements of {element_type} have no order; maxima and minima are undefined")
     if element_type == "i1":
         return False, True
     if element_type[0] in "iu":
@@ -114,7 +114,7 @@ def reduce_window(
     window_dilations: Sequence[int] | None = None,
     padding: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[Tensor, ...]:
-    """`stablehlo.reduce_window`: `body` over windows, as pooling does."""
+    """`stablehlo.reduce_window`: `body` over windows, as in pooling."""
     operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
@@ -144,7 +144,7 @@ def select_and_scatter(
     window_strides: Sequence[int] | None = None,
     padding: Sequence[tuple[int, int]] | None = None,
 ) -> Tensor:
-    """`stablehlo.select_and_scatter`: `scatter` puts each element of the source where `select` chose."""
+    """`stablehlo.select_and_scatter`: `scatter` combines each source element where `select` chose."""
     (start,) = _scalars((operand,), (init_value,))
     types = [start.type, start.type]
     made = emit_op(
@@ -163,9 +163,9 @@ def select_and_scatter(
 def sort(
     inputs: Sequence[Tensor], comparator: Body | None = None, *, dimension: int = -1, is_stable: bool = False
 ) -> tuple[Tensor, ...]:
-    """`stablehlo.sort`; `comparator` takes two elements of each input and says whether the first comes first.
+    """`stablehlo.sort`; `comparator` returns whether the first of two elements (of each input) comes first.
 
-    None: by the first input, smallest first.
+    comparator: None: ascending by the first input.
     """
     operands = [value_of(tensor) for tensor in inputs]
     types = [TensorType((), tensor.element_type) for tensor in inputs for _ in range(2)]
@@ -196,7 +196,7 @@ def scatter(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> tuple[Tensor, ...]:
-    """`stablehlo.scatter`: `body` of old and new elements at indices."""
+    """`stablehlo.scatter`: `body` combines old and new elements at indices."""
     operands = [*map(value_of, inputs), value_of(scatter_indices), *map(value_of, updates)]
     types = [TensorType((), tensor.element_type) for tensor in inputs]
     return _wrapped(
@@ -220,9 +220,11 @@ def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
 
 
 def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Any]:
-    """Where reductions start: tensors as they are, numbers as constants of the inputs' types."""
+    """The initial values; numbers become constants of the inputs' element types."""
     if len(inputs) != len(init_values):
-        raise ShardyError(f"expected an init value for each of {len(inputs)} inputs, got: {len(init_values)}")
+        raise ShardyError.unexpected(
+            "", expected=f"an init value for each of {len(inputs)} inputs", got=f"{len(init_values)}"
+        )
     return [
         unwrapped(start) if isinstance(start, Tensor) else constant_value(start, tensor.element_type, ())
         for tensor, start in zip(inputs, init_values, strict=True)

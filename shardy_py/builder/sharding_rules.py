@@ -31,6 +31,6 @@ def give_rule(op: Operation, rule: Rule) -> None:
     if callable(made):
         made = made(*([static_shape(value) for value in side] for side in (op.operands, op.results)))
     if not isinstance(made, ShardingRule | None):
-        raise ShardyError(f"expected a sharding rule, as 'i j, j k -> i k', got: {made!r}")
+        raise ShardyError.unexpected("", expected="a sharding rule, as 'i j, j k -> i k'", got=f"{made!r}")
     if made is not None:
         op.attributes["sdy.sharding_rule"] = OpShardingRuleAttr(made)

@@ -1,4 +1,4 @@
-"""sdy's ops while a program is built: constraints, groups, barriers, manual computations.
+"""sdy's ops: constraints, groups, barriers, manual computations.
 
 Not here: shardings of arguments and results (`build.py`).
 """
@@ -25,22 +25,22 @@ from shardy_py.dialects.sdy import (
 
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
-    """The tensor, sharded so; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
+    """The tensor, constrained; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
     resolved = _resolved("the tensor", sharding, rank_of(operand))
     return Tensor(_inserted(ShardingConstraintOp(operand.value, resolved.value)).results[0])
 
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
-    """Tensors that get one sharding."""
+    """Adds tensors to a group that gets one sharding."""
     number: Any = encode("i64", group_id)
     for operand in operands:
         _inserted(ShardingGroupOp(value_of(operand), number.value.data))
 
 
 def propagation_barrier(operand: Tensor, direction: str = "NONE") -> Tensor:
-    """The tensor; shardings pass NONE, FORWARD, BACKWARD or BOTH ways."""
+    """The tensor; shardings propagate across in direction NONE, FORWARD, BACKWARD or BOTH."""
     if direction not in DIRECTIONS:
-        raise ShardyError(f"expected a direction among {', '.join(DIRECTIONS)}; got: {direction!r}")
+        raise ShardyError.unknown("direction", str(direction), DIRECTIONS)
     return Tensor(_inserted(PropagationBarrierOp(value_of(operand), direction)).results[0])
 
 
@@ -57,7 +57,9 @@ def manual_computation(
     """
     manual_axes = (manual_axes,) if isinstance(manual_axes, str) else tuple(manual_axes)
     if len(in_shardings) != len(inputs):
-        raise ShardyError(f"expected a sharding for each of {len(inputs)} inputs, got: {len(in_shardings)}")
+        raise ShardyError.unexpected(
+            "", expected=f"a sharding for each of {len(inputs)} inputs", got=f"{len(in_shardings)}"
+        )
     ins = [
         _resolved(f"input {number}", sharding, rank_of(tensor))
         for number, (tensor, sharding) in enumerate(zip(inputs, in_shardings, strict=True))
@@ -69,8 +71,8 @@ def manual_computation(
     inner = region(body, types, "sdy.return", isolated=True)
     returned = [Tensor(value).type for value in inner.block.last_op.operands] if inner.block.last_op else []
     if len(out_shardings) != len(returned):
-        raise ShardyError(
-            f"expected a sharding for each of {len(returned)} results, got: {len(out_shardings)}"
+        raise ShardyError.unexpected(
+            "", expected=f"a sharding for each of {len(returned)} results", got=f"{len(out_shardings)}"
         )
     outs = [
         _resolved(f"result {number}", sharding, len(type_.shape))
@@ -106,8 +108,8 @@ def _local(number: int, type_: TensorType, sharding: Sharding, manual_axes: Sequ
     for dimension, (size, count) in enumerate(zip(type_.shape, parts, strict=True)):
         if size is not None and size % count:
             raise ShardyError(
-                f"dimension {dimension} of input {number}, a {type_.text}, cannot be cut into {count} equal "
-                f"parts along its manual axes among {', '.join(manual_axes)}: pad it, or shard it otherwise"
+                f"dimension {dimension} of input {number}, a {type_.text}, is not divisible by {count}, "
+                f"the size of its manual axes among {', '.join(manual_axes)}; pad it or shard it differently"
             )
     shape = (None if size is None else size // n for size, n in zip(type_.shape, parts, strict=True))
     return TensorType(tuple(shape), type_.element_type)
@@ -120,7 +122,7 @@ def _global(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -
 
 
 def _parts(sharding: Sharding, manual_axes: Sequence[str]) -> list[int]:
-    """Into how many parts the manual axes cut each dimension."""
+    """The number of parts of each dimension along the manual axes."""
     return [
         prod(axis.size(sharding.mesh) for axis in dimension.axes if axis.name in manual_axes)
         for dimension in sharding.dimensions

@@ -1,11 +1,11 @@
 """A value of the program under construction: shape, element type, and Python's operators.
 
     y = x @ w + b          broadcast as in numpy; element types must agree
-    y[0, ..., 1:8:2]       parts as in numpy
-    x == y                 compares elements, as <, <= and so on do
+    y[0, ..., 1:8:2]       indexing as in numpy
+    x == y                 elementwise, as <, <= and the others
 
 Operators are StableHLO's ops: `/` of integers rounds towards 0, `%` has the sign of the dividend.
-Not here: everything else that can be done with a tensor (`ops/`, `regions.py`).
+Not here: other functions of tensors (`ops/`, `regions.py`).
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class Tensor:
 
     @property
     def type(self) -> TensorType:
-        """Its type. Raises `ShardyError` when it is no ranked tensor, but a token or tuple."""
+        """Its type. Raises `ShardyError` for tokens and tuples."""
         found = type_of(self.value.type)
         if found is None:
-            raise ShardyError(f"{attribute_text(self.value.type)} is no ranked tensor")
+            raise ShardyError.unexpected("", expected="a ranked tensor", got=attribute_text(self.value.type))
         return found
 
     @property
@@ -96,12 +96,10 @@ class Tensor:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise ShardyError(
-            "the value of a tensor is not known while the program is built; use select, if_ or case"
-        )
+        raise ShardyError("a tensor has no value while the program is built; use select, if_ or case")
 
     def __iter__(self) -> Any:
-        raise ShardyError("a tensor is not iterated over while the program is built; use x[i]")
+        raise ShardyError("a tensor is not iterable; use x[i]")
 
     def __getitem__(self, key: Any) -> Tensor:
         return Tensor(indexed(self.value, key))
@@ -153,14 +151,16 @@ class Tensor:
 
 
 def unwrapped(operand: Operand) -> Any:
-    """The SSA value of a tensor; anything else as it is."""
+    """The SSA value of a tensor; anything else unchanged."""
     return operand.value if isinstance(operand, Tensor) else operand
 
 
 def value_of(operand: Operand) -> SSAValue:
     """The SSA value of a tensor. Raises `ShardyError` for anything else."""
     if not isinstance(operand, Tensor):
-        raise ShardyError(f"expected a tensor of the program under construction, got: {operand!r}")
+        raise ShardyError.unexpected(
+            "", expected="a tensor of the program under construction", got=f"{operand!r}"
+        )
     return operand.value
 
 
@@ -178,15 +178,16 @@ def emit(
     sharding_rule: Rule = None,
     **attributes: Any,
 ) -> tuple[Tensor, ...]:
-    """Build the op `stablehlo.<op_name>`, whichever it is, or one of another dialect: `"mine.weigh_rows"`.
+    """Inserts the op `stablehlo.<op_name>`, or one of another dialect: `"mine.weigh_rows"`.
 
-    operands, attributes: as the op's definition has them, attributes by name; None: absent; names with a dot
-    are those of dialects, which any op may have: `**{"mhlo.frontend_attributes": {...}}`.
-    results: the types of the results; None: they follow from the operands; an element type, of the one
-    result of an op such as `convert` or `dot_general`, from whose operands its shape follows.
-    regions: made by `region`. Raises `ShardyError` as the verifier does.
-    sharding_rule: how shardings pass through it, if otherwise than by the op's own rule: `"b i, i -> b i"`,
-    or `partial(einsum_rule, "b i, i -> b", reduction=["i"])` where factors are more than passed through.
+    operands, attributes: as in the op's definition, attributes by name; None: absent. Names with a dot are
+        discardable: `**{"mhlo.frontend_attributes": {...}}`.
+    results: the types of the results; None: inferred; an element type for ops such as `convert` and
+        `dot_general`, whose shape is inferred.
+    regions: made by `region`.
+    sharding_rule: overrides the op's own rule: `"b i, i -> b i"`, or `partial(einsum_rule, "b i, i -> b",
+        reduction=["i"])` for factors that do not only pass through.
+    Raises `ShardyError` for ops that do not verify.
     """
     name = op_name.removeprefix("stablehlo.")
     build_op = emit_other if "." in name else emit_op
@@ -197,14 +198,14 @@ def emit(
 
 
 def elementwise(op_name: str, lhs: Operand, rhs: Operand, **attributes: Any) -> Tensor:
-    """A binary elementwise op, its operands brought to one shape."""
+    """A binary elementwise op of operands broadcast to one shape."""
     return Tensor(emit_one(op_name, *together(unwrapped(lhs), unwrapped(rhs)), **attributes))
 
 
 def matmul(lhs: Operand, rhs: Operand) -> Tensor:
     """The product of matrices, all but the last two dimensions broadcast, as numpy's `matmul`.
 
-    Raises `ShardyError` for a scalar, element types that differ, or sizes that do not fit.
+    Raises `ShardyError` for scalars, different element types, or sizes that do not match.
     """
     lhs, rhs = _matrices(lhs, rhs)
     count = 0
@@ -223,20 +224,24 @@ def matmul(lhs: Operand, rhs: Operand) -> Tensor:
 
 
 def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
-    """Both as tensors: arrays become constants of the other's element type."""
+    """Both as tensors; arrays become constants of the other's element type."""
     known = next((operand for operand in (lhs, rhs) if isinstance(operand, Tensor)), None)
     found: list[Tensor] = []
     for operand in (lhs, rhs):
         if known is not None and isinstance(operand, np.ndarray):
             operand = Tensor(constant_value(operand, known.element_type))
         if not isinstance(operand, Tensor) or not operand.rank:
-            raise ShardyError(f"expected a tensor with dimensions as operand of @, got: {operand!r}")
+            raise ShardyError.unexpected(
+                "", expected="a tensor with dimensions as operand of @", got=f"{operand!r}"
+            )
         found.append(operand)
     first, second = found
     if first.element_type != second.element_type:
-        raise ShardyError(
-            f"expected operands of one element type, got: {first.type.text} and {second.type.text}; "
-            "convert one with ops.convert, or use dot_general(..., element_type=...)"
+        raise ShardyError.unexpected(
+            "operands",
+            expected="one element type",
+            got=f"{first.type.text} and {second.type.text}",
+            remedy="convert one with ops.convert, or use dot_general(..., element_type=...)",
         )
     return first, second
 

@@ -65,12 +65,12 @@ class TensorType:
 
     @property
     def attribute(self) -> TensorTypeAttr[Any]:
-        """The type in the IR. Raises `ShardyError` for an element type that MLIR has not."""
+        """The type in the IR. Raises `ShardyError` for an unknown element type."""
         return _attribute(self)
 
     @property
     def text(self) -> str:
-        """As MLIR spells it."""
+        """The type as MLIR prints it."""
         return attribute_text(self.attribute)
 
 
@@ -79,8 +79,8 @@ def tensor(
 ) -> TensorType:
     """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type.
 
-    bounds: as in `TensorType`. Raises `ShardyError` for sizes below 0, bounds of sizes that are known, and
-    for what is no element type.
+    bounds: as in `TensorType`. Raises `ShardyError` for negative sizes, bounds of static sizes, and unknown
+    element types.
 
     >>> tensor((None, np.int64(3)), "float32").text
     'tensor<?x3xf32>'
@@ -90,8 +90,8 @@ def tensor(
         size is not None and limit is not None for size, limit in zip(sizes, limits, strict=True)
     )
     if limits and not fits:
-        raise ShardyError(
-            f"expected the bounds of the dynamic sizes of {sizes}, None elsewhere, got: {limits}"
+        raise ShardyError.unexpected(
+            "", expected=f"the bounds of the dynamic sizes of {sizes}, None elsewhere", got=f"{limits}"
         )
     made = TensorType(sizes, element_of(element_type), limits)
     element_attribute(made.element_type)
@@ -102,9 +102,11 @@ def _sizes(shape: Sequence[int | None]) -> Shape:
     try:
         sizes = tuple(None if size is None else index(size) for size in shape)
     except TypeError:
-        raise ShardyError(f"expected the sizes of a tensor, None for a dynamic one, got: {shape!r}") from None
+        raise ShardyError.unexpected(
+            "", expected="the sizes of a tensor, None for a dynamic one", got=f"{shape!r}"
+        ) from None
     if any(size is not None and not 0 <= size <= _LARGEST for size in sizes):
-        raise ShardyError(f"sizes are at least 0, and None where they are not known; got: {shape!r}")
+        raise ShardyError.unexpected("sizes", expected="integers from 0 on, None if dynamic", got=repr(shape))
     return sizes
 
 
@@ -119,7 +121,7 @@ def element_of(dtype: Any) -> str:
     try:
         return ELEMENT_OF_DTYPE[np.dtype(dtype).name]
     except (TypeError, KeyError):
-        raise ShardyError(f"no element type is known for {dtype!r}") from None
+        raise ShardyError.unexpected("", expected="an element type", got=repr(dtype)) from None
 
 
 def dtype_of(element_type: str) -> np.dtype[Any]:
@@ -131,7 +133,7 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
 
 
 def type_of(attribute: Attribute) -> TensorType | None:
-    """The type of a value in the IR; None for what is no ranked tensor."""
+    """The type of a value in the IR; None unless it is a ranked tensor."""
     found = read_tensor(attribute)
     if found is None or found.element is None:
         return None
@@ -151,12 +153,12 @@ def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
 
 @lru_cache(maxsize=4096)
 def element_attribute(text: str) -> Any:
-    """The element type in the IR. Raises `ShardyError` for what is none."""
+    """The element type in the IR. Raises `ShardyError` for anything else."""
     try:
         cursor = Cursor(Source(text, "<element type>"))
         found = cursor.type()
     except ShardyError:
-        raise ShardyError(f"'{text}' is no element type") from None
+        raise ShardyError(f"unknown element type '{text}'") from None
     if cursor.token or isinstance(found, ShapedType | TupleType | FunctionType):
-        raise ShardyError(f"'{text}' is no element type")
+        raise ShardyError(f"unknown element type '{text}'")
     return found

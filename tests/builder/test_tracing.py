@@ -87,11 +87,11 @@ def test_parts_have_numpy_s_shape(key: Any) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (9, "index 9 is outside of a dimension of size 8"),
-        ((0, 0, 0), r"a tensor of rank 2 has no part \[0, 0, 0\]"),
-        ((..., ...), r"a tensor of rank 2 has no part \[..., ...\]"),
-        (slice(None, None, -1), "::-1 goes backwards; use ops.reverse"),
-        ("a", "expected integers, slices, ... or None between brackets, got: 'a'"),
+        (9, "index 9 is out of range for a dimension of size 8"),
+        ((0, 0, 0), r"invalid index \[0, 0, 0\] of a tensor of rank 2"),
+        ((..., ...), r"invalid index \[..., ...\] of a tensor of rank 2"),
+        (slice(None, None, -1), "::-1 has a negative step; use ops.reverse"),
+        ("a", "index: expected integers, slices, ... or None, got 'a'"),
     ],
 )
 def test_parts_that_there_are_not(key: Any, message: str) -> None:
@@ -138,21 +138,21 @@ def _recurring(x: Any) -> Any:
         (
             lambda x: ops.convert(x, "bf16") + x,
             X,
-            "one element type, got: tensor<8x16xbf16> and .*convert one",
+            "one element type, got tensor<8x16xbf16> and .*convert one",
         ),
-        (lambda x: ops.convert(x, "bf16") @ x.T, X, "one element type, got: tensor<8x16xbf16> and "),
-        (lambda x: x if x == 0 else -x, X, "not known while the program is built"),
-        (_of_ended_region, X, "of a region that has ended is used here"),
+        (lambda x: ops.convert(x, "bf16") @ x.T, X, "one element type, got tensor<8x16xbf16> and "),
+        (lambda x: x if x == 0 else -x, X, "a tensor has no value while the program is built"),
+        (_of_ended_region, X, "or of a finished region is used"),
         (lambda x: builder.call(lambda y: y + x, x), X, "of another function, .* pass it to `call`"),
-        (_recurring, X, "'_recurring' calls itself: functions of a program do not recur"),
+        (_recurring, X, "'_recurring' is recursive; use while_loop"),
         (lambda x, y: x, X, "cannot be called with 1 tensors: missing a required argument: 'y'"),
         (lambda x: x, (8, 16), r"expected the type of an argument, as tensor\(\(8, 16\)\)"),
-        (lambda x: x + 1, tensor((None, 2)), "the sizes of .* must be known here; ops.dynamic_"),
+        (lambda x: x + 1, tensor((None, 2)), "expected static sizes, got .*; ops.dynamic_"),
         (lambda x: builder.manual_computation(lambda: x, [], [], [P()], ["x"]), X, "pass it to .*manual_com"),
         (
             lambda x: builder.manual_computation(ops.tanh, [x], [SPLIT], [SPLIT], ["a"]),
             X,
-            "dimension 1 of input 0, a tensor<8x16xf32>, cannot be cut into 3 equal parts",
+            "dimension 1 of input 0, a tensor<8x16xf32>, is not divisible by 3",
         ),
         (
             lambda x: builder.manual_computation(builder.reduce_sum, [x], [SPLIT], [SPLIT], []),
@@ -160,12 +160,12 @@ def _recurring(x: Any) -> Any:
             "sharding of result 0: .* has 2 dimensions, the tensor has 0",
         ),
         (lambda x: builder.while_loop(lambda: True, lambda y: y, (x,)), X, "cannot be called with 1 tensors"),
-        (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got: 3"),
-        (lambda x: builder.sharding_constraint(THREE, P()), X, "expected a tensor of .*, got: 3"),
-        (lambda x: builder.sharding_group([x], THREE / 2), X, "expected i64, got: 1.5"),
+        (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got 3"),
+        (lambda x: builder.sharding_constraint(THREE, P()), X, "expected a tensor of .*, got 3"),
+        (lambda x: builder.sharding_group([x], THREE / 2), X, "expected i64, got 1.5"),
         (lambda x: ops.broadcast_to(x, (16,)), X, r"tensor<8x16xf32> cannot be broadcast to shape \(16,\)"),
-        (lambda x: ops.reshape(x, (-2, -64)), X, "sizes are at least 0"),
-        (lambda x: ops.all_gather(x, 0, THREE), X, "expected groups, got: 3"),
+        (lambda x: ops.reshape(x, (-2, -64)), X, "expected integers from 0 on, None if dynamic"),
+        (lambda x: ops.all_gather(x, 0, THREE), X, "expected groups, got 3"),
         (lambda x: x @ x, X, "sizes must match for lhs/rhs; got stablehlo.dot_general of tensor<8x16xf32>"),
     ],
 )
@@ -177,15 +177,15 @@ def test_misuse(function: Callable[..., Any], type_: Any, message: str) -> None:
 def test_tensors_of_another_program() -> None:
     build(_leak, X)
     for use in (lambda x: x + LEAKED[0], lambda x: LEAKED[0]):
-        with pytest.raises(ShardyError, match="of another program is used here"):
+        with pytest.raises(ShardyError, match="of another program is used"):
             build(use, X)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": ""}, "expected the name of the function, got: ''"),
-        ({"name": 3}, "expected the name of the function, got: 3"),
+        ({"name": ""}, "expected the name of the function, got ''"),
+        ({"name": 3}, "expected the name of the function, got 3"),
         ({"mesh": "m"}, "expected a mesh, as Mesh.of"),
         ({"mesh": {"m": 3}}, "expected a mesh, as Mesh.of"),
         ({"out_shardings": P()}, r"expected out_shardings=\[...\], one a result"),
@@ -198,12 +198,16 @@ def test_options_that_do_not_fit(options: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "message"),
-    [((-3,), "sizes are at least 0"), ((3.0,), "expected the sizes of a tensor"), (3, "expected the sizes")],
+    [
+        ((-3,), "expected integers from 0 on, None if dynamic"),
+        ((3.0,), "expected the sizes of a tensor"),
+        (3, "expected the sizes"),
+    ],
 )
 def test_types_that_there_are_not(shape: Any, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         tensor(shape)
-    with pytest.raises(ShardyError, match="is no element type"):
+    with pytest.raises(ShardyError, match="unknown element type"):
         tensor((2,), "tensor<2xf32>")
 
 
@@ -234,7 +238,7 @@ def test_a_function_called_main_and_one_tuple_results() -> None:
         return y
 
     assert build(whole, X).functions == ("main", "main_0")
-    with pytest.raises(ShardyError, match="both called @main"):
+    with pytest.raises(ShardyError, match="both named @main"):
         build(whole, X, mesh={"main": Mesh.of(x=2)})
 
 
@@ -272,7 +276,7 @@ def test_regions_do_not_nest_without_end() -> None:
     def branch(x: Any) -> Any:
         return builder.if_(ops.constant(True), lambda: branch(x), lambda: x)[0]
 
-    with pytest.raises(ShardyError, match="regions nest deeper than 100 levels: use a loop, or `call`"):
+    with pytest.raises(ShardyError, match="regions nest deeper than 100 levels; use a loop or `call`"):
         build(branch, X)
 
 

@@ -40,7 +40,7 @@ def _across(channel: int | None) -> dict[str, Any]:
 def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorType:
     size = operand.shape[dimension]
     if size is not None and (not parts or size * times % parts):
-        raise ShardyError(f"dimension {dimension} of {operand.type.text} cannot be cut into {parts} parts")
+        raise ShardyError(f"dimension {dimension} of {operand.type.text} is not divisible by {parts}")
     new_size = None if size is None else size * times // parts
     shape = (*operand.shape[:dimension], new_size, *operand.shape[dimension + 1 :])
     return TensorType(shape, operand.element_type)
@@ -50,14 +50,14 @@ def _group_size(groups: Groups) -> int:
     rows = encode("groups", groups)
     shape = rows.get_shape() if isinstance(rows, DenseIntOrFPElementsAttr) else None
     if not shape or not shape[1]:
-        raise ShardyError(f"expected groups of devices as rows of numbers, got: {groups!r}")
+        raise ShardyError.unexpected("", expected="groups of devices as rows of numbers", got=f"{groups!r}")
     return shape[1]
 
 
 def all_gather(
     operand: Tensor, dimension: int, replica_groups: Groups, *, channel: int | None = None
 ) -> Tensor:
-    """The parts of a group behind each other along a dimension."""
+    """The tensors of a group, concatenated along a dimension."""
     number = from_front(dimension, rank_of(operand))
     return emit(
         "all_gather",
@@ -72,7 +72,7 @@ def all_gather(
 def all_reduce(
     operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
 ) -> Tensor:
-    """The tensors of a group combined by `body`, of two elements; None: their sum."""
+    """The tensors of a group combined by `body`, of two elements; None: summed."""
     return _combined("all_reduce", operand, replica_groups, body, channel)
 
 
@@ -84,7 +84,7 @@ def reduce_scatter(
     *,
     channel: int | None = None,
 ) -> Tensor:
-    """The tensors of a group combined by `body`, of which each device keeps its part of a dimension."""
+    """The tensors of a group combined by `body` (None: summed), scattered along a dimension."""
     number = from_front(dimension, rank_of(operand))
     result = _resized(operand, number, 1, _group_size(replica_groups))
     placed = {"results": result, "scatter_dimension": number}
@@ -99,7 +99,7 @@ def all_to_all(
     *,
     channel: int | None = None,
 ) -> Tensor:
-    """Each device cuts one dimension into parts, one a device, and joins what it gets along another."""
+    """Splits one dimension over the devices of a group and concatenates the received parts along another."""
     return emit(
         "all_to_all",
         operand,
@@ -114,12 +114,12 @@ def all_to_all(
 def collective_reduce(
     operand: Tensor, replica_groups: Groups, body: Body | None = None, *, channel: int | None = None
 ) -> Tensor:
-    """The tensors of a group combined by `body` (None: their sum) on its first device; others get zeros."""
+    """The tensors of a group combined by `body` (None: summed) on its first device; zeros on the others."""
     return _combined("collective_reduce", operand, replica_groups, body, channel)
 
 
 def collective_permute(operand: Tensor, pairs: Groups, *, channel: int | None = None) -> Tensor:
-    """The tensor of another device: `pairs` are of sender and receiver."""
+    """The tensor of another device; `pairs`: sender and receiver."""
     handle = _channel(channel)
     return emit("collective_permute", operand, source_target_pairs=pairs, channel_handle=handle)[0]
 
@@ -143,7 +143,7 @@ def replica_id() -> Tensor:
 def _combined(
     op_name: str, operand: Tensor, groups: Groups, body: Body | None, channel: int | None, **others: Any
 ) -> Tensor:
-    """An op that combines the tensors of a group by `body`, of two elements; None: their sum."""
+    """An op that combines the tensors of a group by `body`, of two elements; None: summed."""
     element = TensorType((), operand.element_type)
     reducer = region(body or _sum, [element, element])
     return emit(op_name, operand, replica_groups=groups, regions=(reducer,), **_across(channel), **others)[0]
@@ -157,38 +157,38 @@ def _sum(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 
 def async_start(body: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-    """The future of what `body` gives: one collective or slice of the operands, which runs meanwhile."""
+    """The future of the result of `body`: one asynchronous collective or slice of the operands."""
     types = [value_of(operand).type for operand in operands]
     return emit("async_start", *operands, regions=(region(body, types, isolated=True),))[0]
 
 
 def async_done(future: Tensor) -> Tensor:
-    """The tensor that a future holds, waited for."""
+    """Waits for a future and returns its tensor."""
     return emit("async_done", future)[0]
 
 
 def create_token() -> Tensor:
-    """A token that waits for nothing."""
+    """A token without dependencies."""
     return emit("create_token", results=TokenType())[0]
 
 
 def after_all(*tokens: Tensor) -> Tensor:
-    """A token that waits for all of these."""
+    """A token that depends on all given tokens."""
     return emit("after_all", *tokens, results=TokenType())[0]
 
 
 def infeed(token: Tensor, results: Sequence[TensorType], config: str = "") -> tuple[Tensor, ...]:
-    """Tensors from the infeed, and a token behind them."""
+    """Tensors from the infeed, then a token that depends on them."""
     return emit("infeed", token, results=[*results, TokenType()], infeed_config=config)
 
 
 def outfeed(inputs: Sequence[Tensor], token: Tensor, config: str = "") -> Tensor:
-    """The token behind tensors that go to the outfeed."""
+    """Sends tensors to the outfeed; returns a token that depends on that."""
     return emit("outfeed", *inputs, token, results=TokenType(), outfeed_config=config)[0]
 
 
 def send(inputs: Sequence[Tensor], token: Tensor, channel: int, *, to_host: bool = False) -> Tensor:
-    """The token behind tensors sent over a channel."""
+    """Sends tensors over a channel; returns a token that depends on that."""
     handle = _channel(channel, _DEVICE_TO_HOST if to_host else _DEVICE_TO_DEVICE)
     return emit("send", *inputs, token, results=TokenType(), channel_handle=handle, is_host_transfer=to_host)[
         0
@@ -198,7 +198,7 @@ def send(inputs: Sequence[Tensor], token: Tensor, channel: int, *, to_host: bool
 def recv(
     token: Tensor, results: Sequence[TensorType], channel: int, *, from_host: bool = False
 ) -> tuple[Tensor, ...]:
-    """Tensors received over a channel, and a token behind them."""
+    """Tensors received over a channel, then a token that depends on them."""
     handle = _channel(channel, _HOST_TO_DEVICE if from_host else _DEVICE_TO_DEVICE)
     types = [*results, TokenType()]
     return emit("recv", token, results=types, channel_handle=handle, is_host_transfer=from_host)

@@ -1,6 +1,6 @@
-"""StableHLO's ops on sizes known at run time only, and a few seldom met; all are in `ops`, too.
+"""StableHLO's ops on run-time sizes, and rarely used ops.
 
-Where a result's sizes do not follow, `result` gives its type, with None for sizes not known.
+`result` is the type of a result that is not inferred, with None for dynamic sizes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def dynamic_conv(
     result: TensorType,
     **attributes: Any,
 ) -> Tensor:
-    """A convolution with padding known at run time; `attributes` are those of the op."""
+    """A convolution with run-time padding; `attributes` are those of the op."""
     counts: dict[str, Any] = {"feature_group_count": 1, "batch_group_count": 1, **attributes}
     return emit(
         "dynamic_conv", lhs, rhs, padding, results=result, dimension_numbers=dimension_numbers, **counts
@@ -56,7 +56,7 @@ def dynamic_gather(
     *,
     indices_are_sorted: bool = False,
 ) -> Tensor:
-    """Windows, of sizes known at run time, of the operand at indices."""
+    """Windows of run-time sizes of the operand at indices."""
     return emit(
         "dynamic_gather",
         operand,
@@ -76,7 +76,7 @@ def dynamic_iota(sizes: Tensor, dimension: int, result: TensorType) -> Tensor:
 def dynamic_pad(
     operand: Tensor, padding_value: Tensor, low: Tensor, high: Tensor, interior: Tensor, result: TensorType
 ) -> Tensor:
-    """The tensor with elements before, behind and between its own, as many as the tensors say."""
+    """The tensor padded before, after and between its elements by run-time amounts."""
     return emit("dynamic_pad", operand, padding_value, low, high, interior, results=result)[0]
 
 
@@ -88,7 +88,7 @@ def dynamic_reshape(operand: Tensor, sizes: Tensor, result: TensorType) -> Tenso
 def real_dynamic_slice(
     operand: Tensor, start: Tensor, limit: Tensor, strides: Tensor, result: TensorType
 ) -> Tensor:
-    """The elements from `start` to before `limit`, known at run time."""
+    """The elements from `start` to before `limit`, which are run-time values."""
     return emit("real_dynamic_slice", operand, start, limit, strides, results=result)[0]
 
 

@@ -13,7 +13,6 @@ from shardy_py.builder.emit import emit_one
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, value_of
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo import OPS
-from shardy_py.dialects.stablehlo.verify import TABLE as CHECKED
 from shardy_py.ops import TABLE
 
 
@@ -25,10 +24,10 @@ def functions() -> dict[str, Callable[..., Tensor]]:
 
 def _is_plain(row: OpRow) -> bool:
     return (
-        TABLE[f"{OPS.words.dialect}.{row.name}"].is_elementwise is True
+        TABLE[f"{OPS.notation.dialect}.{row.name}"].is_elementwise is True
         and len(row.operand_slots) < 3
         and all(slot.optional for slot in row.attribute_slots)
-        and CHECKED[row.name].infer is not None
+        and row.infer is not None
     )
 
 

@@ -10,12 +10,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.ir import SSAValue
-
 from shardy_py.builder import broadcasting
 from shardy_py.builder.dimensions import Dimensions, dimensions
 from shardy_py.builder.dimensions import dimension as from_front
-from shardy_py.builder.emit import emit_one, emit_op
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, element_of, tensor
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
@@ -23,7 +20,7 @@ from shardy_py.errors import ShardyError
 
 
 def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None = None) -> Tensor:
-    """A constant: an array, or a number that fills `shape`."""
+    """A constant: an array, or a number broadcast to `shape`."""
     element = None if element_type is None else element_of(element_type)
     return Tensor(broadcasting.constant_value(data, element, shape))
 
@@ -31,12 +28,12 @@ def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None 
 def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") -> Tensor:
     """The index along one dimension."""
     result = tensor(shape, element_type)
-    return Tensor(emit_one("iota", results=result, iota_dimension=from_front(dimension, len(result.shape))))
+    return emit("iota", results=result, iota_dimension=from_front(dimension, len(result.shape)))[0]
 
 
 def convert(operand: Tensor, element_type: Any) -> Tensor:
     """The elements converted to another type."""
-    return Tensor(emit_one("convert", value_of(operand), results=element_of(element_type)))
+    return emit("convert", operand, results=element_of(element_type))[0]
 
 
 def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None = None) -> Tensor:
@@ -47,45 +44,41 @@ def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None
 def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
     """Elements of one or the other tensor."""
     chosen = broadcasting.together(unwrapped(on_true), unwrapped(on_false))
-    return Tensor(emit_one("select", value_of(pred), *chosen))
+    return emit("select", pred, *map(Tensor, chosen))[0]
 
 
 def clamp(low: Operand, operand: Tensor, high: Operand) -> Tensor:
-    """Elements kept between two bounds."""
+    """Elements clamped to two bounds."""
     value = value_of(operand)
     bounds = [
-        bound.value
+        bound
         if isinstance(bound, Tensor) and not bound.rank
-        else broadcasting.together(unwrapped(bound), value)[0]
+        else Tensor(broadcasting.together(unwrapped(bound), value)[0])
         for bound in (low, high)
     ]
-    return Tensor(emit_one("clamp", bounds[0], value, bounds[1]))
+    return emit("clamp", bounds[0], operand, bounds[1])[0]
 
 
 def reshape(operand: Tensor, shape: Sequence[int] | int) -> Tensor:
-    """The elements, row-major, in another shape, in which one size may be -1."""
+    """The elements, row-major, in another shape; one size may be -1."""
     sizes = broadcasting.static_shape(value_of(operand))
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     count, known = prod(sizes), prod(size for size in shape if size != -1)
     if sum(size == -1 for size in shape) > 1 or (-1 in shape and (known == 0 or count % known)):
         raise ShardyError(f"a tensor of shape {sizes} cannot be reshaped to {tuple(shape)}")
     result = tensor([count // known if size == -1 else size for size in shape], operand.element_type)
-    return Tensor(emit_one("reshape", operand.value, results=result))
+    return emit("reshape", operand, results=result)[0]
 
 
 def transpose(operand: Tensor, permutation: Sequence[int]) -> Tensor:
     """The dimensions in another order."""
-    order = dimensions(permutation, rank_of(operand))
-    return Tensor(emit_one("transpose", value_of(operand), permutation=order))
+    return emit("transpose", operand, permutation=dimensions(permutation, rank_of(operand)))[0]
 
 
 def broadcast_in_dim(operand: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
     """Dimension i of the operand becomes dimension `dimensions[i]` of the result."""
     result = tensor(tuple(shape), operand.element_type)
-    numbers = tuple(dimensions)
-    return Tensor(
-        emit_one("broadcast_in_dim", value_of(operand), results=result, broadcast_dimensions=numbers)
-    )
+    return emit("broadcast_in_dim", operand, results=result, broadcast_dimensions=tuple(dimensions))[0]
 
 
 def broadcast_to(operand: Tensor, shape: Sequence[int]) -> Tensor:
@@ -98,35 +91,34 @@ def slice_(
 ) -> Tensor:
     """The elements from `start` to before `limit`."""
     steps = strides or (1,) * rank_of(operand)
-    return Tensor(
-        emit_one("slice", value_of(operand), start_indices=start, limit_indices=limit, strides=steps)
-    )
+    return emit("slice", operand, start_indices=start, limit_indices=limit, strides=steps)[0]
 
 
 def dynamic_slice(operand: Tensor, start: Sequence[Operand], sizes: Sequence[int]) -> Tensor:
-    """A window at an offset known at run time; numbers in `start` are as the tensors in it, else of i32."""
+    """A window at a run-time offset; numbers in `start` get the type of its tensors, else i32."""
     if not rank_of(operand) and not start and not sizes:
-        return operand  # the text of an op without offsets is read by nobody, MLIR included
-    return Tensor(emit_one("dynamic_slice", value_of(operand), *_offsets(start), slice_sizes=sizes))
+        return operand  # MLIR cannot read the text of an op without offsets
+    return emit("dynamic_slice", operand, *_offsets(start), slice_sizes=sizes)[0]
 
 
 def dynamic_update_slice(operand: Tensor, update: Tensor, start: Sequence[Operand]) -> Tensor:
     """The tensor with a window replaced; `start` as in `dynamic_slice`."""
-    return Tensor(emit_one("dynamic_update_slice", value_of(operand), value_of(update), *_offsets(start)))
+    return emit("dynamic_update_slice", operand, update, *_offsets(start))[0]
 
 
-def _offsets(start: Sequence[Operand]) -> list[SSAValue]:
+def _offsets(start: Sequence[Operand]) -> list[Tensor]:
     element = next((offset.element_type for offset in start if isinstance(offset, Tensor)), "i32")
-    return [
-        offset.value if isinstance(offset, Tensor) else broadcasting.constant_value(offset, element, ())
-        for offset in start
-    ]
+    return [_scalar(offset, element) for offset in start]
+
+
+def _scalar(value: Operand, element_type: str) -> Tensor:
+    return value if isinstance(value, Tensor) else constant(value, element_type, ())
 
 
 def concatenate(inputs: Sequence[Tensor], dimension: int) -> Tensor:
-    """Tensors behind each other."""
+    """The tensors concatenated along a dimension."""
     number = from_front(dimension, rank_of(inputs[0])) if inputs else dimension
-    return Tensor(emit_one("concatenate", *map(value_of, inputs), dimension=number))
+    return emit("concatenate", *inputs, dimension=number)[0]
 
 
 def pad(
@@ -136,27 +128,20 @@ def pad(
     high: Sequence[int],
     interior: Sequence[int] | None = None,
 ) -> Tensor:
-    """The tensor with elements before, behind and between its own."""
-    value = value_of(operand)
-    filler = unwrapped(padding_value)
-    if not isinstance(padding_value, Tensor):
-        filler = broadcasting.constant_value(padding_value, operand.element_type, ())
-    return Tensor(
-        emit_one(
-            "pad",
-            value,
-            filler,
-            edge_padding_low=low,
-            edge_padding_high=high,
-            interior_padding=interior or (0,) * rank_of(operand),
-        )
-    )
+    """The tensor padded before, after and between its elements."""
+    return emit(
+        "pad",
+        operand,
+        _scalar(padding_value, operand.element_type),
+        edge_padding_low=low,
+        edge_padding_high=high,
+        interior_padding=interior or (0,) * rank_of(operand),
+    )[0]
 
 
 def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
-    """Dimensions read backwards."""
-    numbers = dimensions(axes, rank_of(operand))
-    return Tensor(emit_one("reverse", value_of(operand), dimensions=numbers))
+    """The tensor reversed along dimensions."""
+    return emit("reverse", operand, dimensions=dimensions(axes, rank_of(operand)))[0]
 
 
 def gather(
@@ -168,16 +153,14 @@ def gather(
     indices_are_sorted: bool = False,
 ) -> Tensor:
     """Windows of the operand at indices."""
-    return Tensor(
-        emit_one(
-            "gather",
-            value_of(operand),
-            value_of(start_indices),
-            dimension_numbers=dimension_numbers,
-            slice_sizes=slice_sizes,
-            indices_are_sorted=indices_are_sorted or None,
-        )
-    )
+    return emit(
+        "gather",
+        operand,
+        start_indices,
+        dimension_numbers=dimension_numbers,
+        slice_sizes=slice_sizes,
+        indices_are_sorted=indices_are_sorted or None,
+    )[0]
 
 
 def take(operand: Tensor, indices: Tensor) -> Tensor:
@@ -194,18 +177,17 @@ def take(operand: Tensor, indices: Tensor) -> Tensor:
 
 def fft(operand: Tensor, fft_type: str, length: Sequence[int]) -> Tensor:
     """A Fourier transform: FFT, IFFT, RFFT or IRFFT."""
-    return Tensor(emit_one("fft", value_of(operand), fft_type=fft_type, fft_length=length))
+    return emit("fft", operand, fft_type=fft_type, fft_length=length)[0]
 
 
 def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
     """The Cholesky decomposition of batches of matrices."""
-    return Tensor(emit_one("cholesky", value_of(operand), lower=lower))
+    return emit("cholesky", operand, lower=lower)[0]
 
 
 def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
-    """The operands themselves; nothing is moved across."""
-    values = [value_of(operand) for operand in operands]
-    return tuple(map(Tensor, emit_op("optimization_barrier", *values, results=[v.type for v in values])))
+    """The operands; the compiler moves no op across."""
+    return emit("optimization_barrier", *operands, results=[value_of(t).type for t in operands])
 
 
 def custom_call(
@@ -214,6 +196,6 @@ def custom_call(
     results: Sequence[TensorType] | TensorType,
     **options: Any,
 ) -> tuple[Tensor, ...]:
-    """A call of something the compiler knows by name; `options` as of `emit`: its sharding rule, say."""
+    """A call of a target by name; `options` as of `emit`: a sharding rule, for example."""
     types = [results] if isinstance(results, TensorType) else results
     return emit("custom_call", *inputs, results=types, call_target_name=target, **options)
