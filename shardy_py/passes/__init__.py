@@ -105,7 +105,7 @@ PASSES: tuple[PassRow, ...] = (
     PassRow(
         "sdy-basic-propagate",
         "Propagates shardings where there are no conflicts.",
-        options.BasicPropagateOptions,
+        options.PropagateOptions,
     ),
     PassRow(
         "sdy-aggressive-propagate",

@@ -9,14 +9,10 @@ The edge takes over the sharding of its owner, and all that used the owner.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp, TensorShardingAttr
 from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_target, result_owners
@@ -24,17 +20,11 @@ from shardy_py.graph.value_shardings import has_static_shape, sharding_of
 from shardy_py.ir import build_operation, find_ops, place_after_value, replace_uses
 
 
-@dataclass(frozen=True)
-class AddDataFlowEdgesPass(ModulePass):
+def add_data_flow_edges(module: ModuleOp) -> None:
     """Inserts an edge for every owner of one."""
-
-    name = "sdy-add-data-flow-edges"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in find_ops(op, *DATA_FLOW):
-            insert_edges(argument_owners(inner))
-            insert_edges(result_owners(inner))
+    for inner in find_ops(module, *DATA_FLOW):
+        insert_edges(argument_owners(inner))
+        insert_edges(result_owners(inner))
 
 
 def insert_edges(owners: Sequence[SSAValue]) -> None:

@@ -9,14 +9,9 @@ none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import FuncDataFlowEdgeOp, TensorShardingPerValueAttr
 from shardy_py.graph.calls import calls_in, is_defined_function
@@ -26,22 +21,16 @@ from shardy_py.graph.value_shardings import has_static_shape, sharding_of
 from shardy_py.ir import build_operation, find_ops, place_after, place_at_start, replace_uses
 
 
-@dataclass(frozen=True)
-class AddFuncDataFlowEdgesPass(ModulePass):
+def add_func_data_flow_edges(module: ModuleOp) -> None:
     """Inserts an edge for every argument of a function but main, and every result of a call."""
-
-    name = "sdy-add-func-data-flow-edges"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = Symbols(op).main()
-        for function in find_ops(op, FuncOp.name):
-            if function is not main and is_defined_function(function):
-                for argument in reversed(function.regions[0].blocks[0].args):
-                    add_edge(argument, function)
-        for call in calls_in(op):
-            for result in reversed(call.results):
-                add_edge(result, call)
+    main = Symbols(module).main()
+    for function in find_ops(module, FuncOp.name):
+        if function is not main and is_defined_function(function):
+            for argument in reversed(function.regions[0].blocks[0].args):
+                add_edge(argument, function)
+    for call in calls_in(module):
+        for result in reversed(call.results):
+            add_edge(result, call)
 
 
 def add_edge(value: SSAValue, op: Operation) -> None:

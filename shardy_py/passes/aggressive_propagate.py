@@ -6,23 +6,16 @@ after:  %0 has [{"a", ?}, {?}]: the larger operand wins, the first of two alike
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from xdsl.dialects.builtin import ModuleOp
 
-from typing_extensions import override
-
-from shardy_py.passes.propagating import PropagatePass
+from shardy_py.passes.options import AggressivePropagateOptions
+from shardy_py.passes.propagating import propagate_module
 from shardy_py.propagation.propagate import PropagationOptions
 
 
-@dataclass(frozen=True)
-class AggressivePropagatePass(PropagatePass):
-    """All ops at once; see `propagation/aggressive.py`."""
-
-    name = "sdy-aggressive-propagate"
-    propagation_strategy: str = "aggressive"
-
-    @override
-    def strategy(self) -> PropagationOptions:
-        return PropagationOptions(
-            self.propagation_strategy, run_op_priority_propagation=False, run_user_priority_propagation=False
-        )
+def aggressive_propagate(module: ModuleOp, options: AggressivePropagateOptions) -> None:
+    """Propagates shardings and resolves conflicts."""
+    strategy = PropagationOptions(
+        options.propagation_strategy, run_op_priority_propagation=False, run_user_priority_propagation=False
+    )
+    propagate_module(module, options, strategy)

@@ -14,15 +14,12 @@ In-shardings of manual computations count as constraints.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue, Use
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     ManualComputationOp,
@@ -45,27 +42,20 @@ from shardy_py.ir import (
     walk_post_order,
 )
 from shardy_py.passes.debug_trail import DebugTrail, SetInput
+from shardy_py.passes.options import DebugInfoOptions
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class ApplyShardingConstraintsPass(ModulePass):
+def apply_sharding_constraints(module: ModuleOp, options: DebugInfoOptions) -> None:
     """Applies constraints that dictate the sharding of their input."""
-
-    name = "sdy-apply-sharding-constraints"
-    debug_sharding_origins: bool = False
-    debug_propagation_edge_sharding: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.debug_sharding_origins or self.debug_propagation_edge_sharding:
-            trail = DebugTrail(
-                op, origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding
-            )
-            apply_all(op, partial(trail.set_input, give_input))
-            trail.write()
-        else:
-            apply_all(op)
+    if options.debug_sharding_origins or options.debug_propagation_edge_sharding:
+        trail = DebugTrail(
+            module, origins=options.debug_sharding_origins, edges=options.debug_propagation_edge_sharding
+        )
+        apply_all(module, partial(trail.set_input, give_input))
+        trail.write()
+    else:
+        apply_all(module)
 
 
 def apply_all(module: ModuleOp, *set_input: SetInput) -> None:

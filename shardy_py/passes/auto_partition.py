@@ -15,12 +15,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
@@ -30,28 +27,22 @@ from shardy_py.passes.auto_partitioner import registered_auto_partitioner
 from shardy_py.text.source import position_of
 
 
-@dataclass(frozen=True)
-class AutoPartitionPass(ModulePass):
+def auto_partition(module: ModuleOp) -> None:
     """Runs the registered partitioner."""
-
-    name = "sdy-auto-partition"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        partitioner = registered_auto_partitioner()
-        before = structure(op)
-        try:
-            partitioner(op)
-        except ShardyError:
-            raise
-        except Exception as error:
-            raise ShardyError(f"the auto-partitioner failed: {type(error).__name__}: {error}") from error
-        change = first_change(before, structure(op))
-        if change is not None:
-            changed, what = change
-            message = f"an auto-partitioner may add and change shardings only; '{changed.name}': {what}"
-            raise ShardyError(Diagnostic(message, position_of(changed.location)))
-        verify_module(op)
+    partitioner = registered_auto_partitioner()
+    before = structure(module)
+    try:
+        partitioner(module)
+    except ShardyError:
+        raise
+    except Exception as error:
+        raise ShardyError(f"the auto-partitioner failed: {type(error).__name__}: {error}") from error
+    change = first_change(before, structure(module))
+    if change is not None:
+        changed, what = change
+        message = f"an auto-partitioner may add and change shardings only; '{changed.name}': {what}"
+        raise ShardyError(Diagnostic(message, position_of(changed.location)))
+    verify_module(module)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,16 @@ after:  %0 has [{"a", ?}, {?}], and so has %arg1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from xdsl.dialects.builtin import ModuleOp
 
-from typing_extensions import override
-
-from shardy_py.passes.propagating import PropagatePass
+from shardy_py.passes.options import PropagateOptions
+from shardy_py.passes.propagating import propagate_module
 from shardy_py.propagation.propagate import PropagationOptions
 
 
-@dataclass(frozen=True)
-class BasicPropagatePass(PropagatePass):
-    """The lowest of the four strategies; see `propagation/basic.py`."""
-
-    name = "sdy-basic-propagate"
-
-    @override
-    def strategy(self) -> PropagationOptions:
-        return PropagationOptions(
-            "basic", run_op_priority_propagation=False, run_user_priority_propagation=False
-        )
+def basic_propagate(module: ModuleOp, options: PropagateOptions) -> None:
+    """Propagates shardings where all tensors agree."""
+    strategy = PropagationOptions(
+        "basic", run_op_priority_propagation=False, run_user_priority_propagation=False
+    )
+    propagate_module(module, options, strategy)

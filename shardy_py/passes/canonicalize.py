@@ -10,25 +10,13 @@ removed and constants merged whatever it says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
+from shardy_py.passes.options import CanonicalizeOptions
 from shardy_py.passes.rewrites import REWRITES, apply_rewrites
 
 
-@dataclass(frozen=True)
-class CanonicalizePass(ModulePass):
+def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     """Folds ops, removes dead ones and applies the rewrites that each op brings."""
-
-    name = "canonicalize"
-
-    enable_patterns: tuple[str, ...] = ()
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        labels = self.enable_patterns
-        apply_rewrites(op, [r for r in REWRITES if not labels or r.label in labels])
+    labels = options.enable_patterns
+    apply_rewrites(module, [r for r in REWRITES if not labels or r.label in labels])

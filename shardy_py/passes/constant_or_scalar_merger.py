@@ -10,28 +10,18 @@ subexpressions are not merged.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.ir import find_ops, operands_of
 from shardy_py.passes.constant_or_scalar_splitter import is_scalar
 
 
-@dataclass(frozen=True)
-class ConstantOrScalarMergerPass(ModulePass):
+def constant_or_scalar_merger(module: ModuleOp) -> None:
     """Merges equal constants and broadcast scalars with the same sharding."""
-
-    name = "sdy-constant-or-scalar-merger"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        merge_constants(op)
+    merge_constants(module)
 
 
 CONSTANTS = ("sdy.constant", "stablehlo.constant", "chlo.constant", "arith.constant")

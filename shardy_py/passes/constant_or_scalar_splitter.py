@@ -10,16 +10,12 @@ Constants become `sdy.constant`, which nothing folds together again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
@@ -42,16 +38,10 @@ from shardy_py.passes.constancy import Kind, is_preserving, kind_of
 from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
 
 
-@dataclass(frozen=True)
-class ConstantOrScalarSplitterPass(ModulePass):
+def constant_or_scalar_splitter(module: ModuleOp) -> None:
     """Splits constants and broadcast scalars so that each has a single use."""
-
-    name = "sdy-constant-or-scalar-splitter"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert_constants(op)
-        split_constants(op)
+    convert_constants(module)
+    split_constants(module)
 
 
 COMPUTATION = "sdy.named_computation"

@@ -17,11 +17,8 @@ are refused, as are manual computations and groups. The way back: `convert-shard
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
@@ -36,7 +33,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.shard import GridOp, ShardAxesArrayAttr, ShardingOp, ShardingType, ShardOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.traits import sharding_property
@@ -63,25 +59,19 @@ from shardy_py.passes.without_sdy import IDENTITIES, RESHARDS, replace_constant
 from shardy_py.sharding import Mesh, TensorSharding
 
 
-@dataclass(frozen=True)
-class ConvertSdyToShardPass(ModulePass):
+def convert_sdy_to_shard(module: ModuleOp) -> None:
     """Turns meshes and shardings into grids and annotations of `shard`."""
-
-    name = "convert-sdy-to-shard"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = meshes_of(op)
-        for function in functions_of(op):
-            for inner in list(walk_pre_order(function, include_root=False)):
-                _convert_op(inner, meshes)
-            _convert_border(function, meshes)
-        remove_attributes(op, {SHARDING, RULE})
-        for mesh in find_ops(op, MeshOp.name):
-            if isinstance(mesh, MeshOp) and mesh.mesh.data.axes and not mesh.mesh.data.device_ids:
-                replace_op(mesh, _grid(mesh))
-            else:
-                erase(mesh)
+    meshes = meshes_of(module)
+    for function in functions_of(module):
+        for inner in list(walk_pre_order(function, include_root=False)):
+            _convert_op(inner, meshes)
+        _convert_border(function, meshes)
+    remove_attributes(module, {SHARDING, RULE})
+    for mesh in find_ops(module, MeshOp.name):
+        if isinstance(mesh, MeshOp) and mesh.mesh.data.axes and not mesh.mesh.data.device_ids:
+            replace_op(mesh, _grid(mesh))
+        else:
+            erase(mesh)
 
 
 def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:

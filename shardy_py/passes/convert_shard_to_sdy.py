@@ -15,15 +15,11 @@ Halos, uneven parts and grids of unknown size cannot be said in sdy and are refu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.shard import GridOp, ShardingOp, ShardOp
 from xdsl.ir import Attribute, Operation, OpResult
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
@@ -39,31 +35,25 @@ AXIS_NAMES = "sdy.axis_names"
 _AXIS_PREFIX = "axis_"
 
 
-@dataclass(frozen=True)
-class ConvertShardToSdyPass(ModulePass):
+def convert_shard_to_sdy(module: ModuleOp) -> None:
     """Turns grids and shardings of `shard` into meshes and constraints."""
-
-    name = "convert-shard-to-sdy"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes: dict[str, Mesh] = {}
-        for grid in find_ops(op, GridOp.name):
-            name = _name_of(grid.properties["sym_name"])
-            meshes[name] = mesh_of_grid(grid)
-            mesh = MeshOp(name, meshes[name])
-            mesh.location = grid.location
-            place_before(mesh, grid)
-            erase(grid)
-        for shard in find_ops(op, ShardOp.name):
-            _convert(shard, meshes)
-        for sharding in find_ops(op, ShardingOp.name):
-            if sharding.results[0].first_use is None:
-                erase(sharding)
-        for left in walk_pre_order(op):
-            if left.name.startswith("shard."):
-                fact = "cannot be said in sdy; expected grids, shardings and annotations of whole tensors"
-                raise error_at(left, ShardyError(fact))
+    meshes: dict[str, Mesh] = {}
+    for grid in find_ops(module, GridOp.name):
+        name = _name_of(grid.properties["sym_name"])
+        meshes[name] = mesh_of_grid(grid)
+        mesh = MeshOp(name, meshes[name])
+        mesh.location = grid.location
+        place_before(mesh, grid)
+        erase(grid)
+    for shard in find_ops(module, ShardOp.name):
+        _convert(shard, meshes)
+    for sharding in find_ops(module, ShardingOp.name):
+        if sharding.results[0].first_use is None:
+            erase(sharding)
+    for left in walk_pre_order(module):
+        if left.name.startswith("shard."):
+            fact = "cannot be said in sdy; expected grids, shardings and annotations of whole tensors"
+            raise error_at(left, ShardyError(fact))
 
 
 def mesh_of_grid(grid: Operation) -> Mesh:

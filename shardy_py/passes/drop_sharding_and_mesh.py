@@ -10,31 +10,21 @@ Ops of the dialect stay, with the shardings that are their own.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.graph.holders import SHARDING
 from shardy_py.ir import erase, find_ops, walk_pre_order
 
 
-@dataclass(frozen=True)
-class DropShardingAndMeshPass(ModulePass):
+def drop_sharding_and_mesh(module: ModuleOp) -> None:
     """Removes sharding attributes and meshes."""
-
-    name = "sdy-drop-sharding-and-mesh"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        remove_attributes(op, {SHARDING})
-        for mesh in find_ops(op, MeshOp.name):
-            erase(mesh)
+    remove_attributes(module, {SHARDING})
+    for mesh in find_ops(module, MeshOp.name):
+        erase(mesh)
 
 
 def remove_attributes(root: Operation, names: Collection[str]) -> None:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -26,7 +24,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.cloning import clone
@@ -63,15 +60,9 @@ SCATTER = Fields(
 )
 
 
-@dataclass(frozen=True)
-class ExplicitGatherScatterBatchingPass(ModulePass):
+def explicit_gather_scatter_batching(module: ModuleOp) -> None:
     """Turns implicit batch dimensions of gathers and scatters into explicit ones."""
-
-    name = "sdy-explicit-gather-scatter-batching"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rewrites(op, REWRITES)
+    apply_rewrites(module, REWRITES)
 
 
 def make_explicit(op: Operation, fields: Fields) -> bool:

@@ -12,11 +12,8 @@ The functions remember their names before numbering (`sdy.original_func_name`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -28,7 +25,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, Region
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     NamedComputationOp,
@@ -43,17 +39,6 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import build_operation, find_ops, innermost_first, operands_of
 from shardy_py.passes.import_func_calls import THREAD, replace_terminators
 from shardy_py.passes.sink_data_flow_edges import edge_shardings, remove_edges
-
-
-@dataclass(frozen=True)
-class ExportNamedComputationsPass(ModulePass):
-    """Turns named computations back into functions and calls."""
-
-    name = "sdy-export-named-computations"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        export_named_computations(op)
 
 
 def export_named_computations(module: ModuleOp) -> None:

@@ -8,31 +8,20 @@ The copies remember the name of their original.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in, copy_function, functions_bottom_up
 from shardy_py.graph.symbols import Symbols, function_name, set_callee
 
 
-@dataclass(frozen=True)
-class FlattenCallGraphPass(ModulePass):
+def flatten_call_graph(module: ModuleOp) -> None:
     """Clones functions until each has one call."""
-
-    name = "sdy-flatten-call-graph"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        called: set[str] = set()
-        for function in functions_bottom_up(op):
-            for call in calls_in(function):
-                callee = symbols.callee(call)
-                name = function_name(callee)
-                if name in called:
-                    set_callee(call, symbols.insert(copy_function(callee, symbols)))
-                called.add(name)
+    symbols = Symbols(module)
+    called: set[str] = set()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            callee = symbols.callee(call)
+            name = function_name(callee)
+            if name in called:
+                set_callee(call, symbols.insert(copy_function(callee, symbols)))
+            called.add(name)

@@ -10,19 +10,15 @@ copied for each further call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     NamedComputationOp,
@@ -39,26 +35,17 @@ from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
 from shardy_py.passes.add_data_flow_edges import insert_edges
+from shardy_py.passes.options import ImportFuncCallsOptions
 from shardy_py.text.source import position_of
 
 
-@dataclass(frozen=True)
-class ImportFuncCallsPass(ModulePass):
-    """Turns calls into named computations.
-
-    add_data_flow_edges_on_named_computations: also insert the data-flow edges of what is inlined.
-    """
-
-    name = "sdy-import-func-calls"
-    add_data_flow_edges_on_named_computations: bool = True
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_calls(op)
-        if self.add_data_flow_edges_on_named_computations:
-            for computation in find_ops(op, NAMED):
-                insert_edges(argument_owners(computation))
-                insert_edges(computation.results)
+def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None:
+    """Turns calls into named computations."""
+    import_calls(module)
+    if options.add_data_flow_edges_on_named_computations:
+        for computation in find_ops(module, NAMED):
+            insert_edges(argument_owners(computation))
+            insert_edges(computation.results)
 
 
 _SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"

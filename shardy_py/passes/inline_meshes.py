@@ -10,14 +10,11 @@ Replica groups that name axes of a mesh get that mesh too, as StableHLO writes i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, SymbolRefAttr, TensorType, i64
 from xdsl.ir import Attribute
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
@@ -32,23 +29,17 @@ from shardy_py.sharding.meshes import mesh_of
 GROUPS = "replica_groups"
 
 
-@dataclass(frozen=True)
-class InlineMeshesPass(ModulePass):
+def inline_meshes(module: ModuleOp) -> None:
     """Replaces references to meshes by the meshes, and removes the meshes of the module."""
-
-    name = "sdy-inline-meshes"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = meshes_of(op)
-        transform_shardings(op, lambda sharding: replace(sharding, mesh=mesh_of(sharding, meshes)))
-        for inner in walk_pre_order(op):
-            groups = inner.properties.get(GROUPS)
-            if isinstance(groups, ReplicaGroupMeshAxesAttr):
-                inner.properties[GROUPS] = _with_mesh(groups, meshes)
-        for inner in list(top_level_ops(op)):
-            if inner.name == MeshOp.name:
-                erase(inner)
+    meshes = meshes_of(module)
+    transform_shardings(module, lambda sharding: replace(sharding, mesh=mesh_of(sharding, meshes)))
+    for inner in walk_pre_order(module):
+        groups = inner.properties.get(GROUPS)
+        if isinstance(groups, ReplicaGroupMeshAxesAttr):
+            inner.properties[GROUPS] = _with_mesh(groups, meshes)
+    for inner in list(top_level_ops(module)):
+        if inner.name == MeshOp.name:
+            erase(inner)
 
 
 def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:

@@ -11,26 +11,14 @@ products that gain by it, and wherever axes are unreduced; the partitioner that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
+from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.passes.reshard_insertion import ReshardInsertion
 
 
-@dataclass(frozen=True)
-class InsertExplicitReshardsPass(ModulePass):
+def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOptions) -> None:
     """Inserts reshards where operands and results of an op disagree."""
-
-    name = "sdy-insert-explicit-reshards"
-
-    enable_full_version: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        insertion = ReshardInsertion(Symbols(op), meshes_of(op), is_full=self.enable_full_version)
-        insertion.run(function for function in functions_of(op) if function.body.blocks)
+    insertion = ReshardInsertion(Symbols(module), meshes_of(module), is_full=options.enable_full_version)
+    insertion.run(function for function in functions_of(module) if function.body.blocks)

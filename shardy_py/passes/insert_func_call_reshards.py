@@ -8,13 +8,8 @@ The call itself takes the shardings of the function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp, TensorShardingAttr
 from shardy_py.graph.calls import calls_in
@@ -30,24 +25,18 @@ from shardy_py.ir import build_operation, place_after, replace_uses
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class InsertFuncCallReshardsPass(ModulePass):
+def insert_func_call_reshards(module: ModuleOp) -> None:
     """Inserts reshards where a call's result shardings differ from its function's."""
-
-    name = "sdy-insert-func-call-reshards"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        for call in calls_in(op):
-            own = result_shardings(call)
-            wanted = function_result_shardings(symbols.callee(call), symbols)
-            if wanted is None and own:
-                wanted = tuple(map(_replicated, own))
-            if wanted is not None:
-                adopt_shardings(call, wanted)
-                results = function_results(symbols.callee(call), len(wanted))
-                note_moved(call.results, results, self.name, call)
+    symbols = Symbols(module)
+    for call in calls_in(module):
+        own = result_shardings(call)
+        wanted = function_result_shardings(symbols.callee(call), symbols)
+        if wanted is None and own:
+            wanted = tuple(map(_replicated, own))
+        if wanted is not None:
+            adopt_shardings(call, wanted)
+            results = function_results(symbols.callee(call), len(wanted))
+            note_moved(call.results, results, "sdy-insert-func-call-reshards", call)
 
 
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
@@ -61,7 +50,7 @@ def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> N
             )
             place_after(reshard, call)
             replace_uses(result, reshard.results[0], but_not_in=reshard)
-            note_moved(reshard.results, (result,), InsertFuncCallReshardsPass.name, call)
+            note_moved(reshard.results, (result,), "sdy-insert-func-call-reshards", call)
     set_shardings(call, shardings)
 
 

@@ -9,11 +9,9 @@ Equal mesh symbols become one. Each mesh also says in StableHLO's terms what it 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
@@ -26,7 +24,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshAttr, MeshOp
 from shardy_py.graph.sharding_walk import transform_shardings
@@ -46,22 +43,16 @@ _WITH_REPLICA_GROUPS = (
 """Ops whose groups may be given as axes of a mesh, in the order in which their meshes get names."""
 
 
-@dataclass(frozen=True)
-class LiftInlinedMeshesPass(ModulePass):
+def lift_inlined_meshes(module: ModuleOp) -> None:
     """Turns inlined meshes into symbols."""
-
-    name = "sdy-lift-inlined-meshes"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = MeshNames(op)
-        transform_shardings(op, names.lift)
-        collectives = find_ops(op, *_WITH_REPLICA_GROUPS)
-        for collective in sorted(collectives, key=lambda inner: _WITH_REPLICA_GROUPS.index(inner.name)):
-            names.lift_replica_groups(collective)
-        for mesh in _meshes(op):
-            if STABLEHLO_MESH not in mesh.attributes:
-                mesh.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh.mesh.data)
+    names = MeshNames(module)
+    transform_shardings(module, names.lift)
+    collectives = find_ops(module, *_WITH_REPLICA_GROUPS)
+    for collective in sorted(collectives, key=lambda inner: _WITH_REPLICA_GROUPS.index(inner.name)):
+        names.lift_replica_groups(collective)
+    for mesh in _meshes(module):
+        if STABLEHLO_MESH not in mesh.attributes:
+            mesh.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh.mesh.data)
 
 
 class MeshNames:

@@ -10,13 +10,10 @@ stand in the order of the mesh.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import Diagnostic, ShardyError
@@ -32,24 +29,18 @@ _NO_SHARDINGS = (
 )
 
 
-@dataclass(frozen=True)
-class ManualAxesCleanupPass(ModulePass):
+def manual_axes_cleanup(module: ModuleOp) -> None:
     """Completes and sorts the manual axes of manual computations."""
-
-    name = "sdy-manual-axes-cleanup"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        faults: list[Diagnostic] = []
-        for computation in find_ops(op, ManualComputationOp.name):
-            assert isinstance(computation, ManualComputationOp)
-            if computation.in_shardings.data or computation.out_shardings.data:
-                clean_up(computation, symbols)
-            elif computation.manual_axes.data and not _is_empty(computation):
-                faults.append(Diagnostic(_NO_SHARDINGS, position_of(computation.location)))
-        if faults:
-            raise ShardyError(*faults)
+    symbols = Symbols(module)
+    faults: list[Diagnostic] = []
+    for computation in find_ops(module, ManualComputationOp.name):
+        assert isinstance(computation, ManualComputationOp)
+        if computation.in_shardings.data or computation.out_shardings.data:
+            clean_up(computation, symbols)
+        elif computation.manual_axes.data and not _is_empty(computation):
+            faults.append(Diagnostic(_NO_SHARDINGS, position_of(computation.location)))
+    if faults:
+        raise ShardyError(*faults)
 
 
 def clean_up(computation: ManualComputationOp, symbols: Symbols) -> None:

@@ -6,26 +6,18 @@ after:  the transpose follows %arg0 before the dot, with both its operands shard
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from xdsl.dialects.builtin import ModuleOp
 
-from typing_extensions import override
-
-from shardy_py.passes.propagating import PropagatePass
+from shardy_py.passes.options import OpPriorityPropagateOptions
+from shardy_py.passes.propagating import propagate_module
 from shardy_py.propagation.propagate import PropagationOptions
 
 
-@dataclass(frozen=True)
-class OpPriorityPropagatePass(PropagatePass):
-    """Rounds by op; see `propagation/schedule.py`."""
-
-    name = "sdy-op-priority-propagate"
-    propagation_strategy: str = "aggressive"
-    run_op_priority_propagation: bool = True
-
-    @override
-    def strategy(self) -> PropagationOptions:
-        return PropagationOptions(
-            self.propagation_strategy,
-            run_op_priority_propagation=self.run_op_priority_propagation,
-            run_user_priority_propagation=False,
-        )
+def op_priority_propagate(module: ModuleOp, options: OpPriorityPropagateOptions) -> None:
+    """Propagates aggressively, through pass-through ops first."""
+    strategy = PropagationOptions(
+        options.propagation_strategy,
+        options.run_op_priority_propagation,
+        run_user_priority_propagation=False,
+    )
+    propagate_module(module, options, strategy)

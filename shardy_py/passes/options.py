@@ -134,16 +134,11 @@ class OpPriorityOptions(StrategyOptions):
 
 
 @dataclass(frozen=True)
-class PropagateOptions(DebugInfoOptions):
-    """Options that all propagation passes share."""
+class PropagateOptions(DebugInfoOptions, ConservativeOptions):
+    """Options of `sdy-basic-propagate`, and of all other strategies."""
 
     keep_sharding_rules: bool = option(False, "keep the derived sharding rules on the ops")
     module_dump_directory: str = option("", "directory for dumps of the module after each user priority")
-
-
-@dataclass(frozen=True)
-class BasicPropagateOptions(PropagateOptions, ConservativeOptions):
-    """Options of `sdy-basic-propagate`."""
 
 
 @dataclass(frozen=True)

@@ -6,38 +6,27 @@ after:  %0 = stablehlo.negate %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<(
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
+from shardy_py.passes.options import ConservativeOptions
 from shardy_py.passes.propagating import rule_attribute, rule_deriver, warn_of_unknown_ops
 
 
-@dataclass(frozen=True)
-class PopulateOpShardingRulesPass(ModulePass):
+def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -> None:
     """For debugging: propagation derives the same rules as it goes."""
-
-    name = "sdy-populate-op-sharding-rules"
-    conservative_propagation: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rule_of = rule_deriver(conservative_propagation=self.conservative_propagation)
-        without_rule: list[tuple[Operation, OpRecord]] = []
-        for inner in walk_pre_order(op, include_root=False):
-            if RULE not in inner.attributes:
-                record = record_of(inner)
-                rule = rule_of(record)
-                if rule is not None:
-                    inner.attributes[RULE] = rule_attribute(rule)
-                else:
-                    without_rule.append((inner, record))
-        warn_of_unknown_ops(without_rule)
+    rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
+    without_rule: list[tuple[Operation, OpRecord]] = []
+    for inner in walk_pre_order(module, include_root=False):
+        if RULE not in inner.attributes:
+            record = record_of(inner)
+            rule = rule_of(record)
+            if rule is not None:
+                inner.attributes[RULE] = rule_attribute(rule)
+            else:
+                without_rule.append((inner, record))
+    warn_of_unknown_ops(without_rule)

@@ -9,25 +9,14 @@ them inlined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import functions_top_down
 from shardy_py.ir import place_at_end, take_out
 
 
-@dataclass(frozen=True)
-class PreOrderFuncsPass(ModulePass):
+def pre_order_funcs(module: ModuleOp) -> None:
     """Orders functions so that callers stand before what they call."""
-
-    name = "sdy-pre-order-funcs"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions_top_down(op):
-            take_out(function)
-            place_at_end(function, op.body.block)
+    for function in functions_top_down(module):
+        take_out(function)
+        place_at_end(function, module.body.block)

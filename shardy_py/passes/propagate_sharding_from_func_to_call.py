@@ -9,12 +9,7 @@ Results of the callee without a sharding count as open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in
 from shardy_py.graph.holders import function_results, result_shardings
@@ -23,18 +18,17 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import function_result_shardings, set_shardings
 
 
-@dataclass(frozen=True)
-class PropagateShardingFromFuncToCallPass(ModulePass):
+def propagate_sharding_from_func_to_call(module: ModuleOp) -> None:
     """Copies the result shardings of functions to their calls."""
-
-    name = "sdy-propagate-sharding-from-func-to-call"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        for call in calls_in(op):
-            function = symbols.callee(call)
-            shardings = function_result_shardings(function, symbols)
-            if shardings is not None and not result_shardings(call):
-                set_shardings(call, shardings)
-                note_moved(call.results, function_results(function, len(shardings)), self.name, call)
+    symbols = Symbols(module)
+    for call in calls_in(module):
+        function = symbols.callee(call)
+        shardings = function_result_shardings(function, symbols)
+        if shardings is not None and not result_shardings(call):
+            set_shardings(call, shardings)
+            note_moved(
+                call.results,
+                function_results(function, len(shardings)),
+                "sdy-propagate-sharding-from-func-to-call",
+                call,
+            )

@@ -8,14 +8,9 @@ The main function keeps its own: they are the user's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import is_defined_function
 from shardy_py.graph.holders import Holder, Place, write_all
@@ -24,18 +19,12 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import remove_result_sharding, sharding_of
 
 
-@dataclass(frozen=True)
-class PropagateToFuncResultsPass(ModulePass):
+def propagate_to_func_results(module: ModuleOp) -> None:
     """Copies the shardings of returned values to function results."""
-
-    name = "sdy-propagate-to-func-results"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        main = Symbols(op).main()
-        for function in op.body.block.ops:
-            if function is not main and is_defined_function(function):
-                copy_returned_shardings(function)
+    main = Symbols(module).main()
+    for function in module.body.block.ops:
+        if function is not main and is_defined_function(function):
+            copy_returned_shardings(function)
 
 
 def copy_returned_shardings(function: Operation) -> None:
@@ -50,4 +39,4 @@ def copy_returned_shardings(function: Operation) -> None:
             remove_result_sharding(function, index)
         else:
             write_all([(result, sharding)])
-        note_moved((result,), (value,), PropagateToFuncResultsPass.name)
+        note_moved((result,), (value,), "sdy-propagate-to-func-results")

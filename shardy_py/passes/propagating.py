@@ -1,19 +1,15 @@
-"""What the propagation passes share: from a module to its flat form, through propagation, and back.
+"""The common body of the propagation passes: from a module to its flat form, through propagation, and back.
 
 Not here: the passes themselves, one file each; propagation on plain data (`propagation/propagate.py`).
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.errors import warn
@@ -25,9 +21,10 @@ from shardy_py.graph.run_record import Propagation
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
+from shardy_py.passes.options import PropagateOptions, SaveModuleOptions
 from shardy_py.passes.save_module import save_module
 from shardy_py.passes.sharding_group_import import synchronize_groups
-from shardy_py.propagation.fixpoint import Event, Propagator, Taken
+from shardy_py.propagation.fixpoint import Propagator, Taken
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.rules import derive_rule
@@ -60,94 +57,53 @@ def rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
     return known[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """Which notes for debugging propagation leaves on the module."""
-
-    origins: bool = False
-    edges: bool = False
-
-    def __bool__(self) -> bool:
-        return self.origins or self.edges
-
-
-@dataclass(frozen=True, slots=True)
-class Dump:
-    """Where the module is written after each user priority but the last: a folder, "" for none; a number."""
-
-    directory: str = ""
-    index: int = 0
-
-
-@dataclass(frozen=True)
-class PropagatePass(ModulePass):
-    """What the four strategies have in common: their options, and what they do with a module."""
-
-    keep_sharding_rules: bool = False
-    module_dump_directory: str = ""
-    conservative_propagation: bool = False
-    debug_sharding_origins: bool = False
-    debug_propagation_edge_sharding: bool = False
-
-    @abstractmethod
-    def strategy(self) -> PropagationOptions:
-        """The strategy, with what the options say of it."""
-
-    def dump(self) -> Dump:
-        """Where the module is written in between."""
-        return Dump()
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        propagate_module(
-            op,
-            replace(self.strategy(), conservative_propagation=self.conservative_propagation),
-            keep_sharding_rules=self.keep_sharding_rules,
-            notes=Notes(origins=self.debug_sharding_origins, edges=self.debug_propagation_edge_sharding),
-            dump=self.dump(),
-        )
-
-
 def propagate_module(
-    module: ModuleOp,
-    options: PropagationOptions,
-    *,
-    keep_sharding_rules: bool = False,
-    notes: Notes = Notes(),
-    dump: Dump = Dump(),
-    log: list[Event] | None = None,
-) -> Program:
-    """Propagate through `module` in place; the flat form, with the shardings as they were, is for reports."""
-    debug = DebugTrail(module, origins=notes.origins, edges=notes.edges) if notes else None
-    trail: list[Taken] | None = None if debug is None else []
+    module: ModuleOp, options: PropagateOptions, strategy: PropagationOptions, *, dump_index: int = 0
+) -> None:
+    """Propagates through `module` in place.
+
+    dump_index: the number of the files that the option `module-dump-directory` asks for.
+    """
+    trail: list[Taken] | None = None
+    debug: DebugTrail | None = None
+    if options.debug_sharding_origins or options.debug_propagation_edge_sharding:
+        trail = []
+        debug = DebugTrail(
+            module, origins=options.debug_sharding_origins, edges=options.debug_propagation_edge_sharding
+        )
     synchronize_groups(module)
-    program = build_program(module, rule_deriver(conservative_propagation=options.conservative_propagation))
+    conservative = options.conservative_propagation
+    program = build_program(module, rule_deriver(conservative_propagation=conservative))
     journal = Journal() if is_recording() else None
     if journal is not None:
         note(Propagation.of(program, journal))
     warn_of_unknown_ops(program.without_rule)
-    saved = _Saved(program, dump)
-    between = saved.save if dump.directory else None
+    writer = _Writer(program, options.module_dump_directory, dump_index)
     propagator = propagate(
-        program.flat, program.meshes, options, log=log, trail=trail, between=between, journal=journal
+        program.flat,
+        program.meshes,
+        replace(strategy, conservative_propagation=conservative),
+        trail=trail,
+        between=writer.dump if options.module_dump_directory else None,
+        journal=journal,
     )
-    saved.write(propagator)
+    writer.write(propagator)
     if debug is not None and trail is not None:
         debug.replay(trail, program)
         debug.write()
-    if keep_sharding_rules:
+    if options.keep_sharding_rules:
         write_rules(program)
     else:
         remove_rules(module)
-    return program
 
 
-class _Saved:
-    """A program and what was last written of it to the IR."""
+class _Writer:
+    """Writes shardings to the IR of a program, and dumps the module after user priorities."""
 
-    def __init__(self, program: Program, dump: Dump) -> None:
+    def __init__(self, program: Program, directory: str, index: int) -> None:
         self._program = program
-        self._dump = dump
+        self._directory = directory
+        self._index = index
         self._written: Sequence[TensorSharding | None] | None = None
 
     def write(self, propagator: Propagator) -> None:
@@ -156,12 +112,12 @@ class _Saved:
         self._program.write(shardings, self._written)
         self._written = shardings
 
-    def save(self, propagator: Propagator, priority: int) -> None:
-        """Write the module to its file, as it is after a user priority."""
+    def dump(self, propagator: Propagator, priority: int) -> None:
+        """Writes the module, as it is after a user priority, to its file."""
         self.write(propagator)
         write_rules(self._program)
         name = f"propagation_after_user_priority_{priority}"
-        save_module(self._program.module, self._dump.directory, name, self._dump.index)
+        save_module(self._program.module, SaveModuleOptions(self._directory, name, self._index))
 
 
 def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> None:

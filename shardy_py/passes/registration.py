@@ -1,7 +1,8 @@
-"""What the command line and the pipelines know of a pass without loading it: `PassRow` and `PassCall`.
+"""Passes as the command line and the pipelines see them without loading any: `PassRow` and `PassCall`.
 
-Loading a pass means loading xDSL and what the pass needs, which `sdy-opt --help` must not wait for. Not here:
-the rows themselves (`passes/__init__.py`), their options (`options.py`).
+A pass is a function on modules, in a file of its own; `PassRow.load` makes its xDSL class, a dataclass whose
+fields are the options. Loading a pass loads xDSL, which `sdy-opt --help` must not wait for. Not here: the
+rows (`passes/__init__.py`), their options (`options.py`).
 
 >>> row = PassRow("sdy-close-shardings", "Closes every tensor sharding.")
 >>> row.module_name, row.class_name
@@ -10,14 +11,18 @@ the rows themselves (`passes/__init__.py`), their options (`options.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from shardy_py.passes.options import Option, OptionValue, options_of
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
 
@@ -67,8 +72,22 @@ class PassRow:
         return "".join(word.capitalize() for word in self.stem.split("_")) + "Pass"
 
     def load(self) -> type[ModulePass]:
-        """The class, imported on demand."""
-        return getattr(import_module(self.module_name), self.class_name)
+        """The class, made on demand from the function of the pass and the dataclass of its options."""
+        return _pass_class(self)
+
+
+@cache
+def _pass_class(row: PassRow) -> type[ModulePass]:
+    from xdsl.passes import ModulePass
+
+    function: Callable[..., None] = getattr(import_module(row.module_name), row.stem)
+
+    def apply(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
+        function(op, self) if row.options_class else function(op)
+
+    bases = (row.options_class, ModulePass) if row.options_class else (ModulePass,)
+    members = {"name": row.name, "apply": apply, "__doc__": row.summary, "__module__": row.module_name}
+    return dataclass(frozen=True)(ABCMeta(row.class_name, bases, members))
 
 
 @dataclass(frozen=True, slots=True)

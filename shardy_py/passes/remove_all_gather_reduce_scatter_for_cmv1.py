@@ -12,13 +12,8 @@ sharding that the reduce-scatter made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
 from shardy_py.ir import erase, find_ops, next_use, operands_of, replace_uses
@@ -26,17 +21,11 @@ from shardy_py.ir import erase, find_ops, next_use, operands_of, replace_uses
 DOTS = ("stablehlo.dot", "stablehlo.dot_general")
 
 
-@dataclass(frozen=True)
-class RemoveAllGatherReduceScatterForCmv1Pass(ModulePass):
+def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
     """Removes all-gathers before and reduce-scatters after matrix products, for collective matmul."""
-
-    name = "sdy-remove-all-gather-reduce-scatter-for-cmv1"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for removed in [found for dot in find_ops(op, *DOTS) for found in _removed_beside(dot)]:
-            replace_uses(removed.results[0], operands_of(removed)[0])
-            erase(removed)
+    for removed in [found for dot in find_ops(module, *DOTS) for found in _removed_beside(dot)]:
+        replace_uses(removed.results[0], operands_of(removed)[0])
+        erase(removed)
 
 
 def _removed_beside(dot: Operation) -> list[Operation]:

@@ -6,23 +6,12 @@ after   (nothing)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.ir import erase, find_ops
 
 
-@dataclass(frozen=True)
-class RemoveShardingGroupsPass(ModulePass):
+def remove_sharding_groups(module: ModuleOp) -> None:
     """Removes the sharding groups."""
-
-    name = "sdy-remove-sharding-groups"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for group in find_ops(op, "sdy.sharding_group"):
-            erase(group)
+    for group in find_ops(module, "sdy.sharding_group"):
+        erase(group)

@@ -8,12 +8,9 @@ The meshes keep them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.graph.sharding_walk import transform_shardings
@@ -21,18 +18,12 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
 
-@dataclass(frozen=True)
-class RemoveSizeOneAxesPass(ModulePass):
+def remove_size_one_axes(module: ModuleOp) -> None:
     """Removes axes of size one from all shardings."""
-
-    name = "sdy-remove-size-one-axes"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = [inner.mesh.data for inner in op.body.block.ops if isinstance(inner, MeshOp)]
-        if any(axis.size == 1 for mesh in meshes for axis in mesh.axes):
-            symbols = Symbols(op)
-            transform_shardings(op, lambda s: without_size_one_axes(s, symbols.mesh(s.mesh)))
+    meshes = [inner.mesh.data for inner in module.body.block.ops if isinstance(inner, MeshOp)]
+    if any(axis.size == 1 for mesh in meshes for axis in mesh.axes):
+        symbols = Symbols(module)
+        transform_shardings(module, lambda s: without_size_one_axes(s, symbols.mesh(s.mesh)))
 
 
 def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:

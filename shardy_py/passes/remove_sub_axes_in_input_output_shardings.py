@@ -8,24 +8,17 @@ Open dimensions are cut before their first sub-axis; closed ones were fixed by t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.boundary import without_sub_axes
 from shardy_py.passes.update_non_divisible_input_output_shardings import transform_function
 
 
-@dataclass(frozen=True)
-class RemoveSubAxesInInputOutputShardingsPass(ModulePass):
+def remove_sub_axes_in_input_output_shardings(module: ModuleOp) -> None:
     """Cuts the shardings of the main function's arguments and results before their first sub-axis."""
-
-    name = "sdy-remove-sub-axes-in-input-output-shardings"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        transform_function(Symbols(op).main(), lambda sharding, _: without_sub_axes(sharding), self.name)
+    transform_function(
+        Symbols(module).main(),
+        lambda sharding, _: without_sub_axes(sharding),
+        "sdy-remove-sub-axes-in-input-output-shardings",
+    )

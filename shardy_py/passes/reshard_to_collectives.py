@@ -10,15 +10,13 @@ a single device, and between meshes with different axes, stay: no collective doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.movements import Movement, note, replace_by_values
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.symbols import meshes_of
@@ -27,37 +25,28 @@ from shardy_py.ir import find_ops, operands_of, place_before
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.communication_ops import step_op
+from shardy_py.passes.options import ReshardToCollectivesOptions
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of
 
 
-@dataclass(frozen=True)
-class ReshardToCollectivesPass(ModulePass):
-    """Turns reshards into the collectives that they consist of."""
+def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOptions) -> None:
+    """Converts reshards to sequences of collectives."""
+    meshes = meshes_of(module)
+    reader = ShardingReader()
 
-    name = "sdy-reshard-to-collectives"
-
-    keep_redundant_reshards: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = meshes_of(op)
-        reader = ShardingReader()
-        # What stays is decided by the program as it came: a reshard before may be gone when its turn comes.
-        converted = [
-            reshard
-            for reshard in find_ops(op, "sdy.reshard")
-            if self._is_converted(reader.through_barriers(operands_of(reshard)[0]), _target(reshard), meshes)
-        ]
-        for reshard in converted:
-            _convert(reshard, reader, meshes)
-
-    def _is_converted(self, source: TensorSharding | None, target: TensorSharding, meshes: Meshes) -> bool:
-        if self.keep_redundant_reshards and is_equivalent(source, target):
+    def is_converted(reshard: Operation) -> bool:
+        source, target = reader.through_barriers(operands_of(reshard)[0]), _target(reshard)
+        if options.keep_redundant_reshards and is_equivalent(source, target):
             return False
         if is_single_device(source, meshes) or is_single_device(target, meshes):
             return False
         return source is None or target.is_fully_replicated or _share_axes(source, target, meshes)
+
+    # Decided on the original program: an earlier reshard may be erased when the turn of a later one comes.
+    converted = [reshard for reshard in find_ops(module, ReshardOp.name) if is_converted(reshard)]
+    for reshard in converted:
+        _convert(reshard, reader, meshes)
 
 
 def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None:
@@ -78,9 +67,7 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
     for collective in collectives_between(source, target, _shape(value), mesh_of(source, meshes)):
         op = step_op(collective, value, reshard.location)
         note(
-            Movement(
-                op.results[0], reshard.results[0], ReshardToCollectivesPass.name, new=collective.sharding
-            )
+            Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=collective.sharding)
         )
         place_before(op, reshard)
         value = op.results[0]

@@ -8,34 +8,23 @@ Propagation has decided what was open, so what constrained it now merely moves d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.ir import build_operation, find_ops
 
 
-@dataclass(frozen=True)
-class ShardingConstraintToReshardPass(ModulePass):
+def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     """Turns sharding constraints into reshards."""
-
-    name = "sdy-sharding-constraint-to-reshard"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for constraint in find_ops(op, "sdy.sharding_constraint"):
-            reshard = build_operation(
-                ReshardOp,
-                constraint.operands,
-                [constraint.results[0].type],
-                dict(constraint.properties),
-                dict(constraint.attributes),
-                constraint.location,
-            )
-            replace_op(constraint, reshard)
-            note_moved(reshard.results, constraint.results, self.name)
+    for constraint in find_ops(module, "sdy.sharding_constraint"):
+        reshard = build_operation(
+            ReshardOp,
+            constraint.operands,
+            [constraint.results[0].type],
+            dict(constraint.properties),
+            dict(constraint.attributes),
+            constraint.location,
+        )
+        replace_op(constraint, reshard)
+        note_moved(reshard.results, constraint.results, "sdy-sharding-constraint-to-reshard")

@@ -10,13 +10,8 @@ A group may not reach across the border of a manual computation, and its members
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardy_py.dialects.sdy.ops import ShardingConstraintOp
@@ -30,18 +25,12 @@ from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
 
-@dataclass(frozen=True)
-class ShardingGroupImportPass(ModulePass):
+def sharding_group_import(module: ModuleOp) -> None:
     """Merges sharding groups that share a member, and checks them."""
-
-    name = "sdy-sharding-group-import"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        groups = find_ops(op, "sdy.sharding_group")
-        if groups:
-            check(groups)
-            merge(groups)
+    groups = find_ops(module, "sdy.sharding_group")
+    if groups:
+        check(groups)
+        merge(groups)
 
 
 def check(groups: list[Operation]) -> None:

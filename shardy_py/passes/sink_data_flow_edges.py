@@ -10,41 +10,30 @@ edges goes to their op where asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_target, result_owners
 from shardy_py.graph.holders import Holder, Place, read, write_all
 from shardy_py.graph.value_shardings import own_holder, rank_of
 from shardy_py.ir import erase, find_ops, operands_of, replace_uses
 from shardy_py.passes.debug_notes import EDGES, ORIGINS, sink_notes
+from shardy_py.passes.options import SinkDataFlowEdgesOptions
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class SinkDataFlowEdgesPass(ModulePass):
+def sink_data_flow_edges(module: ModuleOp, options: SinkDataFlowEdgesOptions) -> None:
     """Moves the sharding of each data-flow edge to its owner."""
-
-    name = "sdy-sink-data-flow-edges"
-    sink_debug_sharding_origins: bool = False
-    sink_debug_propagation_edge_sharding: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        notes = (ORIGINS,) * self.sink_debug_sharding_origins
-        notes += (EDGES,) * self.sink_debug_propagation_edge_sharding
-        for inner in find_ops(op, EDGE_NAME, *DATA_FLOW):
-            if inner.name == EDGE_NAME:
-                remove_edge(inner)
-            else:
-                sink_edge_shardings(inner)
-                if notes:
-                    sink_notes(inner, *notes)
+    notes = (ORIGINS,) * options.sink_debug_sharding_origins
+    notes += (EDGES,) * options.sink_debug_propagation_edge_sharding
+    for inner in find_ops(module, EDGE_NAME, *DATA_FLOW):
+        if inner.name == EDGE_NAME:
+            remove_edge(inner)
+        else:
+            sink_edge_shardings(inner)
+            if notes:
+                sink_notes(inner, *notes)
 
 
 def sink_edge_shardings(op: Operation) -> None:

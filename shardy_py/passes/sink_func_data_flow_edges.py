@@ -8,13 +8,8 @@ A value whose edge has no sharding becomes open if it had one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
@@ -22,16 +17,10 @@ from shardy_py.ir import erase, find_ops, replace_uses
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class SinkFuncDataFlowEdgesPass(ModulePass):
+def sink_func_data_flow_edges(module: ModuleOp) -> None:
     """Moves the sharding of each edge of a function or call to its operand."""
-
-    name = "sdy-sink-func-data-flow-edges"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for edge in find_ops(op, "sdy.func_data_flow_edge"):
-            sink(edge)
+    for edge in find_ops(module, "sdy.func_data_flow_edge"):
+        sink(edge)
 
 
 def sink(edge: Operation) -> None:
@@ -42,6 +31,6 @@ def sink(edge: Operation) -> None:
         new = TensorSharding.fully_open(old.mesh, old.rank)
     if new is not None:
         set_sharding(operand, new)
-        note_moved((operand,), (result,), SinkFuncDataFlowEdgesPass.name)
+        note_moved((operand,), (result,), "sdy-sink-func-data-flow-edges")
     replace_uses(result, operand)
     erase(edge)

@@ -9,12 +9,10 @@ Symbols that only unreferenced symbols refer to are removed too. References insi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -23,7 +21,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in
 from shardy_py.graph.symbols import callee_name, symbol_name
@@ -31,18 +28,12 @@ from shardy_py.ir import erase, walk_pre_order
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class SymbolDcePass(ModulePass):
+def symbol_dce(module: ModuleOp) -> None:
     """Removes unreferenced private symbols."""
-
-    name = "symbol-dce"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for nested in (inner for inner in op.body.block.ops if isinstance(inner, ModuleOp)):
-            self.apply(ctx, nested)
-        for symbol in unreferenced_symbols(op):
-            erase(symbol)
+    for nested in (inner for inner in module.body.block.ops if isinstance(inner, ModuleOp)):
+        symbol_dce(nested)
+    for symbol in unreferenced_symbols(module):
+        erase(symbol)
 
 
 def unreferenced_symbols(module: ModuleOp) -> list[Operation]:

@@ -14,50 +14,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, original_name
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, function_name, set_callee
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
 from shardy_py.ir import find_ops, walk_pre_order
+from shardy_py.passes.options import UnflattenCallGraphOptions
 
 MANUAL_AXES = "sdy.func_manual_axes"
 """The attribute that says along which axes a function is local."""
 
 
-@dataclass(frozen=True)
-class UnflattenCallGraphPass(ModulePass):
-    """Merges clones of a function whose shardings agree.
-
-    dedup_functions_fully: merge them whatever their shardings.
-    """
-
-    name = "sdy-unflatten-call-graph"
-    dedup_functions_fully: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        callees = [(call, symbols.callee(call)) for call in calls_in(op)]
-        choose = most_called if self.dedup_functions_fully else first_called
-        mergers: dict[int, tuple[Operation, Operation]] = {}
-        for (call, old), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
-            set_callee(call, function_name(function))
-            if old is not function:
-                mergers[id(old)] = (old, function)
-        if is_recording():
-            note_mergers(mergers.values())
-        for function in find_ops(op, FuncOp.name):
-            function.attributes.pop(ORIGINAL_NAME, None)
-            function.attributes.pop(MANUAL_AXES, None)
+def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -> None:
+    """Merges clones of a function whose shardings agree."""
+    symbols = Symbols(module)
+    callees = [(call, symbols.callee(call)) for call in calls_in(module)]
+    choose = most_called if options.dedup_functions_fully else first_called
+    mergers: dict[int, tuple[Operation, Operation]] = {}
+    for (call, old), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
+        set_callee(call, function_name(function))
+        if old is not function:
+            mergers[id(old)] = (old, function)
+    if is_recording():
+        note_mergers(mergers.values())
+    for function in find_ops(module, FuncOp.name):
+        function.attributes.pop(ORIGINAL_NAME, None)
+        function.attributes.pop(MANUAL_AXES, None)
 
 
 def note_mergers(mergers: Iterable[tuple[Operation, Operation]]) -> None:

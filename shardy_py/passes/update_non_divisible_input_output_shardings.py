@@ -11,15 +11,11 @@ dimension keeps the largest prefix of its axes that divides it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
 from shardy_py.dialects.sdy.interfaces import DATA_FLOW
@@ -41,32 +37,26 @@ from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 
-@dataclass(frozen=True)
-class UpdateNonDivisibleInputOutputShardingsPass(ModulePass):
+def update_non_divisible_input_output_shardings(module: ModuleOp) -> None:
     """Cuts shardings at borders to the axes that divide their dimensions."""
+    meshes = meshes_of(module)
+    known: dict[tuple[int, int], tuple[TensorSharding, TensorSharding, Attribute]] = {}
 
-    name = "sdy-update-non-divisible-input-output-shardings"
+    def divide(sharding: TensorSharding, type_: Attribute) -> TensorSharding:
+        key = (id(sharding), id(type_))
+        if key not in known:
+            known[key] = (_divided(sharding, type_, meshes), sharding, type_)
+        return known[key][0]
 
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = meshes_of(op)
-        known: dict[tuple[int, int], tuple[TensorSharding, TensorSharding, Attribute]] = {}
-
-        def divide(sharding: TensorSharding, type_: Attribute) -> TensorSharding:
-            key = (id(sharding), id(type_))
-            if key not in known:
-                known[key] = (_divided(sharding, type_, meshes), sharding, type_)
-            return known[key][0]
-
-        for function in functions_of(op):
-            transform_function(function, divide, self.name)
-        rules = [row.name for row in TABLE.values() if row.keeps_divisible]
-        flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
-        for inner in find_ops(op, CallOp.name, *rules, *flows):
-            if inner.name in DATA_FLOW:
-                transform_owners(inner, divide, self.name)
-            else:
-                transform_results(inner, divide, self.name)
+    for function in functions_of(module):
+        transform_function(function, divide, "sdy-update-non-divisible-input-output-shardings")
+    rules = [row.name for row in TABLE.values() if row.keeps_divisible]
+    flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
+    for inner in find_ops(module, CallOp.name, *rules, *flows):
+        if inner.name in DATA_FLOW:
+            transform_owners(inner, divide, "sdy-update-non-divisible-input-output-shardings")
+        else:
+            transform_results(inner, divide, "sdy-update-non-divisible-input-output-shardings")
 
 
 def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> TensorSharding:

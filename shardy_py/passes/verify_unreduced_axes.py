@@ -9,14 +9,10 @@ What an op may do is a row of `_KINDS`; any other op may leave sums open, and re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
@@ -46,23 +42,17 @@ SUM = REDUCTIONS[0]
 _REDUCTION_OF = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
 
 
-@dataclass(frozen=True)
-class VerifyUnreducedAxesPass(ModulePass):
+def verify_unreduced_axes(module: ModuleOp) -> None:
     """Checks that no unreduced axis is lost between ops."""
-
-    name = "sdy-verify-unreduced-axes"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check = _Check(op)
-        found = survey(op, *SDY_REDUCTIONS)
-        if found.any_sharding(lambda sharding: bool(sharding.unreduced_axes)):
-            first = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(op)]
-        else:
-            first = [check.first_fault(found.ops)]
-        faults = [fault for fault in first if fault is not None]
-        if faults:
-            raise ShardyError(*faults)
+    check = _Check(module)
+    found = survey(module, *SDY_REDUCTIONS)
+    if found.any_sharding(lambda sharding: bool(sharding.unreduced_axes)):
+        first = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(module)]
+    else:
+        first = [check.first_fault(found.ops)]
+    faults = [fault for fault in first if fault is not None]
+    if faults:
+        raise ShardyError(*faults)
 
 
 class _Check:

@@ -6,13 +6,8 @@ after   while(%j = %b) ... { ... return %2 }               %a is used from outsi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_op
@@ -29,22 +24,16 @@ from shardy_py.ops import TABLE, Control
 from shardy_py.xla.folding import narrowed
 
 
-@dataclass(frozen=True)
-class DropInvariantLoopValuesPass(ModulePass):
+def drop_invariant_loop_values(module: ModuleOp) -> None:
     """Makes loops not carry values that no iteration changes."""
-
-    name = "xla-drop-invariant-loop-values"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in loops_in(op):
-            end = terminator_of(loop.regions[1])
-            if end is None or SHARDING in loop.attributes:
-                continue
-            carried = zip(operands_of(end), loop.regions[1].blocks[0].args, operands_of(loop), strict=True)
-            kept = [i for i, (value, *same) in enumerate(carried) if all(value is not s for s in same)]
-            if 0 < len(kept) < len(operands_of(loop)):
-                _narrow(loop, end, kept)
+    for loop in loops_in(module):
+        end = terminator_of(loop.regions[1])
+        if end is None or SHARDING in loop.attributes:
+            continue
+        carried = zip(operands_of(end), loop.regions[1].blocks[0].args, operands_of(loop), strict=True)
+        kept = [i for i, (value, *same) in enumerate(carried) if all(value is not s for s in same)]
+        if 0 < len(kept) < len(operands_of(loop)):
+            _narrow(loop, end, kept)
 
 
 def loops_in(module: ModuleOp) -> list[Operation]:

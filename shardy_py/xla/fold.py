@@ -16,13 +16,9 @@ XLA does this function by function, before calls are inlined. Not here: which va
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dying_ops, is_dead
@@ -66,23 +62,17 @@ from shardy_py.xla.folding import Fold, narrowed
 from shardy_py.xla.splats import Splats
 
 
-@dataclass(frozen=True)
-class FoldPass(ModulePass):
+def fold(module: ModuleOp) -> None:
     """Applies the folds of StableHLO's target independent optimization until none applies."""
-
-    name = "xla-fold"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        splats = Splats()
-        known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
-        _fold_each(find_ops(op, *FOLDS, *known), splats)
-        while users := _choose_branches(op, splats):
-            _fold_each(users, splats)
-        for sort in find_ops(op, "stablehlo.sort"):
-            _narrow_sort(sort)
-        for reduce in find_ops(op, "stablehlo.reduce"):
-            _narrow_reduce(reduce)
+    splats = Splats()
+    known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
+    _fold_each(find_ops(module, *FOLDS, *known), splats)
+    while users := _choose_branches(module, splats):
+        _fold_each(users, splats)
+    for sort in find_ops(module, "stablehlo.sort"):
+        _narrow_sort(sort)
+    for reduce in find_ops(module, "stablehlo.reduce"):
+        _narrow_reduce(reduce)
 
 
 def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:

@@ -6,12 +6,7 @@ after   %0 = constant dense<> : tensor<0xf32>
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.traits import is_constant, is_dead_when_unused
@@ -20,22 +15,12 @@ from shardy_py.ir import replace_uses, walk_pre_order
 from shardy_py.xla.folding import constant_before
 
 
-@dataclass(frozen=True)
-class FoldEmptyValuesPass(ModulePass):
+def fold_empty_values(module: ModuleOp) -> None:
     """Replaces results without elements by constants."""
-
-    name = "xla-fold-empty-values"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(walk_pre_order(op, include_root=False)):
-            if (
-                isinstance(inner, ShardingConstraintOp)
-                or is_constant(inner)
-                or not is_dead_when_unused(inner)
-            ):
-                continue
-            for result in inner.results:
-                tensor = tensor_type(result.type)
-                if tensor is not None and 0 in tensor.shape and result.first_use is not None:
-                    replace_uses(result, constant_before(inner, result.type, b""))
+    for inner in list(walk_pre_order(module, include_root=False)):
+        if isinstance(inner, ShardingConstraintOp) or is_constant(inner) or not is_dead_when_unused(inner):
+            continue
+        for result in inner.results:
+            tensor = tensor_type(result.type)
+            if tensor is not None and 0 in tensor.shape and result.first_use is not None:
+                replace_uses(result, constant_before(inner, result.type, b""))

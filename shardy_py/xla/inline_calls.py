@@ -8,14 +8,9 @@ Calls with the frontend attribute `inlineable = "false"` stay, as in XLA's CallI
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.calls import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
@@ -38,29 +33,23 @@ from shardy_py.text.source import call_site
 from shardy_py.xla.order_ops import mark_late
 
 
-@dataclass(frozen=True)
-class InlineCallsPass(ModulePass):
+def inline_calls(module: ModuleOp) -> None:
     """Inlines calls and composites."""
-
-    name = "xla-inline-calls"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        for composite in find_ops(op, "stablehlo.composite"):
-            _replace_by_call(composite)
-        inlined: set[Operation] = set()
-        kept: set[Operation] = set()
-        for function in functions_bottom_up(op):
-            for call in calls_in(function):
-                callee = symbols.callee(call)
-                if _is_inlineable(call, callee):
-                    _inline(call, callee.regions[0])
-                    inlined.add(callee)
-                else:
-                    kept.add(callee)
-        for function in inlined - kept:
-            symbols.erase(function)
+    symbols = Symbols(module)
+    for composite in find_ops(module, "stablehlo.composite"):
+        _replace_by_call(composite)
+    inlined: set[Operation] = set()
+    kept: set[Operation] = set()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            callee = symbols.callee(call)
+            if _is_inlineable(call, callee):
+                _inline(call, callee.regions[0])
+                inlined.add(callee)
+            else:
+                kept.add(callee)
+    for function in inlined - kept:
+        symbols.erase(function)
 
 
 def _replace_by_call(composite: Operation) -> None:

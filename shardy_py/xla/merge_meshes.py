@@ -8,16 +8,13 @@ The mesh with the most axes stays. As XLA's sdy_round_trip/dedup_meshes.cc.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import gcd, prod
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
@@ -32,24 +29,15 @@ Translation = Mapping[str, Axes]
 """From each axis of a mesh to the axes and sub-axes of another mesh that it consists of, major to minor."""
 
 
-@dataclass(frozen=True)
-class MergeMeshesPass(ModulePass):
-    """Merges meshes over the same devices.
-
-    Raises `ShardyError` when a manual axis would become a sub-axis, which sdy does not support.
-    """
-
-    name = "xla-merge-meshes"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = Symbols(op).meshes()
-        translations = _translations(meshes)
-        if not translations:
-            return
-        for computation in find_ops(op, ManualComputationOp.name):
-            _translate_manual_axes(computation.properties, translations, meshes)
-        transform_shardings(op, partial(_translated, translations=translations, meshes=meshes))
+def merge_meshes(module: ModuleOp) -> None:
+    """Merges meshes over the same devices."""
+    meshes = Symbols(module).meshes()
+    translations = _translations(meshes)
+    if not translations:
+        return
+    for computation in find_ops(module, ManualComputationOp.name):
+        _translate_manual_axes(computation.properties, translations, meshes)
+    transform_shardings(module, partial(_translated, translations=translations, meshes=meshes))
 
 
 def translation(mesh: Mesh, main: Mesh) -> Translation | None:

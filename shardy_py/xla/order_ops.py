@@ -9,13 +9,8 @@ HloComputation::MakeInstructionPostOrder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, OpResult
-from xdsl.passes import ModulePass
 
 from shardy_py.ir import blocks_of, free_values, operands_of, place_at_end, take_out, walk_pre_order
 
@@ -23,18 +18,12 @@ LATE = "shardy_py.late"
 """The attribute by which `mark_late` marks ops; this pass removes it."""
 
 
-@dataclass(frozen=True)
-class OrderOpsPass(ModulePass):
+def order_ops(module: ModuleOp) -> None:
     """Orders the ops of each block as XLA reads them back from HLO."""
-
-    name = "xla-order-ops"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in walk_pre_order(op, include_root=False):
-            if inner.regions:
-                for block in blocks_of(inner):
-                    _order(block)
+    for inner in walk_pre_order(module, include_root=False):
+        if inner.regions:
+            for block in blocks_of(inner):
+                _order(block)
 
 
 def mark_late(block: Block) -> None:

@@ -8,13 +8,9 @@ XLA expands ops of chlo into ops that have a rule. Here they are kept, so that r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
@@ -24,24 +20,18 @@ from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import derive_from_maps
 
 
-@dataclass(frozen=True)
-class PopulateExpandedOpRulesPass(ModulePass):
+def populate_expanded_op_rules(module: ModuleOp) -> None:
     """Gives ops that XLA expands the rule that follows from their indexing maps."""
-
-    name = "xla-populate-expanded-op-rules"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in walk_pre_order(op, include_root=False):
-            if RULE in inner.attributes:
-                continue
-            record = record_of(inner)
-            policy = _policy(record)
-            maps = row_of(record).maps
-            if policy is not None and maps is not None and None not in record.results:
-                rule = derive_from_maps(maps(record), record, policy=policy)
-                if rule is not None:
-                    inner.attributes[RULE] = rule_attribute(rule)
+    for inner in walk_pre_order(module, include_root=False):
+        if RULE in inner.attributes:
+            continue
+        record = record_of(inner)
+        policy = _policy(record)
+        maps = row_of(record).maps
+        if policy is not None and maps is not None and None not in record.results:
+            rule = derive_from_maps(maps(record), record, policy=policy)
+            if rule is not None:
+                inner.attributes[RULE] = rule_attribute(rule)
 
 
 _CHLO_POLICIES: dict[str, Policy | None] = {

@@ -7,12 +7,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import pytest
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
-from xdsl.passes import ModulePass
 
 import shardy_py.passes as passes
 from shardy_py.errors import Diagnostic, Position, ShardyError
@@ -25,49 +22,26 @@ class NoteNameOptions:
     text: str = option("x", "name of the attribute")
 
 
-@dataclass(frozen=True)
-class NoteNamePass(NoteNameOptions, ModulePass):
+def note_name(module: ModuleOp, options: NoteNameOptions) -> None:
     """Adds an attribute to the module."""
-
-    name = "sdy-note-name"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        op.attributes[f"noted.{self.text}"] = UnitAttr()
+    module.attributes[f"noted.{options.text}"] = UnitAttr()
 
 
-@dataclass(frozen=True)
-class FailHerePass(ModulePass):
+def fail_here(module: ModuleOp) -> None:
     """Fails at line 2."""
-
-    name = "sdy-fail-here"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        raise ShardyError(Diagnostic("cannot go on", Position("<stdin>", 2, 3)))
+    raise ShardyError(Diagnostic("cannot go on", Position("<stdin>", 2, 3)))
 
 
-@dataclass(frozen=True)
-class BreakModulePass(ModulePass):
-    """Leaves what does not verify: a function whose type and arguments disagree."""
-
-    name = "sdy-break-module"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        function = next(iter(op.body.block.ops))
-        function.properties["sym_name"] = StringAttr("broken")
-        function.regions[0].block.erase_arg(function.regions[0].block.args[0], safe_erase=False)
+def break_module(module: ModuleOp) -> None:
+    """Leaves an invalid module: a function whose type and arguments disagree."""
+    function = next(iter(module.body.block.ops))
+    function.properties["sym_name"] = StringAttr("broken")
+    function.regions[0].block.erase_arg(function.regions[0].block.args[0], safe_erase=False)
 
 
-@dataclass(frozen=True)
-class CrashPass(ModulePass):
+def crash(module: ModuleOp) -> None:
     """A bug of ours."""
-
-    name = "sdy-crash"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        raise KeyError("lost")
-
-
-CLASSES: tuple[type[Any], ...] = (NoteNamePass, FailHerePass, BreakModulePass, CrashPass)
+    raise KeyError("lost")
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +54,11 @@ def _collector() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for pass_class in CLASSES:
-        options_class = NoteNameOptions if pass_class is NoteNamePass else None
-        row = PassRow(pass_class.name, pass_class.__doc__ or "", options_class)
+    for function in (note_name, fail_here, break_module, crash):
+        options_class = NoteNameOptions if function is note_name else None
+        name = f"sdy-{function.__name__.replace('_', '-')}"
+        row = PassRow(name, function.__doc__ or "", options_class)
         module = ModuleType(row.module_name)
-        setattr(module, row.class_name, pass_class)
+        setattr(module, row.stem, function)
         monkeypatch.setitem(sys.modules, row.module_name, module)
         monkeypatch.setitem(passes._BY_NAME, row.name, row)

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
-from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 
 import pytest
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass, PassPipeline
 
 from shardy_py.passes import PASSES, PassRow, options, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
 
 @pytest.mark.parametrize("row", PASSES, ids=lambda row: row.name)
-def test_row_describes_its_class(row: PassRow) -> None:
+def test_row_describes_its_function(row: PassRow) -> None:
+    function = getattr(import_module(row.module_name), row.stem)
+    expected = {"module": "ModuleOp", "return": "None"}
+    if row.options_class is not None:
+        expected["options"] = row.options_class.__name__
+    assert function.__annotations__ == expected
+
+
+@pytest.mark.parametrize("row", PASSES, ids=lambda row: row.name)
+def test_xdsl_parses_the_options(row: PassRow) -> None:
     pass_class = row.load()
     assert issubclass(pass_class, ModulePass)
-    assert pass_class.name == row.name
-    options = {field.name: field.default for field in fields(pass_class)}
-    assert options == {option.field_name: option.default for option in row.options}
+    assert (pass_class.__name__, pass_class.name) == (row.class_name, row.name)
+    values: dict[type, tuple[str, object]] = {
+        bool: ("true", True),
+        int: ("3", 3),
+        str: ('"a b"', "a b"),
+        tuple: ('"a","b"', ("a", "b")),
+    }
+    texts = (f"{o.name}={values[type(o.default)][0]}" for o in row.options)
+    spec = f"{row.name}{{{' '.join(texts)}}}" if row.options else row.name
+    (found,) = PassPipeline.parse_spec({row.name: row.load}, spec).passes
+    assert vars(found) == {o.field_name: values[type(o.default)][1] for o in row.options}
 
 
-def test_every_pass_file_is_listed(root: Path) -> None:
-    listed = {row.name for row in PASSES}
-    package = root / "shardy_py"
-    folders = (package / "passes", package / "gspmd" / "passes", package / "xla")
-    for path in (path for folder in folders for path in folder.glob("*.py")):
-        module = import_module(".".join(path.relative_to(root).with_suffix("").parts))
-        for value in vars(module).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, ModulePass)
-                and value.__module__ == module.__name__
-            ):
-                assert getattr(value, "name", None) is None or value.name in listed, (
-                    f"{path.name} is not listed"
-                )
+def test_every_pass_file_is_listed() -> None:
+    listed = {(row.package, row.stem) for row in PASSES}
+    for package in {row.package for row in PASSES}:
+        folder = import_module(f"shardy_py.{package}")
+        for info in pkgutil.iter_modules(folder.__path__):
+            function = getattr(import_module(f"shardy_py.{package}.{info.name}"), info.name, None)
+            if "module" in getattr(function, "__annotations__", {}):
+                assert (package, info.name) in listed
 
 
 def test_names_are_unique() -> None:

@@ -9,6 +9,7 @@ import pytest
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import collected_warnings
+from shardy_py.passes.options import SaveModuleOptions
 from shardy_py.passes.runner import run_passes
 from shardy_py.passes.save_module import save_module
 
@@ -93,7 +94,7 @@ def test_a_name_needs_no_number(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     with collected_warnings() as warnings:
-        save_module(parse_module(PROGRAM), str(tmp_path / "missing"), "x", 3)
+        save_module(parse_module(PROGRAM), SaveModuleOptions(str(tmp_path / "missing"), "x", 3))
     (warning,) = warnings
     path = tmp_path / "missing" / "03.x.mlir"
     assert warning.message == f"error when writing file {path}: No such file or directory"

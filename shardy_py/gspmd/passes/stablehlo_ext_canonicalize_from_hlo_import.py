@@ -12,14 +12,10 @@ tuple ops are erased. Tuples that functions take or return are flattened by XLA'
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.gspmd.custom_calls import CUSTOM_CALL
@@ -34,15 +30,9 @@ from shardy_py.ir import (
 )
 
 
-@dataclass(frozen=True)
-class StablehloExtCanonicalizeFromHloImportPass(ModulePass):
+def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
     """Replaces tuples around custom calls by several operands and results."""
-
-    name = "stablehlo-ext-canonicalize-from-hlo-import"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        flatten_tuples(op)
+    flatten_tuples(module)
 
 
 _TUPLE, _ELEMENT = "stablehlo.tuple", "stablehlo.get_tuple_element"

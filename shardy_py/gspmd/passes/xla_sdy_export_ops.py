@@ -12,13 +12,8 @@ those of StableHLO. All-reduces and barriers, which change no sharding, are eras
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, Use
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, ShardingGroupOp, TensorShardingAttr
 from shardy_py.dialects.traits import sharding_property
@@ -32,23 +27,17 @@ from shardy_py.ir import erase, find_ops, place_before, replace_uses
 from shardy_py.passes.without_sdy import IDENTITIES, RESHARDS, replace_constant
 
 
-@dataclass(frozen=True)
-class XlaSdyExportOpsPass(ModulePass):
+def xla_sdy_export_ops(module: ModuleOp) -> None:
     """Replaces ops of sdy that move data by @Sharding custom calls."""
-
-    name = "xla-sdy-export-ops"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in find_ops(op, ConstantOp.name, ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
-            if isinstance(inner, ShardingGroupOp):
-                _export_member(inner)
-            elif isinstance(inner, ConstantOp):
-                replace_constant(inner)
-            elif inner.name in IDENTITIES:
-                replace_by_values(inner, inner.operands)
-            else:
-                replace_op(inner, _constraint(inner))
+    for inner in find_ops(module, ConstantOp.name, ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
+        if isinstance(inner, ShardingGroupOp):
+            _export_member(inner)
+        elif isinstance(inner, ConstantOp):
+            replace_constant(inner)
+        elif inner.name in IDENTITIES:
+            replace_by_values(inner, inner.operands)
+        else:
+            replace_op(inner, _constraint(inner))
 
 
 def _constraint(op: Operation) -> Operation:

@@ -14,13 +14,9 @@ A constraint on a value that is manual along every axis of the mesh constrains n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.errors import ShardyError
@@ -34,22 +30,16 @@ from shardy_py.ir import build_operation, erase, find_ops, place_before
 _BY_TARGET = {row.target: row for row in ENCODED_OPS}
 
 
-@dataclass(frozen=True)
-class XlaSdyImportSdyCustomCallsPass(ModulePass):
+def xla_sdy_import_sdy_custom_calls(module: ModuleOp) -> None:
     """Replaces custom calls that encode ops of sdy by those ops."""
-
-    name = "xla-sdy-import-sdy-custom-calls"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        for call in find_ops(op, CUSTOM_CALL):
-            target = call_target(call)
-            with errors_at(call):
-                if target == SHARDING_TARGET:
-                    _import_constraint(call, symbols)
-                elif target in _BY_TARGET:
-                    _import_encoded(call, _BY_TARGET[target])
+    symbols = Symbols(module)
+    for call in find_ops(module, CUSTOM_CALL):
+        target = call_target(call)
+        with errors_at(call):
+            if target == SHARDING_TARGET:
+                _import_constraint(call, symbols)
+            elif target in _BY_TARGET:
+                _import_encoded(call, _BY_TARGET[target])
 
 
 def _import_constraint(call: Operation, symbols: Symbols) -> None:

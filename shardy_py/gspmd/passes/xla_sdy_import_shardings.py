@@ -18,14 +18,10 @@ Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     ManualAxesAttr,
@@ -64,6 +60,7 @@ from shardy_py.ir import (
     terminator_of,
     walk_pre_order,
 )
+from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.source import position_of
 
@@ -71,37 +68,26 @@ _MESH_NAME = "mesh"
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-@dataclass(frozen=True)
-class XlaSdyImportShardingsPass(ModulePass):
-    """Converts `mhlo.sharding` to a mesh and shardings over its axes.
-
-    mesh_axes: `name=size`, major to minor; empty: derived from the shardings.
-    allow_propagation_to_args, allow_propagation_to_results: `true` or `false` for each argument and result of
-        the main function, or one for all: whether its sharding is open.
-    """
-
-    name = "xla-sdy-import-shardings"
-    mesh_axes: tuple[str, ...] = ()
-    allow_propagation_to_args: tuple[str, ...] = ()
-    allow_propagation_to_results: tuple[str, ...] = ()
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        frontend = op.attributes.get(FRONTEND_ATTRIBUTES)
-        if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
-            return
-        texts = _Texts()
-        sharded = [inner for function in functions_of(op) for inner in texts.collect(function)]
-        if not texts.shardings:
-            return
-        mesh = mesh_from_options(self.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
-        importer = _Importer(op, mesh, texts)
-        opened = {"arg_attrs": self.allow_propagation_to_args, "res_attrs": self.allow_propagation_to_results}
-        for function in functions_of(op):
-            importer.import_function(function, opened if symbol_name(function) == MAIN else {})
-        for inner in sharded:
-            with errors_at(inner):
-                importer.import_op(inner)
+def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) -> None:
+    """Converts `mhlo.sharding` to a mesh and shardings over its axes."""
+    frontend = module.attributes.get(FRONTEND_ATTRIBUTES)
+    if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
+        return
+    texts = _Texts()
+    sharded = [inner for function in functions_of(module) for inner in texts.collect(function)]
+    if not texts.shardings:
+        return
+    mesh = mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
+    importer = _Importer(module, mesh, texts)
+    opened = {
+        "arg_attrs": options.allow_propagation_to_args,
+        "res_attrs": options.allow_propagation_to_results,
+    }
+    for function in functions_of(module):
+        importer.import_function(function, opened if symbol_name(function) == MAIN else {})
+    for inner in sharded:
+        with errors_at(inner):
+            importer.import_op(inner)
 
 
 def mesh_from_options(words: Sequence[str]) -> Mesh | None:

@@ -14,13 +14,8 @@ The inverse: `xla-sdy-import-sdy-custom-calls`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ConstantOp, ReshardOp, ShardingConstraintOp
 from shardy_py.graph.movements import replace_op
@@ -32,22 +27,16 @@ from shardy_py.passes.without_sdy import replace_constant
 _BY_NAME = {row.op_class.name: row for row in ENCODED_OPS}
 
 
-@dataclass(frozen=True)
-class XlaSdyRoundTripExportOpsPass(ModulePass):
+def xla_sdy_round_trip_export_ops(module: ModuleOp) -> None:
     """Replaces ops of sdy by custom calls that encode them."""
-
-    name = "xla-sdy-round-trip-export-ops"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kinds = (ShardingConstraintOp, ReshardOp, ConstantOp)
-        for inner in find_ops(op, *(kind.name for kind in kinds), *_BY_NAME):
-            if isinstance(inner, ConstantOp):
-                replace_constant(inner)
-            elif isinstance(inner, ShardingConstraintOp | ReshardOp):
-                replace_op(inner, _constraint(inner))
-            else:
-                replace_op(inner, _encoded(inner, _BY_NAME[inner.name]))
+    kinds = (ShardingConstraintOp, ReshardOp, ConstantOp)
+    for inner in find_ops(module, *(kind.name for kind in kinds), *_BY_NAME):
+        if isinstance(inner, ConstantOp):
+            replace_constant(inner)
+        elif isinstance(inner, ShardingConstraintOp | ReshardOp):
+            replace_op(inner, _constraint(inner))
+        else:
+            replace_op(inner, _encoded(inner, _BY_NAME[inner.name]))
 
 
 def _constraint(op: ShardingConstraintOp | ReshardOp) -> Operation:

@@ -15,13 +15,8 @@ The inverse: `xla-sdy-round-trip-import-shardy-attrs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import MeshAttr, TensorShardingPerValueAttr
 from shardy_py.graph.holders import RULE, SHARDING, attribute_list_shardings
@@ -40,22 +35,16 @@ from shardy_py.gspmd.encoding import (
 from shardy_py.ir import place_before, replace_operand, terminator_of, walk_pre_order
 
 
-@dataclass(frozen=True)
-class XlaSdyRoundTripExportShardyAttrsPass(ModulePass):
+def xla_sdy_round_trip_export_shardy_attrs(module: ModuleOp) -> None:
     """Encodes meshes, shardings and rules as frontend attributes."""
-
-    name = "xla-sdy-round-trip-export-shardy-attrs"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in functions_of(op):
-            rewrite_entries(function, _value_entries)
-            _export_results(function)
-            for inner in walk_pre_order(function, include_root=False):
-                _export_op(inner)
-        meshes: Entries = {name: MeshAttr(mesh) for name, mesh in meshes_of(op).items()}
-        if meshes:
-            op.attributes = with_frontend(op.attributes, {MESHES.name: DictionaryAttr(meshes)})
+    for function in functions_of(module):
+        rewrite_entries(function, _value_entries)
+        _export_results(function)
+        for inner in walk_pre_order(function, include_root=False):
+            _export_op(inner)
+    meshes: Entries = {name: MeshAttr(mesh) for name, mesh in meshes_of(module).items()}
+    if meshes:
+        module.attributes = with_frontend(module.attributes, {MESHES.name: DictionaryAttr(meshes)})
 
 
 def _value_entries(place: str, index: int, entries: Entries) -> Entries:

@@ -13,13 +13,10 @@ reshard. The `mhlo.sharding` beside them, which holds less, is erased.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import (
     MeshAttr,
@@ -79,24 +76,18 @@ _COMBINE_HALVES = "X64Combine"
 _READ = {FRONTEND_ATTRIBUTES, XLA_SHARDING}
 
 
-@dataclass(frozen=True)
-class XlaSdyRoundTripImportShardyAttrsPass(ModulePass):
+def xla_sdy_round_trip_import_shardy_attrs(module: ModuleOp) -> None:
     """Restores meshes, shardings and rules from frontend attributes."""
-
-    name = "xla-sdy-round-trip-import-shardy-attrs"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        with errors_at(op):
-            _import_meshes(op, symbols)
-            _import_tuple_shardings(op, symbols)
-        for function in functions_of(op):
-            rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
-            for inner in list(walk_pre_order(function, include_root=False)):
-                if inner.attributes.keys() & _READ:
-                    with errors_at(inner):
-                        _import_op(inner, function)
+    symbols = Symbols(module)
+    with errors_at(module):
+        _import_meshes(module, symbols)
+        _import_tuple_shardings(module, symbols)
+    for function in functions_of(module):
+        rewrite_entries(function, lambda place, index, entries: _value_entries(entries))
+        for inner in list(walk_pre_order(function, include_root=False)):
+            if inner.attributes.keys() & _READ:
+                with errors_at(inner):
+                    _import_op(inner, function)
 
 
 def _import_meshes(module: ModuleOp, symbols: Symbols) -> None:

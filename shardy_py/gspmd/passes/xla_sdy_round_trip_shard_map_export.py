@@ -11,13 +11,9 @@ The inverse: `xla-sdy-round-trip-shard-map-import`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.graph.movements import replace_by_values
@@ -35,22 +31,16 @@ from shardy_py.gspmd.shard_maps import outline_body
 from shardy_py.ir import find_ops, innermost_first, place_before
 
 
-@dataclass(frozen=True)
-class XlaSdyRoundTripShardMapExportPass(ModulePass):
+def xla_sdy_round_trip_shard_map_export(module: ModuleOp) -> None:
     """Replaces manual computations by calls between custom calls that encode them."""
-
-    name = "xla-sdy-round-trip-shard-map-export"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        for computation in innermost_first(find_ops(op, ManualComputationOp.name)):
-            arguments = computation.regions[0].blocks[0].args
-            local = _border(computation, GLOBAL_TO_LOCAL, computation.operands, arguments)
-            attributes = with_frontend(computation.attributes, {INLINEABLE: StringAttr("false")})
-            call = outline_body(computation, MANUAL_COMPUTATION_BODY, local, symbols, attributes)
-            made = _border(computation, LOCAL_TO_GLOBAL, call.results, computation.results)
-            replace_by_values(computation, made)
+    symbols = Symbols(module)
+    for computation in innermost_first(find_ops(module, ManualComputationOp.name)):
+        arguments = computation.regions[0].blocks[0].args
+        local = _border(computation, GLOBAL_TO_LOCAL, computation.operands, arguments)
+        attributes = with_frontend(computation.attributes, {INLINEABLE: StringAttr("false")})
+        call = outline_body(computation, MANUAL_COMPUTATION_BODY, local, symbols, attributes)
+        made = _border(computation, LOCAL_TO_GLOBAL, call.results, computation.results)
+        replace_by_values(computation, made)
 
 
 def _border(

@@ -12,13 +12,9 @@ calls are erased too. Tuples are flattened before: `stablehlo-ext-canonicalize-f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in
@@ -40,26 +36,20 @@ from shardy_py.gspmd.shard_maps import ManualCall, to_manual_computation
 from shardy_py.ir import erase, find_ops
 
 
-@dataclass(frozen=True)
-class XlaSdyRoundTripShardMapImportPass(ModulePass):
+def xla_sdy_round_trip_shard_map_import(module: ModuleOp) -> None:
     """Replaces calls of manual computation bodies by manual computations."""
-
-    name = "xla-sdy-round-trip-shard-map-import"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        while calls := [c for c in calls_in(op) if MANUAL_COMPUTATION_BODY in callee_name(c)]:
-            call = calls[0]
-            if call.results and not any(result.first_use for result in call.results):
-                erase(call)
-                continue
-            with errors_at(call):
-                to_manual_computation(_parts(call), symbols)
-        erase_unused(c for c in find_ops(op, CUSTOM_CALL) if call_target(c) in BODY_BORDERS)
-        for function in functions_of(op):
-            if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
-                symbols.erase(function)
+    symbols = Symbols(module)
+    while calls := [c for c in calls_in(module) if MANUAL_COMPUTATION_BODY in callee_name(c)]:
+        call = calls[0]
+        if call.results and not any(result.first_use for result in call.results):
+            erase(call)
+            continue
+        with errors_at(call):
+            to_manual_computation(_parts(call), symbols)
+    erase_unused(c for c in find_ops(module, CUSTOM_CALL) if call_target(c) in BODY_BORDERS)
+    for function in functions_of(module):
+        if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
+            symbols.erase(function)
 
 
 def _parts(call: Operation) -> ManualCall:

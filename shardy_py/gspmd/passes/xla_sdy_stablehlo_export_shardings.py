@@ -12,13 +12,9 @@ Requires a module without ops of sdy: see `xla-sdy-export-ops`. The inverse: `xl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, MeshOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.errors import Diagnostic, ShardyError
@@ -29,40 +25,28 @@ from shardy_py.gspmd.encoding import CONTROL_FLOW, MANUAL_MARK, XLA_SHARDING, En
 from shardy_py.gspmd.sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.ir import erase, walk_pre_order
+from shardy_py.passes.options import ExportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 
 
-@dataclass(frozen=True)
-class XlaSdyStablehloExportShardingsPass(ModulePass):
-    """Converts shardings over axes to `mhlo.sharding`, and erases the meshes.
-
-    add_missing_sharding_to_control_flow: loops and branches without a sharding get `{replicated}`, where no
-        axis is manual.
-    enable_hlo_sharding_v3: spell shardings by mesh and axes, as newer versions of XLA expect them.
-    """
-
-    name = "xla-sdy-stablehlo-export-shardings"
-    add_missing_sharding_to_control_flow: bool = False
-    enable_hlo_sharding_v3: bool = False
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        exporter = _Exporter(meshes_of(op), is_named=self.enable_hlo_sharding_v3)
-        for function in functions_of(op):
-            rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
-            for inner in walk_pre_order(function, include_root=False):
-                is_missing = inner.name in CONTROL_FLOW and not inner.attributes.keys() & {
-                    SHARDING,
-                    MANUAL_MARK,
-                }
-                with errors_at(inner):
-                    _export_op(inner, exporter)
-                if is_missing and self.add_missing_sharding_to_control_flow:
-                    inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
-        for inner in list(top_level_ops(op)):
-            if isinstance(inner, MeshOp):
-                erase(inner)
+def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportShardingsOptions) -> None:
+    """Converts shardings over axes to `mhlo.sharding`, and erases the meshes."""
+    exporter = _Exporter(meshes_of(module), is_named=options.enable_hlo_sharding_v3)
+    for function in functions_of(module):
+        rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
+        for inner in walk_pre_order(function, include_root=False):
+            is_missing = inner.name in CONTROL_FLOW and not inner.attributes.keys() & {
+                SHARDING,
+                MANUAL_MARK,
+            }
+            with errors_at(inner):
+                _export_op(inner, exporter)
+            if is_missing and options.add_missing_sharding_to_control_flow:
+                inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
+    for inner in list(top_level_ops(module)):
+        if isinstance(inner, MeshOp):
+            erase(inner)
 
 
 def _export_op(op: Operation, exporter: _Exporter) -> None:

@@ -17,13 +17,9 @@ outside too is copied. The inverse: `xla-sdy-stablehlo-round-trip-shard-map-impo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.holders import SHARDING
@@ -48,28 +44,22 @@ from shardy_py.sharding.manual_axes import without_manual_axes
 from shardy_py.sharding.meshes import mesh_of
 
 
-@dataclass(frozen=True)
-class XlaSdyStablehloRoundTripShardMapExportPass(ModulePass):
+def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
     """Replaces manual computations by calls between custom calls."""
-
-    name = "xla-sdy-stablehlo-round-trip-shard-map-export"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        meshes = meshes_of(op)
-        outside: dict[ManualComputationOp, tuple[str, ...]] = {}
-        for function, region in regions_of_functions(op, symbols).items():
-            if region.axes:
-                rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
-            for inner in walk_pre_order(function, include_root=False):
-                if isinstance(inner, ManualComputationOp):
-                    outside[inner] = region_at(inner, region).axes
-                elif SHARDING in inner.attributes or inner.name in CONTROL_FLOW:
-                    _mark(inner, region_at(inner, region), meshes)
-        for computation in innermost_first(outside):
-            assert isinstance(computation, ManualComputationOp)
-            _export(computation, outside[computation], symbols)
+    symbols = Symbols(module)
+    meshes = meshes_of(module)
+    outside: dict[ManualComputationOp, tuple[str, ...]] = {}
+    for function, region in regions_of_functions(module, symbols).items():
+        if region.axes:
+            rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
+        for inner in walk_pre_order(function, include_root=False):
+            if isinstance(inner, ManualComputationOp):
+                outside[inner] = region_at(inner, region).axes
+            elif SHARDING in inner.attributes or inner.name in CONTROL_FLOW:
+                _mark(inner, region_at(inner, region), meshes)
+    for computation in innermost_first(outside):
+        assert isinstance(computation, ManualComputationOp)
+        _export(computation, outside[computation], symbols)
 
 
 def _marked(attributes: Entries, region: ManualRegion) -> Entries:

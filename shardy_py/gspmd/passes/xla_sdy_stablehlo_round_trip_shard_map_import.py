@@ -13,13 +13,8 @@ shardings and marks the manual axes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from typing_extensions import override
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from shardy_py.dialects.sdy import ManualAxesAttr
 from shardy_py.errors import ShardyError
@@ -42,19 +37,13 @@ from shardy_py.ir import find_ops
 from shardy_py.sharding import TensorSharding
 
 
-@dataclass(frozen=True)
-class XlaSdyStablehloRoundTripShardMapImportPass(ModulePass):
+def xla_sdy_stablehlo_round_trip_shard_map_import(module: ModuleOp) -> None:
     """Converts GSPMD's shard maps to manual computations."""
-
-    name = "xla-sdy-stablehlo-round-trip-shard-map-import"
-
-    @override
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        symbols = Symbols(op)
-        _import_calls(op, symbols)
-        if _borders(op):
-            outline_shard_maps(op, symbols)
-            _import_calls(op, symbols)
+    symbols = Symbols(module)
+    _import_calls(module, symbols)
+    if _borders(module):
+        outline_shard_maps(module, symbols)
+        _import_calls(module, symbols)
 
 
 def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
