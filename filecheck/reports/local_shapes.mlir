@@ -7,8 +7,8 @@
 // CHECK-NEXT: %0 8x6xf32 <@mesh, [{"x"}, {"y"}]> 4x3xf32 1 [4:8, 3:6]
 // CHECK-NEXT: result 0 8x6xf32 <@mesh, [{"x"}, {"y"}]> 4x3xf32 1 [4:8, 3:6]
 
-// ONE:      dimension 0 of 8: "x" cuts it into 2 parts of 4
-// ONE-NEXT: dimension 1 of 16: whole
+// ONE:      dimension 0 of 8: sharded along "x" into 2 shards of 4
+// ONE-NEXT: dimension 1 of 16: not sharded
 // ONE-NEXT: each element is on 2 devices, which differ along "y"
 // ONE:      0:4 │ 0, 1 │
 // ONE:      4:8 │ 2, 3 │

@@ -1,11 +1,11 @@
-"""One sharding for a person to look at: in words, as a picture of text, as SVG.
+"""Shows one sharding: in words, as a picture of text, as SVG.
 
-    print(describe(sharding, mesh, (8, 16)))            which axes cut which dimension, in which order
-    print(describe_device(sharding, mesh, (8, 16), 3))  what device 3 holds, and why
-    print(draw(sharding, mesh, (8, 16)))                the parts as boxes, with their devices
+    print(describe(sharding, mesh, (8, 16)))            the axes and shards of each dimension
+    print(describe_device(sharding, mesh, (8, 16), 3))  the shard of device 3
+    print(draw(sharding, mesh, (8, 16)))                the shards as boxes, with their devices
     Path("view.svg").write_text(to_svg(sharding, mesh, (8, 16)))
 
-Not here: all values of a program (`local_tables.py`), the command (`cli/view.py`).
+Not here: all values of a program (`local_shapes.py`), the command (`cli/view.py`).
 """
 
 from shardy_py.report.view_picture import draw

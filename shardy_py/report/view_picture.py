@@ -1,12 +1,12 @@
-"""One sharding as a picture of text: the parts of a tensor as boxes, with the devices that hold them.
+"""Draws one sharding as text: the shards of a tensor as boxes, with the devices that hold them.
 
-Rank 0 to 2 is drawn, any other rank listed. Not here: words (`view_words.py`), SVG (`view_svg.py`).
+Rank 0 to 2 is drawn, higher ranks are listed. Not here: words (`view_words.py`), SVG (`view_svg.py`).
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 3)))
 >>> x, y = (DimensionSharding((AxisRef(name),)) for name in "xy")
 >>> print(draw(TensorSharding("mesh", (x, y)), mesh, (8, 7)))
-down: dimension 0 by "x"; across: dimension 1 by "y"
+down: dimension 0 along "x"; across: dimension 1 along "y"
      0:3   3:6   6:7
     ┌─────┬─────┬─────┐
 0:4 │ 0   │ 1   │ 2   │
@@ -18,26 +18,27 @@ down: dimension 0 by "x"; across: dimension 1 by "y"
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, product
 from math import prod
 
-from shardy_py.report.view_words import Shape, cut_text, ids_text
+from shardy_py.report.view_words import Shape, axes_text, ids_text
 from shardy_py.sharding import DeviceSlices, Mesh, Slice, TensorSharding, device_slices
 
 MOST_ROWS, MOST_COLUMNS, MOST_LISTED, MOST_WIDE = 12, 8, 24, 112
-"""Parts shown of a dimension, down and across, and in a list; characters in a line. The rest is left out."""
+"""Shards shown of a dimension, down and across, and in a list; characters in a line. The rest is omitted."""
 MOST_DEVICES = 1 << 20
-"""Of a part that more devices hold, only their number is shown."""
+"""If more devices hold a shard, only their number is shown."""
 
 _GAP = "..."
 Parts = tuple[int | None, ...]
 Grid = tuple[list[str], list[list[str]], list[int]]
-"""Heads of columns; cells by row; widths of columns in characters."""
+"""Heads of columns, cells by row, widths of columns in characters."""
 
 
 def draw(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
-    """The parts of a tensor of `shape`, each with the devices that hold it.
+    """Returns the shards of a tensor of `shape`, each with the devices that hold it.
 
-    Of many parts, the first ones and the last are shown. Devices in parentheses hold padding alone.
+    Of many shards, the first ones and the last are shown. Devices in parentheses hold only padding.
 
     Raises:
         ShardyError: the sharding does not fit mesh or shape, or a size is dynamic.
@@ -48,7 +49,7 @@ def draw(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
 
 
 def shown_parts(parts: int, most: int) -> Parts:
-    """The numbers of the parts to show: all, or the first ones, None for those left out, and the last.
+    """Returns the numbers of the shards to show: all, or the first ones, None for the omitted ones, the last.
 
     >>> shown_parts(3, most=5), shown_parts(99, most=5)
     ((0, 1, 2), (0, 1, 2, None, 98))
@@ -57,23 +58,16 @@ def shown_parts(parts: int, most: int) -> Parts:
 
 
 def first_parts(counts: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """The first parts of a tensor of which each dimension has so many, row-major.
+    """Returns the first shards of a tensor with so many in each dimension, row-major.
 
     >>> first_parts((2, 2), most=3)
     [(0, 0), (0, 1), (1, 0)]
     """
-    found: list[tuple[int, ...]] = []
-    for number in range(min(prod(counts), most)):
-        part: list[int] = []
-        for count in reversed(counts):
-            number, digit = divmod(number, count)
-            part.append(digit)
-        found.append(tuple(reversed(part)))
-    return found
+    return [*islice(product(*map(range, counts)), most)]
 
 
 def holders_text(slices: DeviceSlices, part: tuple[int, ...], most: int = 4) -> str:
-    """The devices that hold a part; in parentheses if there is no element in it."""
+    """Returns the devices that hold a shard, in parentheses if it has no element."""
     if not slices.mesh.axes and not slices.mesh.device_ids:
         return "all devices"
     if slices.replication > MOST_DEVICES:
@@ -84,9 +78,14 @@ def holders_text(slices: DeviceSlices, part: tuple[int, ...], most: int = 4) -> 
 
 
 def range_text(part: Slice, dimension: int) -> str:
-    """From and to in one dimension: `0:4`."""
+    """Returns the range of a shard in one dimension: `0:4`."""
     start = part.offset[dimension]
     return f"{start}:{start + part.size[dimension]}"
+
+
+def part_along(slices: DeviceSlices, dimension: int, number: int) -> Slice:
+    """Returns shard `number` of one dimension, the first one of the others."""
+    return slices.part(tuple(number if at == dimension else 0 for at in range(len(slices.shape))))
 
 
 def _boxes(slices: DeviceSlices) -> Iterator[str]:
@@ -110,7 +109,7 @@ def _boxes(slices: DeviceSlices) -> Iterator[str]:
 
 
 def _fitting_grid(slices: DeviceSlices, rows: Parts, indent: int) -> Grid:
-    """As many columns as fit into a line, three at least."""
+    """Returns as many columns as fit into a line, at least three."""
     for most in range(MOST_COLUMNS, 3, -1):
         grid = _grid(slices, rows, most)
         if indent + sum(grid[2]) + 3 * len(grid[2]) + 1 <= MOST_WIDE:
@@ -127,7 +126,7 @@ def _grid(slices: DeviceSlices, rows: Parts, most: int) -> Grid:
 
 
 def _list(slices: DeviceSlices) -> Iterator[str]:
-    """A line a part."""
+    """Returns a line for each shard."""
     yield _caption(slices)
     count = prod(slices.parts)
     parts = first_parts(slices.parts, MOST_LISTED)
@@ -136,25 +135,20 @@ def _list(slices: DeviceSlices) -> Iterator[str]:
     for part, text in zip(parts, texts, strict=True):
         yield f"{text:<{width}}  {holders_text(slices, part, most=12)}"
     if count > len(parts):
-        yield f"... {count - len(parts):,} more parts"
+        yield f"... {count - len(parts):,} more shards"
 
 
 def _caption(slices: DeviceSlices) -> str:
     rank = len(slices.shape)
     names = {1: ("across: ",), 2: ("down: ", "across: ")}.get(rank, ("",) * rank)
-    cuts = (cuts[0] for cuts in slices.cuts)
     return "; ".join(
-        f"{name}dimension {number} {cut_text(cut)}"
-        for number, (name, cut) in enumerate(zip(names, cuts, strict=True))
+        f"{name}dimension {number} {axes_text(cuts[0])}"
+        for number, (name, cuts) in enumerate(zip(names, slices.cuts, strict=True))
     )
 
 
 def _range(slices: DeviceSlices, dimension: int, number: int | None) -> str:
-    if number is None:
-        return _GAP
-    part = [0] * len(slices.shape)
-    part[dimension] = number
-    return range_text(slices.part(tuple(part)), dimension)
+    return _GAP if number is None else range_text(part_along(slices, dimension, number), dimension)
 
 
 def _cell(slices: DeviceSlices, row: int | None, column: int | None) -> str:

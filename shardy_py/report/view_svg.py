@@ -1,7 +1,8 @@
-"""One sharding as an SVG picture: parts as coloured boxes with their devices, in panels from rank 3 on.
+"""Draws one sharding as SVG: shards as coloured boxes with their devices, in panels from rank 3 on.
 
-A panel shows the last two dimensions for one part of each dimension before. Boxes are as large as their part,
-of a nominal size for a full one. Not here: the same as text (`view_picture.py`), words (`view_words.py`).
+A panel shows the last two dimensions for one shard of each dimension before. The size of a box is that of
+its shard; a full shard has a nominal size. Not here: pictures as text (`view_picture.py`), words
+(`view_words.py`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from math import prod
 from xml.sax.saxutils import escape
 
-from shardy_py.report.view_picture import first_parts, holders_text, range_text, shown_parts
-from shardy_py.report.view_words import Shape, cut_text, describe
+from shardy_py.report.view_picture import first_parts, holders_text, part_along, range_text, shown_parts
+from shardy_py.report.view_words import Shape, axes_text, describe
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
 
 MOST_ROWS, MOST_COLUMNS, MOST_PANELS = 16, 16, 12
-"""How many parts are shown of a dimension, down and across, and of all dimensions before."""
+"""Shards shown of a dimension, down and across, and of all dimensions before."""
 
 _BOX_WIDTH, _BOX_HEIGHT, _GAP_SIZE, _LINE = 104, 40, 32, 18
 _CHARACTER = 7.7
@@ -28,7 +29,7 @@ _STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The place of one shown part along one side of a panel; part None: parts that are left out."""
+    """The place of one shown shard along one side of a panel; None: omitted shards."""
 
     part: int | None
     start: float
@@ -37,10 +38,10 @@ class _Span:
 
 
 def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
-    """The parts of a tensor of `shape` with the devices that hold them, as the text of an SVG file.
+    """Returns the shards of a tensor of `shape` with the devices that hold them, as the text of an SVG file.
 
-    The description in words is its `<desc>`; boxes say their slice as `<title>`. Of many parts, the first
-    ones and the last are shown; dashed boxes hold padding alone.
+    The description in words is its `<desc>`; boxes have their slice as `<title>`. Of many shards, the first
+    ones and the last are shown; dashed boxes hold only padding.
 
     Raises:
         ShardyError: the sharding does not fit mesh or shape, or a size is dynamic.
@@ -80,7 +81,7 @@ def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
 
 
 def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start: float) -> tuple[_Span, ...]:
-    """The shown parts along a side; one of nominal length where the tensor has no such dimension."""
+    """Returns the shown shards along a side; one of nominal length if the tensor has no such dimension."""
     if dimension < 0:
         return (_Span(0, start, nominal, ""),)
     spans: list[_Span] = []
@@ -89,9 +90,7 @@ def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start:
         if number is None:
             spans.append(_Span(None, start, _GAP_SIZE, "..."))
         else:
-            part = [0] * len(slices.shape)
-            part[dimension] = number
-            found = slices.part(tuple(part))
+            found = part_along(slices, dimension, number)
             share = found.size[dimension] / full if full else 1
             length = max(nominal * share, nominal * 0.45)  # the label must fit
             spans.append(_Span(number, start, length, range_text(found, dimension)))
@@ -103,7 +102,7 @@ def _axis_lines(slices: DeviceSlices) -> Iterator[str]:
     rank = len(slices.shape)
     sides = {rank - 1: "across: ", rank - 2: "down: "}
     for number, (cuts, size) in enumerate(zip(slices.cuts, slices.shape, strict=True)):
-        yield f"{sides.get(number, 'panels: ')}dimension {number} of {size}, {cut_text(cuts[0])}"
+        yield f"{sides.get(number, 'panels: ')}dimension {number} of {size}, {axes_text(cuts[0])}"
 
 
 def _panel_name(slices: DeviceSlices, outer: tuple[int, ...]) -> str:
@@ -114,7 +113,7 @@ def _panel_name(slices: DeviceSlices, outer: tuple[int, ...]) -> str:
 def _panel(
     slices: DeviceSlices, outer: tuple[int, ...], down: Sequence[_Span], across: Sequence[_Span], top: float
 ) -> Iterator[str]:
-    """Labels of columns and rows, and the boxes."""
+    """Returns labels of columns and rows, and the boxes."""
     for column in across:
         yield _text(column.start + column.length / 2, top, column.label, "d")
     top += 6

@@ -141,7 +141,7 @@ def test_program(program: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--program", program, "--value", "%arg0", "--device", "1"]) == 0
     out = capsys.readouterr().out
-    assert 'dimension 0 of 8: "x" cuts it into 2 parts of 4' in out
+    assert 'dimension 0 of 8: sharded along "x" into 2 shards of 4' in out
     assert "holds [4:8, 0:4]" in out
     assert main(["--program", program, "--value", "%0"]) == 0
     assert 'each element is on 2 devices, which differ along "x"' in capsys.readouterr().out

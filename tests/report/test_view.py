@@ -27,9 +27,9 @@ def test_order_of_axes_and_sub_axes_in_words() -> None:
         'sharding <@mesh, [{"y", "x":(1)2}, {"x":(2)2}]>',
         'mesh <["x"=4, "y"=2, "z"=2]>: 16 devices',
         "tensor 9x6: 54 elements; every device allocates 3x3: 9 elements (16.7%)",
-        'dimension 0 of 9: "y" cuts it into 2 parts, then "x":(1)2 (the major part of "x" = 2 x 2) cuts each '
-        "of these into 2 parts of 3; the last part is empty",
-        'dimension 1 of 6: "x":(2)2 (the minor part of "x" = 2 x 2) cuts it into 2 parts of 3',
+        'dimension 0 of 9: sharded along "y" into 2, then "x":(1)2 (the major sub-axis of "x" = 2 x 2) into '
+        "2: 4 shards of 3; the last shard is empty",
+        'dimension 1 of 6: sharded along "x":(2)2 (the minor sub-axis of "x" = 2 x 2) into 2 shards of 3',
         'each element is on 2 devices, which differ along "z"',
     ]
 
@@ -37,34 +37,34 @@ def test_order_of_axes_and_sub_axes_in_words() -> None:
 @pytest.mark.parametrize(
     ("sharding", "mesh", "shape", "line"),
     [
-        (sharded((X,)), MESH, (8,), 'dimension 0 of 8: "x" cuts it into 4 parts of 2'),
-        (sharded((X,)), MESH, (7,), "; the last part has 1"),
-        (sharded((X, Y)), MESH, (9,), "part 4 has 1; the last 3 are empty"),
+        (sharded((X,)), MESH, (8,), 'dimension 0 of 8: sharded along "x" into 4 shards of 2'),
+        (sharded((X,)), MESH, (7,), "; the last shard has 1"),
+        (sharded((X, Y)), MESH, (9,), "shard 4 has 1; the last 3 are empty"),
         (sharded((X, Y, Z)), MESH, (16,), "each element is on one device"),
         (
             sharded((AxisRef("w", SubAxis(2, 3)),)),
             Mesh((MeshAxis("w", 24),)),
             (3,),
-            'middle part of "w" = 2 x 3 x 4',
+            'middle sub-axis of "w" = 2 x 3 x 4',
         ),
         (sharded(()), MESH, (0,), "tensor 0: 0 elements; every device allocates 0: 0 elements"),
         (sharded(), MESH, (), "tensor scalar: 1 element; every device allocates scalar: 1 element (100%)"),
-        (sharded(), Mesh(device_ids=(3,)), (4, 2), "all is on device 3, nothing on any other"),
-        (sharded(()), Mesh(), (4,), "every device holds all of it"),
+        (sharded(), Mesh(device_ids=(3,)), (4, 2), "device 3 holds the whole tensor, other devices hold"),
+        (sharded(()), Mesh(), (4,), "every device holds the whole tensor"),
         (
             TensorSharding("mesh", (DimensionSharding((X,), priority=2), DimensionSharding())),
             MESH,
             (8, 8),
-            "into 4 parts of 2; open: propagation may shard it further; priority 2\n"
-            "dimension 1 of 8: whole; open: propagation may shard it\n",
+            "into 4 shards of 2; open: propagation may shard it further; priority 2\n"
+            "dimension 1 of 8: not sharded; open: propagation may shard it\n",
         ),
         (
             TensorSharding("mesh", (), (Z,), (X,), "max"),
             MESH,
             (),
-            'each term is on 4 devices, which differ along "y", "z"\n'
-            'replicated along "z": propagation must not shard along them\n'
-            'unreduced along "x": each element is the max of 4 terms on as many devices',
+            'each partial value is on 4 devices, which differ along "y", "z"\n'
+            'explicitly replicated along "z"\n'
+            'unreduced along "x": each element is the max of 4 partial values',
         ),
         (
             sharded((X,), mesh=Mesh((MeshAxis("x", 32),), tuple(reversed(range(32))))),
@@ -81,10 +81,10 @@ def test_words(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...], lin
 def test_a_device_in_words() -> None:
     assert describe_device(sharded((Y, X_MAJOR), (X_MINOR,)), MESH, (10, 6), 11).splitlines() == [
         'device 11: position 11 of the mesh, "x"=2, "y"=1, "z"=1',
-        'dimension 0 of 10: part 3 of 0 to 3 ("y"=1, "x":(1)2=1): elements 9:10, then 2 of padding',
-        'dimension 1 of 6: part 0 of 0 to 1 ("x":(2)2=0): elements 0:3',
+        'dimension 0 of 10: shard 3 of 0 to 3 ("y"=1, "x":(1)2=1): elements 9:10, then 2 of padding',
+        'dimension 1 of 6: shard 0 of 0 to 1 ("x":(2)2=0): elements 0:3',
         "holds [9:10, 0:3]: 3 elements of 9 allocated",
-        "the same is on devices 10, 11",
+        "devices 10, 11 hold the same elements",
     ]
 
 
@@ -93,9 +93,9 @@ def test_devices_in_words() -> None:
     assert 'device 0: position 3 of the mesh, "x"=3' in describe_device(sharded((X,)), permuted, (3,), 0)
     assert "no elements, 1 of padding" in describe_device(sharded((X,)), permuted, (3,), 0)
     unreduced = TensorSharding("mesh", (), unreduced_axes=(X,))
-    assert 'along "x" they hold terms, still to be reduced' in describe_device(unreduced, MESH, (), 0)
+    assert 'its values are partial, to be reduced along "x"' in describe_device(unreduced, MESH, (), 0)
     one = Mesh(device_ids=(3,))
-    assert describe_device(sharded(), one, (4,), 1) == "device 1 holds nothing: all is on device 3"
+    assert describe_device(sharded(), one, (4,), 1) == "device 1 holds nothing: the tensor is on device 3"
     assert "device 3: position 0 of the mesh\n" in describe_device(sharded(), one, (4,), 3)
     huge = Mesh((MeshAxis("x", 1 << 40),))
     assert "holds [5:6]: 1 element of 1 allocated" in describe_device(sharded((X,)), huge, (9,), 5)
@@ -103,7 +103,7 @@ def test_devices_in_words() -> None:
 
 def test_boxes() -> None:
     assert draw(sharded((Y, X_MAJOR), (X_MINOR,)), MESH, (9, 6)) == (
-        'down: dimension 0 by "y", "x":(1)2; across: dimension 1 by "x":(2)2\n'
+        'down: dimension 0 along "y", "x":(1)2; across: dimension 1 along "x":(2)2\n'
         "     0:3        3:6\n"
         "    ┌──────────┬──────────┐\n"
         "0:3 │ 0, 1     │ 4, 5     │\n"
@@ -120,7 +120,7 @@ def test_boxes() -> None:
 def test_boxes_of_ranks_0_and_1() -> None:
     assert draw(sharded(), MESH, ()) == "┌──────┐\n│ 0-15 │\n└──────┘"
     assert draw(sharded((Z,)), MESH, (4,)).splitlines() == [
-        'across: dimension 0 by "z"',
+        'across: dimension 0 along "z"',
         " 0:2                2:4",
         "┌──────────────────┬──────────────────┐",
         "│ 0, 2, 4, ... (8) │ 1, 3, 5, ... (8) │",
@@ -130,7 +130,7 @@ def test_boxes_of_ranks_0_and_1() -> None:
 
 def test_list_of_rank_3() -> None:
     assert draw(sharded((X,), (), (Y,)), MESH, (3, 2, 4)).splitlines() == [
-        'dimension 0 by "x"; dimension 1 whole; dimension 2 by "y"',
+        'dimension 0 along "x"; dimension 1 not sharded; dimension 2 along "y"',
         "[0:1, 0:2, 0:2]  0, 1",
         "[0:1, 0:2, 2:4]  2, 3",
         "[1:2, 0:2, 0:2]  4, 5",
@@ -150,7 +150,7 @@ def test_large_meshes_are_cut_short() -> None:
     assert lines[-2].startswith("10000:10000 │ (1044480-1044495) │")  # the last part is always there
     assert lines[-4].split() == ["...", *("│", "...") * 5, "│"]
     listed = draw(sharded((X,), (Y,), ()), mesh, (256, 256, 3)).splitlines()
-    assert (len(listed), listed[-1]) == (1 + 24 + 1, "... 65,512 more parts")
+    assert (len(listed), listed[-1]) == (1 + 24 + 1, "... 65,512 more shards")
     svg = to_svg(sharded((X,), (Y,), (Z,)), mesh, (256, 256, 16))
     assert len(svg) < 1_000_000
     assert "... 244 more" in svg
@@ -185,7 +185,7 @@ def test_svg() -> None:
     ]
     assert heights == [40.0] * 6 + [20.0] * 2  # the last part of 1 is half of a part of 2
     texts = [t.text for t in svg.iterfind(f"{SVG}text")]
-    assert 'down: dimension 0 of 7, by "x"' in texts
+    assert 'down: dimension 0 of 7, along "x"' in texts
     fills = {r.attrib.get("style") for r in svg.iterfind(f"{SVG}rect") if r.find(f"{SVG}title") is not None}
     assert len(fills) == 8
 
