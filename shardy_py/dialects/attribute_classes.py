@@ -1,18 +1,20 @@
-"""Classes of attributes from tables: enums, and structs around frozen dataclasses.
+"""Base classes of dialects' attributes: enums, and structs around frozen dataclasses; the text of structs.
 
->>> Kind_ = enum_class("demo", "kind", ("SMALL", "LARGE"))
->>> Kind_("SMALL").plain(), Kind_.name
-('SMALL', 'demo.kind')
+>>> @irdl_attr_definition
+... class SizeAttr(EnumAttribute):
+...     name = "demo.size"
+...     keywords = ("SMALL", "LARGE")
+>>> SizeAttr("SMALL").plain()
+'SMALL'
 
-Not here: the tables (each dialect's `attributes.py`).
+Not here: the classes (each dialect's `attributes.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from typing_extensions import override
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
@@ -25,12 +27,48 @@ from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
 from shardy_py.text.xdsl_hooks import DialectAttribute
 
+__all__ = [
+    "EnumAttribute",
+    "ValueAttribute",
+    "ValueText",
+    "fields_text",
+    "irdl_attr_definition",
+    "loose_text",
+    "read_fields",
+    "read_size",
+    "read_sizes",
+    "size_text",
+    "strict_text",
+]
 
-class ValueAttribute(DialectAttribute[Any]):
-    """An attribute around a frozen Python value; its text is read and written by `spelling`."""
+T = TypeVar("T")
 
+
+@dataclass(frozen=True, slots=True)
+class ValueText:
+    """The text of an attribute's value behind its mnemonic."""
+
+    read: Callable[[Cursor], Any]
+    write: Callable[[Any], str]
+
+
+class ValueAttribute(DialectAttribute[T]):
+    """An attribute around a frozen Python value.
+
+    text: the text of the value; each class states it.
+    """
+
+    text: ClassVar[ValueText]
     spelling: ClassVar[Spelling]
-    """How the value is spelled behind the mnemonic."""
+    """The spelling in assembly forms, behind the mnemonic."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "text" in cls.__dict__:
+            text = cls.text
+            cls.spelling = Spelling(
+                lambda cursor: cls(text.read(cursor)), lambda attribute: text.write(attribute.data)
+            )
 
     @override
     def plain(self) -> Any:
@@ -39,7 +77,7 @@ class ValueAttribute(DialectAttribute[Any]):
 
     @classmethod
     def syntax(cls) -> AttributeSyntax:
-        """The class as the text engine takes it."""
+        """The syntax of the attribute."""
         return AttributeSyntax(cls, cls.spelling.read, cls.spelling.write)
 
 
@@ -56,10 +94,34 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------------- enums
 
 
-class EnumAttribute(ValueAttribute, SpacedOpaqueSyntaxAttribute):
-    """`#dialect<mnemonic KEYWORD>`."""
+class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
+    """`#dialect<mnemonic KEYWORD>`.
+
+    keywords: the values. cpp_name: the name of the enum in messages.
+    """
 
     keywords: ClassVar[tuple[str, ...]]
+    cpp_name: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "keywords" in cls.__dict__:
+            made = {keyword: cls(keyword) for keyword in cls.keywords}
+            cls.spelling = Spelling(lambda cursor: cls._read(cursor, made), lambda attribute: attribute.data)
+
+    @classmethod
+    def _read(cls, cursor: Cursor, made: dict[str, Any]) -> Attribute:
+        start = cursor.offset
+        if cursor.token[:1] == "#":
+            attribute = cursor.attribute()
+            if not isinstance(attribute, cls):
+                cursor.form_error("invalid kind of attribute specified", start)
+            return attribute
+        keyword = _read_keyword_or_string(cursor)
+        if keyword not in made:
+            dialect, expected = cls.name.partition(".")[0], ", ".join(cls.keywords)
+            cursor.form_error(f"expected ::mlir::{dialect}::{cls.cpp_name} to be one of: {expected}", start)
+        return made[keyword]
 
     @classmethod
     @override
@@ -67,7 +129,7 @@ class EnumAttribute(ValueAttribute, SpacedOpaqueSyntaxAttribute):
         return AttributeSyntax(cls, cls.spelling.read, lambda attribute: f" {attribute.data}")
 
 
-def read_keyword_or_string(cursor: Cursor) -> str:
+def _read_keyword_or_string(cursor: Cursor) -> str:
     """`word` or `"word"`."""
     if cursor.token[:1] == '"':
         return cursor.string()
@@ -76,48 +138,7 @@ def read_keyword_or_string(cursor: Cursor) -> str:
     return cursor.advance()
 
 
-def enum_class(
-    dialect: str, mnemonic: str, keywords: tuple[str, ...], cpp_name: str = ""
-) -> type[EnumAttribute]:
-    """The class of an enum; `cpp_name` is what messages call it."""
-
-    @cache
-    def make(keyword: str) -> EnumAttribute:
-        return made(keyword)
-
-    def read(cursor: Cursor) -> Attribute:
-        start = cursor.offset
-        if cursor.token[:1] == "#":
-            found = cursor.attribute()
-            if not isinstance(found, made):
-                cursor.form_error("invalid kind of attribute specified", start)
-            return found
-        keyword = read_keyword_or_string(cursor)
-        if keyword not in keywords:
-            cursor.form_error(
-                f"expected ::mlir::{dialect}::{cpp_name} to be one of: {', '.join(keywords)}", start
-            )
-        return make(keyword)
-
-    contents = {
-        "name": f"{dialect}.{mnemonic}",
-        "__doc__": f"`#{dialect}<{mnemonic} {keywords[0]}>`.",
-        "keywords": keywords,
-        "spelling": Spelling(read, lambda attribute: attribute.data),
-    }
-    made: type[EnumAttribute] = irdl_attr_definition(type(_class_name(mnemonic), (EnumAttribute,), contents))
-    return made
-
-
 # ---------------------------------------------------------------------- structs
-
-
-@dataclass(frozen=True, slots=True)
-class FieldKind:
-    """How the value of a struct's field reads and prints."""
-
-    read: Callable[[Cursor], Any]
-    write: Callable[[Any], str]
 
 
 def read_sizes(cursor: Cursor) -> tuple[int, ...]:
@@ -147,17 +168,17 @@ def _read_boolean(cursor: Cursor) -> bool:
 
 
 FIELD_KINDS = {
-    "int": FieldKind(lambda cursor: cursor.integer(), str),
-    "bool": FieldKind(_read_boolean, lambda value: "true" if value else "false"),
-    "str": FieldKind(lambda cursor: cursor.string(), string_literal),
-    "tuple[int, ...]": FieldKind(read_sizes, sizes_text),
-    "Attribute": FieldKind(lambda cursor: cursor.attribute(), attribute_text),
-    "TypeAttribute": FieldKind(lambda cursor: cursor.type(), attribute_text),
+    "int": ValueText(lambda cursor: cursor.integer(), str),
+    "bool": ValueText(_read_boolean, lambda value: "true" if value else "false"),
+    "str": ValueText(lambda cursor: cursor.string(), string_literal),
+    "tuple[int, ...]": ValueText(read_sizes, sizes_text),
+    "Attribute": ValueText(lambda cursor: cursor.attribute(), attribute_text),
+    "TypeAttribute": ValueText(lambda cursor: cursor.type(), attribute_text),
 }
 """How fields read and print, by their annotation."""
 
 
-def field_kinds(struct: type) -> dict[str, FieldKind]:
+def field_kinds(struct: type) -> dict[str, ValueText]:
     """The kinds of a dataclass's fields by name."""
     return {field.name: FIELD_KINDS[str(field.type)] for field in fields(struct)}
 
@@ -191,72 +212,39 @@ def _number_or_list(value: Any) -> str:
     return str(value) if isinstance(value, int) else f"[{', '.join(map(str, value))}]"
 
 
-def loose_spelling(struct: type, make: Callable[[Any], Attribute]) -> Spelling:
-    """`<a = 1, b = [2]>` in any order, where zeros and empty lists are left out."""
+def loose_text(struct: type) -> ValueText:
+    """`<a = 1, b = [2]>` in any order, without zeros and empty lists."""
 
-    def read(cursor: Cursor) -> Attribute:
+    def read(cursor: Cursor) -> Any:
         cursor.expect("<")
-        return make(read_fields(cursor, struct))
+        return read_fields(cursor, struct)
 
-    return Spelling(read, lambda attribute: f"<{fields_text(attribute.data)}>")
+    return ValueText(read, lambda value: f"<{fields_text(value)}>")
 
 
-def strict_spelling(struct: type, make: Callable[[Any], Attribute], *, is_ordered: bool) -> Spelling:
+def strict_text(struct: type, *, is_ordered: bool = False) -> ValueText:
     """`<a = 1, b = [2]>` with every field, in order or in any order."""
     kinds = field_kinds(struct)
 
-    def read_ordered(cursor: Cursor) -> Attribute:
+    def read(cursor: Cursor) -> Any:
+        values: dict[str, Any] = {}
+        names = iter(kinds)
         cursor.expect("<")
-        values: list[Any] = []
-        for name, kind in kinds.items():
+        while len(values) < len(kinds):
             if values:
                 cursor.expect(",")
+            name = next(names) if is_ordered else cursor.token
+            if not is_ordered and (name not in kinds or name in values):
+                cursor.form_error(f"duplicate or unknown struct parameter name: {name}")
             cursor.expect(name)
             cursor.expect("=")
-            values.append(kind.read(cursor))
+            values[name] = kinds[name].read(cursor)
         cursor.expect(">")
-        return make(struct(*values))
+        return struct(**values)
 
-    def read_any_order(cursor: Cursor) -> Attribute:
-        cursor.expect("<")
-        found: dict[str, Any] = {}
-        while len(found) < len(kinds):
-            if found:
-                cursor.expect(",")
-            name = cursor.token
-            if name not in kinds or name in found:
-                cursor.form_error(f"duplicate or unknown struct parameter name: {name}")
-            cursor.advance()
-            cursor.expect("=")
-            found[name] = kinds[name].read(cursor)
-        cursor.expect(">")
-        return make(struct(**found))
-
-    def write(attribute: Any) -> str:
-        value = attribute.data
-        shown = [(name, getattr(value, name)) for name in kinds]
-        texts = [f"{name} = {kinds[name].write(v)}" for name, v in shown if v is not None]
+    def write(value: Any) -> str:
+        given = [(name, getattr(value, name)) for name in kinds]
+        texts = [f"{name} = {kinds[name].write(field)}" for name, field in given if field is not None]
         return f"<{', '.join(texts)}>"
 
-    return Spelling(read_ordered if is_ordered else read_any_order, write)
-
-
-SpellingOf = Callable[[Callable[[Any], Attribute]], Spelling]
-"""Given what makes the attribute of a value, its spelling."""
-
-
-def value_class(
-    dialect: str, mnemonic: str, spelling: SpellingOf, base: type[ValueAttribute] = ValueAttribute
-) -> type[ValueAttribute]:
-    """The class of an attribute around a value, `#dialect.mnemonic` and its spelling."""
-    contents = {
-        "name": f"{dialect}.{mnemonic}",
-        "__doc__": f"`#{dialect}.{mnemonic}<...>`.",
-        "spelling": spelling(lambda value: made(value)),
-    }
-    made: type[ValueAttribute] = irdl_attr_definition(type(_class_name(mnemonic), (base,), contents))
-    return made
-
-
-def _class_name(mnemonic: str) -> str:
-    return "".join(word.capitalize() for word in mnemonic.split("_")) + "Attr"
+    return ValueText(read, write)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import TensorType, f32
 
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy.syntax import read_sharding
-from shardy_py.dialects.stablehlo.attributes import TokenType
+from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.graph.symbols import Symbols
 from shardy_py.passes.insert_func_call_reshards import are_equivalent
 from shardy_py.passes.manual_axes_cleanup import common_mesh, naming_all

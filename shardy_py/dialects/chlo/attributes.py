@@ -7,19 +7,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-from shardy_py.dialects.attribute_classes import enum_class, loose_spelling, value_class
+from xdsl.irdl import irdl_attr_definition
 
-_enum = partial(enum_class, "chlo")
+from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, loose_text
 
-ComparisonDirectionAttr = _enum(
-    "comparison_direction", ("EQ", "NE", "GE", "GT", "LE", "LT"), "ComparisonDirection"
-)
-ComparisonTypeAttr = _enum(
-    "comparison_type", ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"), "ComparisonType"
-)
-PrecisionAttr = _enum("precision", ("DEFAULT", "HIGH", "HIGHEST"), "Precision")
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(EnumAttribute):
+    """`#chlo<comparison_direction EQ>`."""
+
+    name = "chlo.comparison_direction"
+    keywords = ("EQ", "NE", "GE", "GT", "LE", "LT")
+    cpp_name = "ComparisonDirection"
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(EnumAttribute):
+    """`#chlo<comparison_type NOTYPE>`."""
+
+    name = "chlo.comparison_type"
+    keywords = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+    cpp_name = "ComparisonType"
+
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttribute):
+    """`#chlo<precision DEFAULT>`."""
+
+    name = "chlo.precision"
+    keywords = ("DEFAULT", "HIGH", "HIGHEST")
+    cpp_name = "Precision"
 
 
 @dataclass(frozen=True)
@@ -34,9 +52,13 @@ class RaggedDotDimensionNumbers:
     rhs_group_dimensions: tuple[int, ...] = ()
 
 
-RaggedDotDimensionNumbersAttr = value_class(
-    "chlo", "ragged_dot", lambda make: loose_spelling(RaggedDotDimensionNumbers, make)
-)
+@irdl_attr_definition
+class RaggedDotDimensionNumbersAttr(ValueAttribute[RaggedDotDimensionNumbers]):
+    """`#chlo.ragged_dot<...>`."""
+
+    name = "chlo.ragged_dot"
+    text = loose_text(RaggedDotDimensionNumbers)
+
 
 ATTRIBUTES = {"ragged_dot": RaggedDotDimensionNumbersAttr.syntax()}
 """`#chlo.name<...>` by name."""

@@ -9,9 +9,10 @@
 from xdsl.ir import Dialect, Operation
 
 from shardy_py.dialects.op_table import OpTable
-from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
+from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED
 from shardy_py.dialects.stablehlo.notation import NOTATION
 from shardy_py.dialects.stablehlo.rows import ROWS
+from shardy_py.dialects.stablehlo.types import TYPES
 from shardy_py.text import DialectSyntax
 
 OPS = OpTable(ROWS, NOTATION)

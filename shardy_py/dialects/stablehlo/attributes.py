@@ -1,4 +1,4 @@
-"""StableHLO's attributes and types: classes from tables, as xDSL and the text engine take them.
+"""StableHLO's attributes.
 
 >>> PrecisionAttr("HIGH").plain(), ChannelHandleAttr(ChannelHandle(1, 0)).plain()
 ('HIGH', {'handle': 1, 'type': 0})
@@ -8,123 +8,255 @@ Not here: the values inside structs (`structs.py`).
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.dialects.attribute_classes import (
-    SpellingOf,
+    EnumAttribute,
     ValueAttribute,
-    enum_class,
-    loose_spelling,
+    ValueText,
+    loose_text,
     read_size,
     read_sizes,
     size_text,
-    strict_spelling,
-    value_class,
+    strict_text,
 )
-from shardy_py.dialects.stablehlo.conv_spelling import conv_spelling
-from shardy_py.dialects.stablehlo.mesh_spellings import (
-    axis_ref_spelling,
-    mesh_spelling,
-    sub_axis_spelling,
-)
+from shardy_py.dialects.stablehlo.conv_spelling import CONV_TEXT
+from shardy_py.dialects.stablehlo.mesh_spellings import AXIS_REF_TEXT, MESH_TEXT, SUB_AXIS_TEXT
 from shardy_py.dialects.stablehlo.structs import (
+    AxisRef,
     ChannelHandle,
+    ConvDimensionNumbers,
     DotAlgorithm,
     DotDimensionNumbers,
     GatherDimensionNumbers,
+    Mesh,
     MeshAxis,
     OutputOperandAlias,
     ReplicaGroupMeshAxes,
     ResultAccuracy,
     ScatterDimensionNumbers,
+    SubAxisInfo,
 )
-from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_writer import type_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
-from shardy_py.text.xdsl_hooks import DialectType
 
-_enum = partial(enum_class, "stablehlo")
+# ---------------------------------------------------------------------- enums
 
-PrecisionAttr = _enum("precision", ("DEFAULT", "HIGH", "HIGHEST"), "Precision")
-FftTypeAttr = _enum("fft_type", ("FFT", "IFFT", "RFFT", "IRFFT"), "FftType")
-ComparisonDirectionAttr = _enum(
-    "comparison_direction", ("EQ", "NE", "GE", "GT", "LE", "LT"), "ComparisonDirection"
-)
-ComparisonTypeAttr = _enum(
-    "comparison_type", ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"), "ComparisonType"
-)
-TransposeAttr = _enum("transpose", ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"), "Transpose")
-RngDistributionAttr = _enum("rng_distribution", ("UNIFORM", "NORMAL"), "RngDistribution")
-RngAlgorithmAttr = _enum("rng_algorithm", ("DEFAULT", "THREE_FRY", "PHILOX"), "RngAlgorithm")
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttribute):
+    """`#stablehlo<precision DEFAULT>`."""
+
+    name = "stablehlo.precision"
+    keywords = ("DEFAULT", "HIGH", "HIGHEST")
+    cpp_name = "Precision"
+
+
+@irdl_attr_definition
+class FftTypeAttr(EnumAttribute):
+    """`#stablehlo<fft_type FFT>`."""
+
+    name = "stablehlo.fft_type"
+    keywords = ("FFT", "IFFT", "RFFT", "IRFFT")
+    cpp_name = "FftType"
+
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(EnumAttribute):
+    """`#stablehlo<comparison_direction EQ>`."""
+
+    name = "stablehlo.comparison_direction"
+    keywords = ("EQ", "NE", "GE", "GT", "LE", "LT")
+    cpp_name = "ComparisonDirection"
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(EnumAttribute):
+    """`#stablehlo<comparison_type NOTYPE>`."""
+
+    name = "stablehlo.comparison_type"
+    keywords = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+    cpp_name = "ComparisonType"
+
+
+@irdl_attr_definition
+class TransposeAttr(EnumAttribute):
+    """`#stablehlo<transpose TRANSPOSE_INVALID>`."""
+
+    name = "stablehlo.transpose"
+    keywords = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+    cpp_name = "Transpose"
+
+
+@irdl_attr_definition
+class RngDistributionAttr(EnumAttribute):
+    """`#stablehlo<rng_distribution UNIFORM>`."""
+
+    name = "stablehlo.rng_distribution"
+    keywords = ("UNIFORM", "NORMAL")
+    cpp_name = "RngDistribution"
+
+
+@irdl_attr_definition
+class RngAlgorithmAttr(EnumAttribute):
+    """`#stablehlo<rng_algorithm DEFAULT>`."""
+
+    name = "stablehlo.rng_algorithm"
+    keywords = ("DEFAULT", "THREE_FRY", "PHILOX")
+    cpp_name = "RngAlgorithm"
+
+
+# ---------------------------------------------------------------------- structs
+
+
+@irdl_attr_definition
+class DotDimensionNumbersAttr(ValueAttribute[DotDimensionNumbers]):
+    """`#stablehlo.dot<...>`."""
+
+    name = "stablehlo.dot"
+    text = loose_text(DotDimensionNumbers)
+
+
+@irdl_attr_definition
+class GatherDimensionNumbersAttr(ValueAttribute[GatherDimensionNumbers]):
+    """`#stablehlo.gather<...>`."""
+
+    name = "stablehlo.gather"
+    text = loose_text(GatherDimensionNumbers)
+
+
+@irdl_attr_definition
+class ScatterDimensionNumbersAttr(ValueAttribute[ScatterDimensionNumbers]):
+    """`#stablehlo.scatter<...>`."""
+
+    name = "stablehlo.scatter"
+    text = loose_text(ScatterDimensionNumbers)
+
+
+@irdl_attr_definition
+class ConvDimensionNumbersAttr(ValueAttribute[ConvDimensionNumbers]):
+    """`#stablehlo.conv<...>`."""
+
+    name = "stablehlo.conv"
+    text = CONV_TEXT
+
+
+@irdl_attr_definition
+class DotAlgorithmAttr(ValueAttribute[DotAlgorithm]):
+    """`#stablehlo.dot_algorithm<...>`."""
+
+    name = "stablehlo.dot_algorithm"
+    text = strict_text(DotAlgorithm, is_ordered=True)
+
+
+@irdl_attr_definition
+class ChannelHandleAttr(ValueAttribute[ChannelHandle]):
+    """`#stablehlo.channel_handle<...>`."""
+
+    name = "stablehlo.channel_handle"
+    text = strict_text(ChannelHandle)
+
+
+@irdl_attr_definition
+class OutputOperandAliasAttr(ValueAttribute[OutputOperandAlias]):
+    """`#stablehlo.output_operand_alias<...>`."""
+
+    name = "stablehlo.output_operand_alias"
+    text = strict_text(OutputOperandAlias, is_ordered=True)
+
+
+@irdl_attr_definition
+class SubAxisInfoAttr(ValueAttribute[SubAxisInfo]):
+    """`#stablehlo.sub_axis_info<...>`."""
+
+    name = "stablehlo.sub_axis_info"
+    text = SUB_AXIS_TEXT
+
+
+@irdl_attr_definition
+class AxisRefAttr(ValueAttribute[AxisRef]):
+    """`#stablehlo.axis_ref<...>`."""
+
+    name = "stablehlo.axis_ref"
+    text = AXIS_REF_TEXT
+
+
+@irdl_attr_definition
+class MeshAxisAttr(ValueAttribute[MeshAxis]):
+    """`#stablehlo.mesh_axis<...>`."""
+
+    name = "stablehlo.mesh_axis"
+    text = strict_text(MeshAxis)
+
+
+@irdl_attr_definition
+class MeshAttr(ValueAttribute[Mesh]):
+    """`#stablehlo.mesh<...>`."""
+
+    name = "stablehlo.mesh"
+    text = MESH_TEXT
+
+
+@irdl_attr_definition
+class ReplicaGroupMeshAxesAttr(ValueAttribute[ReplicaGroupMeshAxes]):
+    """`#stablehlo.replica_group_mesh_axes<...>`."""
+
+    name = "stablehlo.replica_group_mesh_axes"
+    text = strict_text(ReplicaGroupMeshAxes)
+
+
+# ---------------------------------------------------------------------- accuracies
+
 _RESULT_ACCURACY_MODES = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 
-def _loose(struct: type) -> SpellingOf:
-    return lambda make: loose_spelling(struct, make)
+def _read_mode(cursor: Cursor) -> str:
+    cursor.expect("<")
+    start = cursor.offset
+    keyword = cursor.keyword()
+    if keyword not in _RESULT_ACCURACY_MODES:
+        expected = ", ".join(_RESULT_ACCURACY_MODES)
+        cursor.error(f"expected ::mlir::stablehlo::ResultAccuracyMode to be one of: {expected}", start)
+    cursor.expect(">")
+    return keyword
 
 
-def _strict(struct: type, *, is_ordered: bool = False) -> SpellingOf:
-    return lambda make: strict_spelling(struct, make, is_ordered=is_ordered)
+@irdl_attr_definition
+class ResultAccuracyModeAttr(ValueAttribute[str]):
+    """`#stablehlo.result_accuracy_mode<DEFAULT>`."""
+
+    name = "stablehlo.result_accuracy_mode"
+    text = ValueText(_read_mode, lambda mode: f"<{mode}>")
 
 
-# ---------------------------------------------------------------------- spellings of their own
+def _read_accuracy(cursor: Cursor) -> ResultAccuracy:
+    cursor.expect("<")
+    numbers: dict[str, Any] = {}
+    for name, read_number in (("atol", _read_float), ("rtol", _read_float), ("ulps", Cursor.integer)):
+        if cursor.accept(name):
+            cursor.expect("=")
+            numbers[name] = read_number(cursor)
+            cursor.expect(",")
+    cursor.expect("mode")
+    cursor.expect("=")
+    start = cursor.offset
+    mode = cursor.attribute()
+    if not isinstance(mode, ResultAccuracyModeAttr):
+        cursor.error("invalid kind of attribute specified", start)
+    cursor.expect(">")
+    return ResultAccuracy(**numbers, mode=mode.data)
 
 
-def _mode_spelling(make: Any) -> Spelling:
-    def read(cursor: Cursor) -> Attribute:
-        cursor.expect("<")
-        start = cursor.offset
-        keyword = cursor.keyword()
-        if keyword not in _RESULT_ACCURACY_MODES:
-            expected = ", ".join(_RESULT_ACCURACY_MODES)
-            cursor.error(f"expected ::mlir::stablehlo::ResultAccuracyMode to be one of: {expected}", start)
-        cursor.expect(">")
-        return make(keyword)
-
-    return Spelling(read, lambda attribute: f"<{attribute.data}>")
-
-
-ResultAccuracyModeAttr = value_class("stablehlo", "result_accuracy_mode", _mode_spelling)
-
-
-def _accuracy_spelling(make: Any) -> Spelling:
-    """`<atol = 1.000000e-05, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>`."""
-
-    def read(cursor: Cursor) -> Attribute:
-        cursor.expect("<")
-        found: dict[str, Any] = {}
-        for name, read_number in (("atol", _read_float), ("rtol", _read_float), ("ulps", Cursor.integer)):
-            if cursor.accept(name):
-                cursor.expect("=")
-                found[name] = read_number(cursor)
-                cursor.expect(",")
-        cursor.expect("mode")
-        cursor.expect("=")
-        start = cursor.offset
-        mode = cursor.attribute()
-        if not isinstance(mode, ResultAccuracyModeAttr):
-            cursor.error("invalid kind of attribute specified", start)
-        cursor.expect(">")
-        return make(ResultAccuracy(**found, mode=mode.data))
-
-    def write(attribute: Any) -> str:
-        value: ResultAccuracy = attribute.data
-        numbers = [
-            f"{name} = {_float_text(getattr(value, name))}"
-            for name in ("atol", "rtol")
-            if getattr(value, name)
-        ]
-        numbers += [f"ulps = {value.ulps}"] if value.ulps else []
-        return f"<{', '.join([*numbers, f'mode = #stablehlo.result_accuracy_mode<{value.mode}>'])}>"
-
-    return Spelling(read, write)
+def _accuracy_text(value: ResultAccuracy) -> str:
+    tolerances = [(name, getattr(value, name)) for name in ("atol", "rtol")]
+    numbers = [f"{name} = {_float_text(number)}" for name, number in tolerances if number]
+    numbers += [f"ulps = {value.ulps}"] if value.ulps else []
+    return f"<{', '.join([*numbers, f'mode = #stablehlo.result_accuracy_mode<{value.mode}>'])}>"
 
 
 def _read_float(cursor: Cursor) -> float:
@@ -142,16 +274,26 @@ def _float_text(value: float) -> str:
     return untyped_text(FloatAttr(value, f64))
 
 
-def _bounds_spelling(make: Any) -> Spelling:
-    """`<4, ?>`: what each dynamic dimension does not exceed."""
-    return Spelling(
-        lambda cursor: make(tuple(cursor.items(lambda: read_size(cursor), "<", ">"))),
-        lambda attribute: f"<{', '.join(map(size_text, attribute.data))}>",
+@irdl_attr_definition
+class ResultAccuracyAttr(ValueAttribute[ResultAccuracy]):
+    """`#stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>`."""
+
+    name = "stablehlo.result_accuracy"
+    text = ValueText(_read_accuracy, _accuracy_text)
+
+
+# ---------------------------------------------------------------------- bounds
+
+
+@irdl_attr_definition
+class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]]):
+    """`#stablehlo.bounds<4, ?>`: bounds by dimension, as the encoding of a tensor type."""
+
+    name = "stablehlo.bounds"
+    text = ValueText(
+        lambda cursor: tuple(cursor.items(lambda: read_size(cursor), "<", ">")),
+        lambda bounds: f"<{', '.join(map(size_text, bounds))}>",
     )
-
-
-class _Bounds(ValueAttribute):
-    """Bounds by dimension, as the encoding of a tensor type."""
 
     def check_encoding(self, tensor: Any) -> str | None:
         """What is wrong with these bounds on a tensor type, None if nothing is."""
@@ -182,23 +324,6 @@ def _read_type_extensions(cursor: Cursor) -> Attribute:
 
 # ---------------------------------------------------------------------- the table
 
-_class = partial(value_class, "stablehlo")
-
-DotDimensionNumbersAttr = _class("dot", _loose(DotDimensionNumbers))
-GatherDimensionNumbersAttr = _class("gather", _loose(GatherDimensionNumbers))
-ScatterDimensionNumbersAttr = _class("scatter", _loose(ScatterDimensionNumbers))
-ConvDimensionNumbersAttr = _class("conv", conv_spelling)
-DotAlgorithmAttr = _class("dot_algorithm", _strict(DotAlgorithm, is_ordered=True))
-ChannelHandleAttr = _class("channel_handle", _strict(ChannelHandle))
-OutputOperandAliasAttr = _class("output_operand_alias", _strict(OutputOperandAlias, is_ordered=True))
-ResultAccuracyAttr = _class("result_accuracy", _accuracy_spelling)
-TypeExtensionsAttr = _class("bounds", _bounds_spelling, _Bounds)
-SubAxisInfoAttr = _class("sub_axis_info", sub_axis_spelling)
-AxisRefAttr = _class("axis_ref", axis_ref_spelling)
-MeshAxisAttr = _class("mesh_axis", _strict(MeshAxis))
-MeshAttr = _class("mesh", mesh_spelling)
-ReplicaGroupMeshAxesAttr = _class("replica_group_mesh_axes", _strict(ReplicaGroupMeshAxes))
-
 _ENUMS = (
     PrecisionAttr,
     FftTypeAttr,
@@ -208,7 +333,7 @@ _ENUMS = (
     RngDistributionAttr,
     RngAlgorithmAttr,
 )
-_STRUCTS: tuple[type[ValueAttribute], ...] = (
+_STRUCTS: tuple[type[ValueAttribute[Any]], ...] = (
     DotDimensionNumbersAttr,
     GatherDimensionNumbersAttr,
     ScatterDimensionNumbersAttr,
@@ -240,46 +365,3 @@ ATTRIBUTES = {
     "bounds": _BOUNDS,  # behind type_extensions: the last of a class is the one it prints as
 }
 """`#stablehlo.name<...>` by name."""
-
-
-# ---------------------------------------------------------------------- types
-
-
-@irdl_attr_definition
-class TokenType(DialectType):
-    """`!stablehlo.token`: orders side effects."""
-
-    name = "stablehlo.token"
-
-
-@irdl_attr_definition
-class FutureType(DialectType):
-    """`!stablehlo.future<tensor<8xf32>>`: what an asynchronous op will have given."""
-
-    name = "stablehlo.future"
-    types: ArrayAttr[Attribute]
-
-
-_TOKEN = TokenType()
-
-
-def _read_future(cursor: Cursor) -> Attribute:
-    start = cursor.offset
-    cursor.expect("<")
-    types = [cursor.type()]
-    while cursor.accept(","):
-        types.append(cursor.type())
-    cursor.expect(">")
-    for type_ in types:
-        if not isinstance(type_, TensorType):
-            cursor.error(f"future element type must be a ranked tensor, but got '{type_text(type_)}'", start)
-    return FutureType(ArrayAttr(types))
-
-
-TYPES = {
-    "token": AttributeSyntax(TokenType, lambda cursor: _TOKEN, lambda type_: ""),
-    "future": AttributeSyntax(
-        FutureType, _read_future, lambda type_: f"<{', '.join(map(type_text, type_.types.data))}>"
-    ),
-}
-"""`!stablehlo.name` by name."""

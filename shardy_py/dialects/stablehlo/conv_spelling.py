@@ -12,14 +12,10 @@ Not here: the window of a convolution (`elements.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from xdsl.ir import Attribute
-
-from shardy_py.dialects.attribute_classes import fields_text, read_fields
+from shardy_py.dialects.attribute_classes import ValueText, fields_text, read_fields
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.text.assembly import Spelling
 from shardy_py.text.cursor import Cursor
 
 _PARTS = (("", "bf", "input"), ("x", "io", "kernel"), ("->", "bf", "output"))
@@ -107,18 +103,14 @@ def _read_letter(cursor: Cursor, missing: list[str]) -> str:
     return letter
 
 
-def conv_spelling(make: Callable[[Any], Attribute]) -> Spelling:
-    """`<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw ...>` with all fields."""
+def _read(cursor: Cursor) -> ConvDimensionNumbers:
+    cursor.expect("<")
+    if cursor.accept("raw"):
+        return read_fields(cursor, ConvDimensionNumbers)
+    numbers = read_conv(cursor)
+    cursor.expect(">")
+    return numbers
 
-    def read(cursor: Cursor) -> Attribute:
-        cursor.expect("<")
-        if cursor.accept("raw"):
-            return make(read_fields(cursor, ConvDimensionNumbers))
-        found = read_conv(cursor)
-        cursor.expect(">")
-        return make(found)
 
-    def write(attribute: Any) -> str:
-        return f"<{conv_text(attribute.data) or 'raw ' + fields_text(attribute.data)}>"
-
-    return Spelling(read, write)
+CONV_TEXT = ValueText(_read, lambda value: f"<{conv_text(value) or 'raw ' + fields_text(value)}>")
+"""`<[b, 0, f]x[0, i, o]->[b, 0, f]>`, or `<raw ...>` with all fields."""

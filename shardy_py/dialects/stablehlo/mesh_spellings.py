@@ -11,14 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.ir import Attribute
-
+from shardy_py.dialects.attribute_classes import ValueText
 from shardy_py.dialects.stablehlo.structs import AxisRef, Mesh, MeshAxis, SubAxisInfo
-from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
-
-Make = Callable[[Any], Attribute]
 
 
 def _read_sub_axis(cursor: Cursor) -> SubAxisInfo:
@@ -33,9 +29,8 @@ def sub_axis_text(value: SubAxisInfo) -> str:
     return f"({value.pre_size}){value.size}"
 
 
-def sub_axis_spelling(make: Make) -> Spelling:
-    """`(1)2`, without brackets around."""
-    return Spelling(lambda cursor: make(_read_sub_axis(cursor)), lambda a: sub_axis_text(a.data))
+SUB_AXIS_TEXT = ValueText(_read_sub_axis, sub_axis_text)
+"""`(1)2`, without angle brackets."""
 
 
 def _read_named(cursor: Cursor, *readers: tuple[str, Callable[[Cursor], Any]]) -> dict[str, Any]:
@@ -57,20 +52,17 @@ def _read_named(cursor: Cursor, *readers: tuple[str, Callable[[Cursor], Any]]) -
     return found
 
 
-def axis_ref_spelling(make: Make) -> Spelling:
-    """`<name = "x", sub_axis_info = (1)2>`."""
+def _read_axis_ref(cursor: Cursor) -> AxisRef:
+    return AxisRef(**_read_named(cursor, ("name", Cursor.string), ("sub_axis_info", _read_sub_axis)))
 
-    def read(cursor: Cursor) -> Attribute:
-        return make(
-            AxisRef(**_read_named(cursor, ("name", Cursor.string), ("sub_axis_info", _read_sub_axis)))
-        )
 
-    def write(attribute: Any) -> str:
-        axis: AxisRef = attribute.data
-        part = f", sub_axis_info = {sub_axis_text(axis.sub_axis_info)}" if axis.sub_axis_info else ""
-        return f"<name = {string_literal(axis.name)}{part}>"
+def _axis_ref_text(axis: AxisRef) -> str:
+    part = f", sub_axis_info = {sub_axis_text(axis.sub_axis_info)}" if axis.sub_axis_info else ""
+    return f"<name = {string_literal(axis.name)}{part}>"
 
-    return Spelling(read, write)
+
+AXIS_REF_TEXT = ValueText(_read_axis_ref, _axis_ref_text)
+"""`<name = "x", sub_axis_info = (1)2>`."""
 
 
 def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
@@ -80,30 +72,29 @@ def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
     return MeshAxis(**_read_named(cursor, ("name", Cursor.string), ("size", Cursor.integer)))
 
 
-def mesh_spelling(make: Make) -> Spelling:
-    """`<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""
-
-    def read(cursor: Cursor) -> Attribute:
-        cursor.expect("<")
-        cursor.expect("axes")
+def _read_mesh(cursor: Cursor) -> Mesh:
+    cursor.expect("<")
+    cursor.expect("axes")
+    cursor.expect("=")
+    cursor.expect("[")
+    axes = [_read_mesh_axis(cursor)]
+    while cursor.accept(","):
+        axes.append(_read_mesh_axis(cursor))
+    cursor.expect("]")
+    device_ids = None
+    if cursor.accept(","):
+        cursor.expect("device_ids")
         cursor.expect("=")
-        cursor.expect("[")
-        axes = [_read_mesh_axis(cursor)]
-        while cursor.accept(","):
-            axes.append(_read_mesh_axis(cursor))
-        cursor.expect("]")
-        device_ids = None
-        if cursor.accept(","):
-            cursor.expect("device_ids")
-            cursor.expect("=")
-            device_ids = cursor.attribute()
-        cursor.expect(">")
-        return make(Mesh(tuple(axes), device_ids))
+        device_ids = cursor.attribute()
+    cursor.expect(">")
+    return Mesh(tuple(axes), device_ids)
 
-    def write(attribute: Any) -> str:
-        mesh: Mesh = attribute.data
-        axes = ", ".join(f"<name = {string_literal(a.name)}, size = {a.size}>" for a in mesh.axes)
-        ids = f", device_ids={attribute_text(mesh.device_ids)}" if mesh.device_ids is not None else ""
-        return f"<axes=[{axes}]{ids}>"
 
-    return Spelling(read, write)
+def _mesh_text(mesh: Mesh) -> str:
+    axes = ", ".join(f"<name = {string_literal(a.name)}, size = {a.size}>" for a in mesh.axes)
+    ids = f", device_ids={attribute_text(mesh.device_ids)}" if mesh.device_ids is not None else ""
+    return f"<axes=[{axes}]{ids}>"
+
+
+MESH_TEXT = ValueText(_read_mesh, _mesh_text)
+"""`<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`."""

@@ -47,7 +47,7 @@ def _read_target(cursor: Cursor) -> Attribute:
 
 
 _TARGET = Spelling(_read_target, lambda attribute: symbol_text(attribute.data))
-_CLASSES: dict[str, tuple[type[ValueAttribute], str]] = {
+_CLASSES: dict[str, tuple[type[ValueAttribute[Any]], str]] = {
     "comparison_direction": (a.ComparisonDirectionAttr, "Which comparison operation to perform."),
     "comparison_type": (a.ComparisonTypeAttr, "Which comparison type to use."),
     "fft_type": (a.FftTypeAttr, "XLA fast fourier transform type."),

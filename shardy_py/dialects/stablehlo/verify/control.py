@@ -121,7 +121,7 @@ _ASYNCHRONOUS = frozenset(
 
 def infer_async_start(view: View) -> Sequence[Attribute]:
     """A region of one collective or slice on the operands, whose value is the future's."""
-    from shardy_py.dialects.stablehlo.attributes import FutureType
+    from shardy_py.dialects.stablehlo.types import FutureType
 
     prefix = "'stablehlo.async_start' op"
     require(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
