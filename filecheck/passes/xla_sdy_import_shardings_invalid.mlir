@@ -1,7 +1,7 @@
 // RUN: sdy-opt %s --split-input-file --verify-diagnostics --xla-sdy-import-shardings
 
 func.func @main(%arg0: tensor<8x8xf32>) {
-  // expected-error @+1 {{'stablehlo.negate' op one dimension has no order: `[8]` is read as it is, `[4,2]` takes `T(1,0)`}}
+  // expected-error @+1 {{'stablehlo.negate' op invalid sharding '{devices=[2,4]<=[8]T(1,0)}' at character 20: expected an order of several dimensions: '[8]' or '[4,2]T(1,0)'}}
   %0 = stablehlo.negate %arg0 {mhlo.sharding = "{devices=[2,4]<=[8]T(1,0)}"} : tensor<8x8xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @main(%arg0: tensor<8x8xf32>) {
 
 // -----
 
-// expected-error @+1 {{'func.func' op arg 0 - expected `{`, got `replicated` (character 1 of the sharding `replicated`)}}
+// expected-error @+1 {{'func.func' op arg 0 - invalid sharding 'replicated' at character 1: expected '{', got 'replicated'}}
 func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "replicated"}) {
   return
 }

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 
+from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 
@@ -145,3 +146,26 @@ def split_like(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
             ordered = sorted(points)
             result.extend(AxisRef(name, SubAxis(low, high // low)) for low, high in pairwise(ordered))
     return tuple(result)
+
+
+def check_axes(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
+    """Makes sure that lists of axes of one sharding, each with its name, are disjoint axes of `mesh`.
+
+    Raises:
+        ShardyError: an axis is not in the mesh, does not divide it, or is used twice.
+    """
+    found = [(where, axis) for where, axes in lists for axis in axes]
+    for where, axis in found:
+        size = mesh.sizes.get(axis.name)
+        if size is None:
+            raise ShardyError.unknown("axis", axis.name, mesh.sizes, what=where)
+        part = axis.sub_axis
+        if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
+            raise ShardyError.unexpected(
+                f"{where}: sub-axis {axis}",
+                expected=f"a divisor of the size {size} of the axis",
+                got=f"{part.pre_size} * {part.size}",
+            )
+    for (first, one), (second, other) in combinations(found, 2):
+        if one.overlaps(other) or not one.can_coexist(other):
+            raise ShardyError(f"{second}: {other} overlaps {one} of {first}")

@@ -23,11 +23,10 @@ array([3, 3, 1, 3, 3, 1])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import overload
 
 from shardy_py.errors import ShardyError
-from shardy_py.sharding.axis_lists import Axes, total_size
+from shardy_py.sharding.axis_lists import Axes, check_axes, total_size
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.slices import Cut, DeviceSlices, Slice
 from shardy_py.sharding.tensor_sharding import TensorSharding
@@ -60,7 +59,7 @@ def local_shape(
             for size, dimension in zip(shape, dimensions, strict=True)
         )
     except KeyError:
-        check_axes(sharding, mesh)
+        check_axes(sharding.axis_lists, mesh)
         raise
 
 
@@ -78,7 +77,7 @@ def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | No
     axes: Sequence[Axes] = [dimension.axes for dimension in sharding.dimensions]
     if axes or not mesh.is_maximal:
         _check_rank(sharding, sizes)
-        check_axes(sharding, mesh)
+        check_axes(sharding.axis_lists, mesh)
     axes = axes or [()] * len(sizes)
     cuts = tuple((_cut(size, by, mesh),) for size, by in zip(sizes, axes, strict=True))
     return DeviceSlices(mesh, sizes, cuts, sharding.unreduced_axes)
@@ -93,33 +92,6 @@ def slice_of(
         ShardyError: as `device_slices`, or the mesh has no such device.
     """
     return device_slices(sharding, mesh, shape).of(device_id)
-
-
-def check_axes(sharding: TensorSharding, mesh: Mesh) -> None:
-    """Makes sure that the axes of a sharding are disjoint parts of those of its mesh.
-
-    Raises:
-        ShardyError: they are not; says which axis, in which place.
-    """
-    places = [(f"dimension {i}", d.axes) for i, d in enumerate(sharding.dimensions) if d.axes]
-    places += [("replicated axes", sharding.replicated_axes), ("unreduced axes", sharding.unreduced_axes)]
-    found = [(place, axis) for place, axes in places for axis in axes]
-    for place, axis in found:
-        size = mesh.sizes.get(axis.name)
-        if size is None:
-            known = ", ".join(f'"{name}"' for name in mesh.sizes) or "no axis"
-            raise ShardyError(f'{place}: the mesh has no axis "{axis.name}"; expected {known}')
-        part = axis.sub_axis
-        if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
-            raise ShardyError(
-                f'{place}: {axis} is no part of axis "{axis.name}": {part.pre_size} * {part.size} does not '
-                f"divide its size {size}"
-            )
-    for (first, one), (second, other) in combinations(found, 2):
-        if one.overlaps(other):
-            raise ShardyError(
-                f"{second}: {other} overlaps {one} of {first}; an axis can be used once in a sharding"
-            )
 
 
 def _cut(size: int, axes: Axes, mesh: Mesh) -> Cut:

@@ -55,19 +55,22 @@ class Mesh:
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
             if not isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ShardyError(f'axis "{name}" of a mesh: expected its number of devices, got: {size!r}')
+                expected, got = "a number of devices", repr(size)
+                raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=got)
             if index(size) < 1:
-                raise ShardyError(f'axis "{name}" of a mesh has {size} devices; expected at least 1')
+                expected, got = "at least 1 device", str(size)
+                raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=got)
         try:
             ids = tuple(map(index, device_ids))
         except TypeError:
-            raise ShardyError(f"expected the numbers of devices, got: {device_ids!r}") from None
+            got = repr(device_ids)
+            raise ShardyError.unexpected("device_ids", expected="numbers of devices", got=got) from None
         mesh = Mesh(tuple(MeshAxis(name, index(size)) for name, size in named.items()), ids)
         count = mesh.device_count
         if ids and not mesh.is_maximal and (len(ids) != count or sorted(ids) != list(range(count))):
-            raise ShardyError(
-                f"device_ids of a mesh of {count} devices must be 0 to {count - 1} in some order"
-            )
+            got = str([*ids]) if len(ids) <= 16 else f"{len(ids)} numbers"
+            expected = f"0 to {count - 1} in some order"
+            raise ShardyError.unexpected("device_ids", expected=expected, got=got)
         return mesh
 
     @cached_property

@@ -70,6 +70,16 @@ class TensorSharding:
         return len(self.dimensions)
 
     @property
+    def axis_lists(self) -> list[tuple[str, tuple[AxisRef, ...]]]:
+        """The lists of axes, each with what it is: "dimension 0", "replicated axes", "unreduced axes"."""
+        lists = [(f"dimension {index}", d.axes) for index, d in enumerate(self.dimensions)]
+        return [
+            *lists,
+            ("replicated axes", self.replicated_axes),
+            ("unreduced axes", self.unreduced_axes),
+        ]
+
+    @property
     def has_no_axes(self) -> bool:
         """Whether no axis is mentioned: neither in a dimension, nor as replicated or unreduced."""
         return not (self.replicated_axes or self.unreduced_axes or any(d.axes for d in self.dimensions))

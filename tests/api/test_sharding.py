@@ -115,11 +115,14 @@ def test_shardings_of_xla_on_one_device_and_of_no_kind() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Mesh.of(a=0), 'axis "a" of a mesh has 0 devices'),
-        (lambda: Mesh.of(a=cast(Any, 2.5)), 'axis "a" of a mesh: expected its number of devices, got:? 2.5'),
-        (lambda: Mesh.of(a=4, device_ids=(1, 2, 3, 4)), "must be 0 to 3 in some order"),
-        (lambda: Mesh.of(a=2, device_ids=cast(Any, 3)), "expected the numbers of devices, got:? 3"),
-        (lambda: Mesh.of(device_ids=(0, 1)), "device_ids of a mesh of 1 devices"),
+        (lambda: Mesh.of(a=0), 'axis "a" of a mesh: expected at least 1 device, got 0'),
+        (lambda: Mesh.of(a=cast(Any, 2.5)), 'axis "a" of a mesh: expected a number of devices, got 2.5'),
+        (
+            lambda: Mesh.of(a=4, device_ids=(1, 2, 3, 4)),
+            "device_ids: expected 0 to 3 in some order, got",
+        ),
+        (lambda: Mesh.of(a=2, device_ids=cast(Any, 3)), "device_ids: expected numbers of devices, got 3"),
+        (lambda: Mesh.of(device_ids=(0, 1)), "device_ids: expected 0 to 0 in some order, got"),
         (lambda: Sharding(cast(Any, "mesh"), P()), "expected a Mesh such as .*, got 'mesh'"),
         (lambda: Sharding.parse(cast(Any, 3)), "expected a sharding such as .*, got 3"),
         (lambda: Sharding(MESH, P("data")).for_rank(cast(Any, "3")), "expected a number of dimensions, got"),

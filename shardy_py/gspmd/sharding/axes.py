@@ -29,7 +29,7 @@ from shardy_py.gspmd.sharding.hlo_sharding import (
     HloSharding,
     HloShardingType,
 )
-from shardy_py.gspmd.sharding.named import NamedHloSharding, check_named
+from shardy_py.gspmd.sharding.named import NamedHloSharding
 from shardy_py.gspmd.sharding.tile_assignment import Digit, TileAssignment, cut_digits, digits_of, iota_digits
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, total_size
@@ -47,7 +47,7 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
         return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
     if len(manual_axes) == len(mesh.axes):
         return HloSharding.manual()
-    check_named(NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))))
+    NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))).checked()
     if mesh.device_count == 1:
         return HloSharding.replicated()
     lists = [dimension.axes for dimension in sharding.dimensions]
@@ -65,9 +65,7 @@ def to_named_hlo_sharding(
     """The sharding by mesh and axes (V3), which keeps everything but priorities."""
     dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
     inlined = replace(sharding, mesh=mesh, dimensions=dimensions)
-    named = NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes)))
-    check_named(named)
-    return HloSharding(named=named)
+    return HloSharding(named=NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes))).checked())
 
 
 def from_hlo_sharding(

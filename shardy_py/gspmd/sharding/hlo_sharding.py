@@ -1,8 +1,8 @@
-"""XLA's own shardings: which device holds which part of a tensor, by position and without names of axes.
+"""XLA's `HloSharding`: the device of each tile of a tensor, without names of axes.
 
-GSPMD's dumps hold them as `mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"`. The functions
-that build one normalise it as XLA does, so that equal shardings print alike. Not here: text
-(`text.py`), protos (`proto.py`), to and from sdy (`axes.py`).
+GSPMD's dumps have them as `mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"`. The functions
+that build one normalise it as XLA does, so that equal shardings print alike. Not here: parsing (`text.py`),
+protocol buffers (`proto.py`), conversion to and from sdy (`axes.py`).
 
 >>> tiles = TileAssignment.iota((4, 1, 2), (8,))
 >>> str(HloSharding.partial_tile(tiles))
@@ -18,12 +18,13 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from math import prod
 
+from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.named import NamedHloSharding
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
 
 
 class HloShardingType(IntEnum):
-    """What kind of sharding one is; the numbers are those of the proto."""
+    """The kinds of shardings, with their numbers in the protocol buffer."""
 
     REPLICATED = 0
     MAXIMAL = 1
@@ -40,25 +41,25 @@ REPLICATED, MANUAL, UNREDUCED = (
     HloShardingType.UNREDUCED,
 )
 SUBGROUP_TYPES = (MANUAL, UNREDUCED, REPLICATED)
-"""What dimensions of tiles behind those of the tensor can mean, in the order in which XLA sorts them."""
+"""The meanings of tile dimensions behind those of the tensor, in the order of XLA."""
 
 MetadataValue = str | int
 Metadata = tuple[tuple[str, MetadataValue], ...]
-"""Where an annotation came from: `(("op_name", "x"), ("source_line", 3))`."""
+"""The source of an annotation: `(("op_name", "x"), ("source_line", 3))`."""
 
 _REDUCTION = ("op_type", "sdy::reduction_op")
-"""The entry that makes of metadata a reduction: XLA has no other place for one beside tiles."""
+"""The entry of metadata that names a reduction: a sharding by tiles has no other field for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardGroup:
-    """A group whose members get one sharding (`shard_as`) or are drawn to one (`shard_like`)."""
+    """A group whose members get one sharding (`shard_as`), or propagate it one way (`shard_like`)."""
 
     id: int
     is_shard_as: bool
 
     def __str__(self) -> str:
-        """As XLA spells it."""
+        """The text of XLA."""
         return f"{'shard_as' if self.is_shard_as else 'shard_like'} {self.id}"
 
 
@@ -67,14 +68,14 @@ class HloSharding:
     """One sharding, or a tuple of them.
 
     type: `OTHER` is tiled.
-    tile_assignment: of a tiled sharding the grid; of a maximal one its device; else None.
-    subgroup_types: what the last dimensions of the grid mean, one each; not for partial replication.
+    tile_assignment: the grid of a tiled sharding, the device of a maximal one; else None.
+    subgroup_types: the meanings of the last dimensions of the grid, except for partial replication.
     replicate_on_last_tile_dim: whether the last dimension of the grid counts replicas.
-    tuple_elements: of a tuple, one a leaf.
-    shard_group: the group it belongs to.
-    named: a sharding by mesh and axes (XLA's V3), which then says everything but group and metadata.
-    reduction: how what is unreduced is to be reduced: "sum", "max" or "min".
-    metadata: no part of what makes two shardings equal.
+    tuple_elements: the shardings of the leaves of a tuple.
+    shard_group: the group that the value is a member of.
+    named: a sharding by mesh and axes (XLA's V3); only group and metadata are used beside it.
+    reduction: of unreduced values: "sum", "max" or "min".
+    metadata: ignored in comparisons.
     """
 
     type: HloShardingType = HloShardingType.OTHER
@@ -89,7 +90,7 @@ class HloSharding:
 
     @staticmethod
     def replicated() -> HloSharding:
-        """All of the tensor on every device."""
+        """The whole tensor on every device."""
         return HloSharding(REPLICATED)
 
     @staticmethod
@@ -109,7 +110,7 @@ class HloSharding:
 
     @staticmethod
     def maximal(device: int) -> HloSharding:
-        """All of the tensor on one device."""
+        """The whole tensor on one device."""
         return HloSharding(HloShardingType.MAXIMAL, TileAssignment((1,), (device,)))
 
     @staticmethod
@@ -131,7 +132,7 @@ class HloSharding:
 
     @staticmethod
     def subgroup(tiles: TileAssignment, types: Sequence[HloShardingType]) -> HloSharding:
-        """Tiled by the first dimensions; the last ones mean `types`, merged and sorted here."""
+        """Tiled by the first dimensions; the last ones have the meanings `types`, merged and sorted here."""
         if not types:
             return HloSharding.tiled(tiles)
         data_rank = len(tiles.dimensions) - len(types)
@@ -147,6 +148,20 @@ class HloSharding:
         return HloSharding(HloShardingType.OTHER, tiles, kept)
 
     @staticmethod
+    def of_tiles(tiles: TileAssignment, types: Sequence[HloShardingType], *, is_partial: bool) -> HloSharding:
+        """Tiled, partially replicated if `is_partial`, else with subgroups of `types`.
+
+        Raises:
+            ShardyError: both are given, or more types than dimensions of tiles.
+        """
+        if is_partial and types:
+            raise ShardyError("last_tile_dim_replicate and last_tile_dims exclude each other")
+        rank = len(tiles.dimensions)
+        if len(types) > rank:
+            raise ShardyError.unexpected("last_tile_dims", expected=f"at most {rank}", got=str(len(types)))
+        return HloSharding.partial_tile(tiles) if is_partial else HloSharding.subgroup(tiles, types)
+
+    @staticmethod
     def tuple_of(elements: Iterable[HloSharding]) -> HloSharding:
         """The shardings of several values."""
         return HloSharding(HloShardingType.TUPLE, tuple_elements=tuple(elements))
@@ -156,7 +171,7 @@ class HloSharding:
         return replace(self, shard_group=group)
 
     def with_metadata(self, metadata: tuple[Metadata, ...]) -> HloSharding:
-        """The same sharding with other metadata, of which one may be its reduction."""
+        """The same sharding with other metadata; an entry may name its reduction."""
         reductions = [dict(entry) for entry in metadata if _REDUCTION in entry]
         kept = tuple(entry for entry in metadata if _REDUCTION not in entry)
         words = [str(entry.get("op_name", "")).lower() for entry in reductions]
@@ -165,7 +180,7 @@ class HloSharding:
 
     @property
     def all_metadata(self) -> tuple[Metadata, ...]:
-        """The metadata, and behind it a reduction other than a sum, as XLA writes them."""
+        """The metadata, and a reduction other than a sum as its last entry."""
         if self.reduction == "sum":
             return self.metadata
         return (*self.metadata, (_REDUCTION, ("op_name", self.reduction.upper())))
@@ -192,20 +207,20 @@ class HloSharding:
 
     @property
     def all_subgroup_types(self) -> tuple[HloShardingType, ...]:
-        """What the dimensions of the grid behind those of the tensor mean, partial replication included."""
+        """The meanings of the dimensions of the grid behind those of the tensor, partial replication too."""
         return (REPLICATED,) if self.replicate_on_last_tile_dim else self.subgroup_types
 
     @property
     def tiled_data_rank(self) -> int:
-        """The number of dimensions of the grid that are the tensor's."""
+        """The number of dimensions of the grid that tile the tensor."""
         return len(self.tile_assignment_dimensions) - len(self.all_subgroup_types)
 
     def __str__(self) -> str:
-        """As XLA spells it, without metadata."""
+        """The text of XLA, without metadata."""
         return self.text()
 
     def text(self, *, include_metadata: bool = False) -> str:
-        """As XLA spells it."""
+        """The text of XLA."""
         if self.type is HloShardingType.TUPLE:
             return f"{{{_elements_text(self.tuple_elements, include_metadata=include_metadata)}}}"
         metadata = _metadata_text(self.all_metadata) if include_metadata else ""
@@ -242,7 +257,7 @@ def _merge_subgroups(
 
 
 def _elements_text(elements: Sequence[HloSharding], *, include_metadata: bool) -> str:
-    """Every fifth element is preceded by its index, as XLA writes long tuples."""
+    """The elements of a tuple, every fifth with its index before it, as XLA prints them."""
     texts = [element.text(include_metadata=include_metadata) for element in elements]
     marked = (f"/*index={i}*/{text}" if i and i % 5 == 0 else text for i, text in enumerate(texts))
     return ", ".join(marked)

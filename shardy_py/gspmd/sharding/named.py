@@ -1,34 +1,38 @@
-"""XLA's shardings by mesh and axes (HloSharding V3), which are sdy's in another spelling.
+"""XLA's shardings by mesh and axes (HloSharding V3): those of sdy in another notation.
 
     {mesh['x'=4,'y'=2], [{'x':(1)2}, {'y', ?}], replicated={'x':(2)2}}
 
-Such a sharding is a `TensorSharding` with its mesh inlined, and the axes that are manual. Not here: reading
-it (`named_text.py`), the proto (`named_proto.py`).
+Such a sharding is a `TensorSharding` with an inlined mesh, and the manual axes. Not here: parsing it
+(`named_text.py`), the protocol buffer (`named_proto.py`).
 
->>> from shardy_py.sharding.mesh import MeshAxis
->>> mesh = Mesh((MeshAxis("x", 2),))
->>> str(NamedHloSharding(TensorSharding(mesh, (DimensionSharding((AxisRef("x"),), is_closed=True),))))
+>>> x = DimensionSharding((AxisRef("x"),), is_closed=True)
+>>> str(NamedHloSharding(TensorSharding(Mesh.of(x=2), (x,))))
 "mesh['x'=2], [{'x'}]"
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
 from shardy_py.sharding.axes import AxisRef
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding.axis_lists import check_axes, total_size
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
+
+GROUPS = ("replicated", "unreduced", "manual")
+"""The words before the lists of axes that shard no dimension."""
+REDUCTIONS = ("sum", "max", "min")
+"""The reductions along unreduced axes, by their numbers in the protocol buffer."""
 
 
 @dataclass(frozen=True)
 class NamedHloSharding:
     """A sharding by mesh and axes.
 
-    sharding: its mesh is inlined; priorities cannot be spelled.
+    sharding: its mesh is inlined; priorities are not representable.
     manual_axes: the axes along which the user has partitioned the tensor.
     """
 
@@ -37,21 +41,18 @@ class NamedHloSharding:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh, which a sharding of XLA always carries."""
+        """The inlined mesh."""
         assert isinstance(self.sharding.mesh, Mesh)
         return self.sharding.mesh
 
     def __str__(self) -> str:
-        """As XLA spells it, without braces."""
+        """The text of XLA, without braces."""
         mesh, sharding = mesh_text(self.mesh), self.sharding
         if self.mesh.is_maximal:
             return mesh
         reduction = "" if sharding.reduction == "sum" else sharding.reduction
-        groups = (
-            ("replicated", "", sharding.replicated_axes),
-            ("unreduced", reduction, sharding.unreduced_axes),
-            ("manual", "", self.manual_axes),
-        )
+        lists = (sharding.replicated_axes, sharding.unreduced_axes, self.manual_axes)
+        groups = tuple(zip(GROUPS, ("", reduction, ""), lists, strict=True))
         if not sharding.dimensions:
             for word, reduced, axes in groups[1:]:
                 if axes and total_size(axes, self.mesh) == self.mesh.device_count:
@@ -59,27 +60,40 @@ class NamedHloSharding:
             if not any(axes for *_, axes in groups):
                 return f"{mesh}, replicated"
         dimensions = ", ".join(map(_dimension_text, sharding.dimensions))
-        lists = "".join(f", {word}={reduced}{{{_axes_text(axes)}}}" for word, reduced, axes in groups if axes)
-        return f"{mesh}, [{dimensions}]{lists}"
+        behind = (f", {word}={how}{{{_axes_text(axes)}}}" for word, how, axes in groups if axes)
+        return f"{mesh}, [{dimensions}]{''.join(behind)}"
+
+    def checked(self) -> NamedHloSharding:
+        """Returns the sharding itself.
+
+        Raises:
+            ShardyError: an axis is not in the mesh, or two axes overlap.
+        """
+        check_axes([*self.sharding.axis_lists, ("manual axes", self.manual_axes)], self.mesh)
+        return self
 
 
-def check_named(named: NamedHloSharding) -> None:
-    """Raise a `ShardyError` unless every axis is in the mesh and no two overlap."""
-    sharding, mesh = named.sharding, named.mesh
-    axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
-    axes += [*sharding.replicated_axes, *sharding.unreduced_axes, *named.manual_axes]
-    for index, axis in enumerate(axes):
-        if axis.name not in mesh.sizes:
-            known = ", ".join(f"'{name}'" for name in mesh.sizes) or "none"
-            raise ShardyError(f"the sharding names axis '{axis.name}'; its mesh has: {known}")
-        size = mesh.sizes[axis.name]
-        if axis.sub_axis and (axis.sub_axis.pre_size < 1 or size % max(axis.sub_axis.next_pre_size, 1)):
-            raise ShardyError(
-                f"sub-axis {_axis_text(axis)} does not divide axis '{axis.name}' of size {size}"
-            )
-        for other in axes[:index]:
-            if axis.overlaps(other) or not axis.can_coexist(other):
-                raise ShardyError(f"axes {_axis_text(other)} and {_axis_text(axis)} of the sharding overlap")
+def checked_mesh(
+    axes: Sequence[tuple[str, int]],
+    device_ids: Sequence[int],
+    reshape_dims: Sequence[int] = (),
+    transpose_perm: Sequence[int] = (),
+) -> Mesh:
+    """Returns the mesh of axes of these sizes, without device ids if they are in order.
+
+    device_ids: row-major over the axes, or `reshape_dims` and `transpose_perm` of an iota.
+
+    Raises:
+        ShardyError: two axes have one name, a size is not positive, or the devices are not 0, 1, 2, ...
+    """
+    sizes = dict(axes)
+    if len(sizes) < len(axes):
+        raise ShardyError("expected different names of the axes of a mesh")
+    mesh = Mesh.of(sizes)
+    if reshape_dims or transpose_perm:
+        device_ids = TileAssignment.checked((mesh.device_count,), (), reshape_dims, transpose_perm).devices
+    is_in_order = bool(axes) and tuple(device_ids) == tuple(range(mesh.device_count))
+    return mesh if is_in_order else Mesh.of(sizes, device_ids=device_ids)
 
 
 def mesh_text(mesh: Mesh) -> str:

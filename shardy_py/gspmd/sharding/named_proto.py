@@ -2,28 +2,24 @@
 
 Not here: the message around it (`proto.py`), the wire format (`wire.py`).
 
->>> from shardy_py.gspmd.sharding.text_cursor import TextCursor
->>> from shardy_py.gspmd.sharding.named_text import read_named
->>> encode(named_to_fields(read_named(TextCursor("mesh['x'=4], [{'x'}]", "sharding")))).hex()
+>>> from shardy_py.sharding import DimensionSharding
+>>> x = DimensionSharding((AxisRef("x"),), is_closed=True)
+>>> encode(named_fields(NamedHloSharding(TensorSharding(Mesh.of(x=4), (x,))))).hex()
 '12070a050a017810041a040a001001'
 """
 
 from __future__ import annotations
 
-from math import prod
-
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.named import NamedHloSharding, check_named
+from shardy_py.gspmd.sharding.named import REDUCTIONS, NamedHloSharding, checked_mesh
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
-from shardy_py.gspmd.sharding.wire import Field, decode, encode, packed, unpack
+from shardy_py.gspmd.sharding.wire import Message, Value, decode, encode
 from shardy_py.sharding.axes import AxisRef, SubAxis
-from shardy_py.sharding.mesh import Mesh, MeshAxis
+from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 MESH, DIM_SHARDINGS, REPLICATED_AXES, UNREDUCED_AXES, NAMED_METADATA, MANUAL_AXES = 2, 3, 4, 5, 6, 7
 REDUCTION_OP = 8
-REDUCTIONS = ("sum", "max", "min")
-"""The reductions, by their numbers in the proto."""
 MESH_AXES, MESH_DEVICE_IDS, MESH_IOTA = 1, 2, 3
 IOTA_RESHAPE_DIMS, IOTA_TRANSPOSE_PERM = 1, 2
 AXIS_NAME, AXIS_SIZE = 1, 2
@@ -32,114 +28,95 @@ MESH_AXIS_INDEX, SUB_AXIS_INFO = 1, 2
 PRE_SIZE, SUB_AXIS_SIZE = 1, 2
 
 
-def named_to_fields(named: NamedHloSharding) -> list[Field]:
-    """The fields of the message, in the order of their numbers."""
+def named_fields(named: NamedHloSharding) -> list[tuple[int, Value]]:
+    """The fields of the message."""
     mesh, sharding = named.mesh, named.sharding
-    fields: list[Field] = [(MESH, _mesh_to_proto(mesh))]
-    for dimension in sharding.dimensions:
-        inner: list[Field] = [(DIMENSION_AXES, _axis_to_proto(axis, mesh)) for axis in dimension.axes]
-        fields.append((DIM_SHARDINGS, encode([*inner, *([(DIMENSION_IS_CLOSED, 1)] * dimension.is_closed)])))
     groups = (
         (REPLICATED_AXES, sharding.replicated_axes),
         (UNREDUCED_AXES, sharding.unreduced_axes),
         (MANUAL_AXES, named.manual_axes),
     )
-    fields += [(number, _axis_to_proto(axis, mesh)) for number, axes in groups for axis in axes]
-    if reduction := REDUCTIONS.index(sharding.reduction):
-        fields.append((REDUCTION_OP, reduction))
-    return fields
+    return [
+        (MESH, _encode_mesh(mesh)),
+        *((DIM_SHARDINGS, _encode_dimension(dimension, mesh)) for dimension in sharding.dimensions),
+        *((number, _encode_axis(axis, mesh)) for number, axes in groups for axis in axes),
+        (REDUCTION_OP, REDUCTIONS.index(sharding.reduction)),
+    ]
 
 
-def named_from_proto(data: bytes) -> tuple[NamedHloSharding, tuple[bytes, ...]]:
-    """The sharding, and the messages of its metadata."""
-    fields = decode(data)
-    messages = [(number, value) for number, value in fields if isinstance(value, bytes)]
-    reduction = dict(fields).get(REDUCTION_OP, 0)
+def decode_named(message: Message) -> NamedHloSharding:
+    """The sharding of the message.
+
+    Raises:
+        ShardyError: the message is inconsistent.
+    """
+    reduction = message.integer(REDUCTION_OP)
     if reduction not in range(len(REDUCTIONS)):
-        raise ShardyError(f"the sharding has reduction {reduction}; expected 0 to {len(REDUCTIONS) - 1}")
-    mesh = Mesh()
-    for number, value in messages:
-        if number == MESH:
-            mesh = _mesh_from_proto(value)
-    dimensions = tuple(_dimension(value, mesh) for number, value in messages if number == DIM_SHARDINGS)
+        raise ShardyError.unexpected(
+            "reduction_op", expected=f"0 to {len(REDUCTIONS) - 1}", got=str(reduction)
+        )
+    meshes = message.messages(MESH)
+    mesh = _decode_mesh(decode(meshes[-1])) if meshes else Mesh()
+    dimensions = tuple(_decode_dimension(decode(data), mesh) for data in message.messages(DIM_SHARDINGS))
     replicated, unreduced, manual = (
-        tuple(_axis_from_proto(value, mesh) for number, value in messages if number == group)
+        tuple(_decode_axis(decode(data), mesh) for data in message.messages(group))
         for group in (REPLICATED_AXES, UNREDUCED_AXES, MANUAL_AXES)
     )
-    sharding = TensorSharding(mesh, dimensions, replicated, unreduced, REDUCTIONS[int(reduction)])
-    named = NamedHloSharding(sharding, manual)
-    check_named(named)
-    return named, tuple(value for number, value in messages if number == NAMED_METADATA)
+    sharding = TensorSharding(mesh, dimensions, replicated, unreduced, REDUCTIONS[reduction])
+    return NamedHloSharding(sharding, manual).checked()
 
 
-def _mesh_to_proto(mesh: Mesh) -> bytes:
-    fields: list[Field] = []
-    for axis in mesh.axes:
-        inner: list[Field] = [(AXIS_NAME, axis.name.encode()), (AXIS_SIZE, axis.size)]
-        fields.append((MESH_AXES, encode(inner)))
-    if mesh.device_ids:
-        iota = None if mesh.is_maximal else TileAssignment((mesh.device_count,), mesh.device_ids).as_iota()
-        if iota is None:
-            fields.append((MESH_DEVICE_IDS, packed(mesh.device_ids)))
-        else:
-            order = ((IOTA_RESHAPE_DIMS, iota.reshape_dims), (IOTA_TRANSPOSE_PERM, iota.transpose_perm))
-            fields.append((MESH_IOTA, encode((number, packed(values)) for number, values in order)))
-    return encode(fields)
+def _encode_mesh(mesh: Mesh) -> bytes:
+    listed: Value = mesh.device_ids
+    order: list[tuple[int, Value]] = []
+    if listed and not mesh.is_maximal:
+        iota = TileAssignment((mesh.device_count,), listed).as_iota()
+        if iota is not None:
+            order = [(IOTA_RESHAPE_DIMS, iota.reshape_dims), (IOTA_TRANSPOSE_PERM, iota.transpose_perm)]
+            listed = ()
+    axes = (encode([(AXIS_NAME, axis.name), (AXIS_SIZE, axis.size)]) for axis in mesh.axes)
+    iotas = [(MESH_IOTA, encode(order))] if order else []
+    return encode([*((MESH_AXES, axis) for axis in axes), (MESH_DEVICE_IDS, listed), *iotas])
 
 
-def _mesh_from_proto(data: bytes) -> Mesh:
-    axes: list[MeshAxis] = []
-    ids: tuple[int, ...] = ()
-    iota: dict[int, tuple[int, ...]] = {}
-    for number, value in decode(data):
-        if number == MESH_DEVICE_IDS:
-            ids += (value,) if isinstance(value, int) else unpack(value)
-        elif number == MESH_AXES and isinstance(value, bytes):
-            axes.append(_mesh_axis(value))
-        elif number == MESH_IOTA and isinstance(value, bytes):
-            iota = {n: unpack(v) for n, v in decode(value) if isinstance(v, bytes)}
-    count = prod(axis.size for axis in axes)
-    if iota:
-        sizes, perm = iota.get(IOTA_RESHAPE_DIMS, ()), iota.get(IOTA_TRANSPOSE_PERM, ())
-        if sorted(perm) != list(range(len(sizes))) or prod(sizes) != count:
-            raise ShardyError(f"the mesh orders {count} devices by {list(perm)} of {list(sizes)}")
-        ids = TileAssignment.iota((count,), sizes, perm).devices
-    if axes and ids and sorted(ids) != list(range(count)):
-        raise ShardyError(f"the mesh lists devices {list(ids)}; expected each of 0 to {count - 1} once")
-    return Mesh(tuple(axes), () if axes and ids == tuple(range(count)) else ids)
+def _decode_mesh(message: Message) -> Mesh:
+    axes: list[tuple[str, int]] = []
+    for axis in map(decode, message.messages(MESH_AXES)):
+        names = axis.messages(AXIS_NAME)
+        axes.append((names[-1].decode() if names else "", axis.integer(AXIS_SIZE)))
+    iotas = message.messages(MESH_IOTA)
+    order = decode(iotas[-1]) if iotas else None
+    if order is None:
+        return checked_mesh(axes, message.integers(MESH_DEVICE_IDS))
+    return checked_mesh(axes, (), order.integers(IOTA_RESHAPE_DIMS), order.integers(IOTA_TRANSPOSE_PERM))
 
 
-def _mesh_axis(data: bytes) -> MeshAxis:
-    fields = dict(decode(data))
-    name, size = fields.get(AXIS_NAME, b""), fields.get(AXIS_SIZE, 1)
-    if not isinstance(name, bytes) or not isinstance(size, int) or size < 1:
-        raise ShardyError("no xla.MeshProto: an axis has a name and a positive size")
-    return MeshAxis(name.decode(), size)
+def _encode_dimension(dimension: DimensionSharding, mesh: Mesh) -> bytes:
+    axes = ((DIMENSION_AXES, _encode_axis(axis, mesh)) for axis in dimension.axes)
+    return encode([*axes, (DIMENSION_IS_CLOSED, int(dimension.is_closed))])
 
 
-def _dimension(data: bytes, mesh: Mesh) -> DimensionSharding:
-    fields = decode(data)
-    axes = (value for number, value in fields if number == DIMENSION_AXES and isinstance(value, bytes))
-    is_closed = any(number == DIMENSION_IS_CLOSED and value for number, value in fields)
-    return DimensionSharding(tuple(_axis_from_proto(axis, mesh) for axis in axes), is_closed)
+def _decode_dimension(message: Message, mesh: Mesh) -> DimensionSharding:
+    axes = tuple(_decode_axis(decode(data), mesh) for data in message.messages(DIMENSION_AXES))
+    return DimensionSharding(axes, is_closed=bool(message.integer(DIMENSION_IS_CLOSED)))
 
 
-def _axis_to_proto(axis: AxisRef, mesh: Mesh) -> bytes:
-    index = mesh.order[axis.name]
-    fields: list[Field] = [(MESH_AXIS_INDEX, index)] if index else []
+def _encode_axis(axis: AxisRef, mesh: Mesh) -> bytes:
+    fields: list[tuple[int, Value]] = [(MESH_AXIS_INDEX, mesh.order[axis.name])]
     if axis.sub_axis:
-        inner: list[Field] = [(PRE_SIZE, axis.sub_axis.pre_size), (SUB_AXIS_SIZE, axis.sub_axis.size)]
-        fields.append((SUB_AXIS_INFO, encode(inner)))
+        part = encode([(PRE_SIZE, axis.sub_axis.pre_size), (SUB_AXIS_SIZE, axis.sub_axis.size)])
+        fields.append((SUB_AXIS_INFO, part))
     return encode(fields)
 
 
-def _axis_from_proto(data: bytes, mesh: Mesh) -> AxisRef:
-    fields = dict(decode(data))
-    index = fields.get(MESH_AXIS_INDEX, 0)
-    if not isinstance(index, int) or index >= len(mesh.axes):
-        raise ShardyError(f"the sharding uses axis {index} of a mesh of {len(mesh.axes)} axes")
-    part = fields.get(SUB_AXIS_INFO)
-    if not isinstance(part, bytes):
-        return AxisRef(mesh.axes[index].name)
-    inner = {number: value for number, value in decode(part) if isinstance(value, int)}
-    return AxisRef(mesh.axes[index].name, SubAxis(inner.get(PRE_SIZE, 0), inner.get(SUB_AXIS_SIZE, 0)))
+def _decode_axis(message: Message, mesh: Mesh) -> AxisRef:
+    index = message.integer(MESH_AXIS_INDEX)
+    if index not in range(len(mesh.axes)):
+        raise ShardyError.unexpected(
+            "mesh_axis_index", expected=f"an index below {len(mesh.axes)}", got=str(index)
+        )
+    name = mesh.axes[index].name
+    parts = [decode(part) for part in message.messages(SUB_AXIS_INFO)]
+    if not parts:
+        return AxisRef(name)
+    return AxisRef(name, SubAxis(parts[-1].integer(PRE_SIZE), parts[-1].integer(SUB_AXIS_SIZE)))

@@ -1,8 +1,8 @@
-"""Reads XLA's text of shardings: `{devices=[2,4]<=[4,2]T(1,0) last_tile_dims={manual, replicated}}`.
+"""Parses XLA's text of shardings: `{devices=[2,4]<=[4,2]T(1,0) last_tile_dims={manual, replicated}}`.
 
-Accepts what XLA's own parser does, but for text that contradicts itself (two kinds at once, more devices than
-tiles), which XLA reads by dropping a part. Writing is `str(sharding)`. Not here: what is normalised
-(`hlo_sharding.py`); shardings by mesh and axes (`named_text.py`).
+Accepts what XLA's parser accepts, except for inconsistent text (two kinds at once, more devices than tiles),
+part of which XLA ignores. Printing is `str(sharding)`. Not here: normalisation (`hlo_sharding.py`); shardings
+by mesh and axes (`named_text.py`).
 
 >>> sharding = hlo_sharding_from_text("{devices=[2,2,2]<=[8] last_tile_dims={replicated, manual}}")
 >>> str(sharding)
@@ -11,10 +11,9 @@ tiles), which XLA reads by dropping a part. Writing is `str(sharding)`. Not here
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass
 
+from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.hlo_sharding import (
     SUBGROUP_TYPES,
     HloSharding,
@@ -23,43 +22,40 @@ from shardy_py.gspmd.sharding.hlo_sharding import (
     MetadataValue,
     ShardGroup,
 )
-from shardy_py.gspmd.sharding.named_text import MESH_WORDS, read_named
-from shardy_py.gspmd.sharding.text_cursor import TextCursor
+from shardy_py.gspmd.sharding.named_text import MESH_WORDS, ShardingCursor, read_named
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
 
 _KINDS = {type.name.lower(): type for type in HloShardingType if type.name not in ("OTHER", "TUPLE")}
+_PARTS = (
+    "device",
+    "devices",
+    "last_tile_dim_replicate",
+    "last_tile_dims",
+    "shard_as",
+    "shard_like",
+    "metadata",
+)
 _SUBGROUPS = {type.name.lower(): type for type in SUBGROUP_TYPES}
 
 
 def hlo_sharding_from_text(text: str) -> HloSharding:
-    """The sharding that `text` spells; a `ShardyError` with the place if it spells none."""
-    cursor = TextCursor(text, "sharding")
-    sharding = _read(cursor)
-    cursor.expect_end()
+    """The sharding that `text` spells.
+
+    Raises:
+        ShardyError: the text is invalid; the error has the position in it.
+    """
+    cursor = ShardingCursor(text, description="sharding")
+    if cursor.at("{") and cursor.following() in ("{", "}"):
+        sharding = HloSharding.tuple_of(cursor.items(lambda: _read_single(cursor), "{", "}"))
+    else:
+        sharding = _read_single(cursor)
+    cursor.expect_end("the sharding")
     return sharding
-
-
-def _read(cursor: TextCursor) -> HloSharding:
-    cursor.expect("{")
-    if cursor.token == "{":
-        elements = [_read_single(cursor)]
-        while cursor.accept(","):
-            elements.append(_read_single(cursor))
-        cursor.expect("}")
-        return HloSharding.tuple_of(elements)
-    if cursor.accept("}"):
-        return HloSharding.tuple_of(())
-    return _read_behind_brace(cursor)
-
-
-def _read_single(cursor: TextCursor) -> HloSharding:
-    cursor.expect("{")
-    return _read_behind_brace(cursor)
 
 
 @dataclass
 class _Parts:
-    """What has been read of one sharding."""
+    """The parts of one sharding, which may come in any order."""
 
     kind: HloShardingType | None = None
     device: int | None = None
@@ -67,145 +63,102 @@ class _Parts:
     is_partial: bool = False
     types: tuple[HloShardingType, ...] = ()
     group: ShardGroup | None = None
-    metadata: tuple[Metadata, ...] = field(default=())
+    metadata: tuple[Metadata, ...] = ()
+
+    def read(self, cursor: ShardingCursor) -> None:
+        """Reads one part."""
+        match cursor.one_of(*_KINDS, *_PARTS):
+            case "device":
+                cursor.expect("=")
+                self.device = cursor.integer()
+            case "devices":
+                self.tiles = _read_tiles(cursor)
+            case "last_tile_dim_replicate":
+                self.is_partial = True
+            case "last_tile_dims":
+                cursor.expect("=")
+                words = cursor.items(lambda: cursor.one_of(*_SUBGROUPS), "{", "}")
+                self.types = tuple(_SUBGROUPS[word] for word in words)
+            case "metadata":
+                self.metadata = _read_metadata(cursor)
+            case "shard_as" | "shard_like" as word:
+                self.group = ShardGroup(cursor.integer(), is_shard_as=word == "shard_as")
+            case kind:
+                if self.kind is not None:
+                    raise ShardyError("expected one kind of sharding")
+                self.kind = _KINDS[kind]
+
+    def build(self) -> HloSharding:
+        """The sharding; raises a `ShardyError` if the parts are inconsistent."""
+        if self.kind is HloShardingType.MAXIMAL:
+            if self.device is None or self.tiles:
+                raise ShardyError("expected one device of a maximal sharding: 'maximal device=0'")
+            sharding = HloSharding.maximal(self.device)
+        elif self.kind is not None:
+            if self.tiles or self.device is not None:
+                raise ShardyError(f"expected no devices in a sharding that is {self.kind.name.lower()}")
+            sharding = HloSharding(self.kind)
+        elif self.tiles is None:
+            raise ShardyError("expected tiles of a tiled sharding: 'devices=[2,4]<=[8]'")
+        else:
+            sharding = HloSharding.of_tiles(self.tiles, self.types, is_partial=self.is_partial)
+        return sharding.with_shard_group(self.group).with_metadata(self.metadata)
 
 
-def _read_behind_brace(cursor: TextCursor) -> HloSharding:
+def _read_single(cursor: ShardingCursor) -> HloSharding:
+    """A sharding that is not a tuple."""
+    start = cursor.offset
+    cursor.expect("{")
     if cursor.token in MESH_WORDS:
         named = read_named(cursor)
-        metadata = ()
+        metadata: tuple[Metadata, ...] = ()
         if cursor.accept(","):
             cursor.expect("metadata")
             metadata = _read_metadata(cursor)
         cursor.expect("}")
         return HloSharding(named=named, metadata=metadata)
     parts = _Parts()
-    start = cursor.offset
-    while not cursor.accept("}"):
-        word = cursor.token
-        if word in _KINDS:
-            _read_kind(cursor, parts)
-        elif word in _READERS:
-            cursor.advance()
-            _READERS[word](cursor, parts)
-        else:
-            known = ", ".join((*_KINDS, *_READERS, *MESH_WORDS))
-            raise cursor.error(f"expected one of: {known}")
-    sharding = _build(cursor, parts, start)
-    return sharding.with_shard_group(parts.group).with_metadata(parts.metadata)
+    while not cursor.at("}"):
+        with cursor.errors_at(cursor.offset):
+            parts.read(cursor)
+    cursor.advance()
+    with cursor.errors_at(start):
+        return parts.build()
 
 
-def _build(cursor: TextCursor, parts: _Parts, start: int) -> HloSharding:
-    if parts.kind is HloShardingType.MAXIMAL:
-        if parts.device is None or parts.tiles:
-            raise cursor.error("a maximal sharding has one device: `maximal device=0`", start)
-        return HloSharding.maximal(parts.device)
-    if parts.kind is not None:
-        if parts.tiles or parts.device is not None:
-            raise cursor.error(f"a sharding that is {parts.kind.name.lower()} names no devices", start)
-        return HloSharding(parts.kind)
-    if parts.tiles is None:
-        raise cursor.error("a tiled sharding needs tiles: `devices=[2,4]<=[8]`", start)
-    if parts.is_partial and parts.types:
-        raise cursor.error("last_tile_dim_replicate and last_tile_dims exclude each other", start)
-    if len(parts.types) > len(parts.tiles.dimensions):
-        raise cursor.error("there are more last_tile_dims than dimensions of tiles", start)
-    if parts.is_partial:
-        return HloSharding.partial_tile(parts.tiles)
-    return HloSharding.subgroup(parts.tiles, parts.types)
-
-
-def _read_kind(cursor: TextCursor, parts: _Parts) -> None:
-    if parts.kind is not None:
-        raise cursor.error("a sharding is of one kind")
-    parts.kind = _KINDS[cursor.advance()]
-
-
-def _read_device(cursor: TextCursor, parts: _Parts) -> None:
+def _read_tiles(cursor: ShardingCursor) -> TileAssignment:
     cursor.expect("=")
-    parts.device = cursor.integer()
-
-
-def _read_devices(cursor: TextCursor, parts: _Parts) -> None:
-    cursor.expect("=")
-    start = cursor.offset
-    dimensions = cursor.integers("[", "]")
-    if min(dimensions) < 1:
-        raise cursor.error("the sizes of tiles are positive", start)
+    dimensions = cursor.integers()
     start = cursor.offset
     if cursor.accept("<="):
-        sizes = cursor.integers("[", "]")
-        if len(sizes) == 1 and cursor.token == "T":
-            raise cursor.error("one dimension has no order: `[8]` is read as it is, `[4,2]` takes `T(1,0)`")
-        perm = cursor.integers("(", ")") if len(sizes) > 1 and cursor.expect("T") else (0,)
-        if sorted(perm) != list(range(len(sizes))):
-            raise cursor.error(f"expected each of 0 to {len(sizes) - 1} once behind T", start)
-        if min(sizes) < 1 or prod(sizes) != prod(dimensions):
-            raise cursor.error(f"expected {prod(dimensions)} devices, got {prod(sizes)}", start)
-        parts.tiles = TileAssignment.iota(dimensions, sizes, perm)
-        return
+        sizes = cursor.integers()
+        if cursor.at("T") == (len(sizes) == 1):
+            cursor.error("expected an order of several dimensions: '[8]' or '[4,2]T(1,0)'")
+        perm = cursor.order(sizes)
+        with cursor.errors_at(start):
+            return TileAssignment.checked(dimensions, (), sizes, perm)
     devices = [cursor.integer()]
     while cursor.accept(","):
         devices.append(cursor.integer())
     if len(devices) == 1:
-        raise cursor.error("tiles on one device; say `replicated` or `maximal device=0`", start)
-    if len(devices) != prod(dimensions):
-        raise cursor.error(f"expected {prod(dimensions)} devices, got {len(devices)}", start)
-    parts.tiles = TileAssignment(dimensions, tuple(devices))
+        cursor.error("expected several devices; one device is 'replicated' or 'maximal device=0'", start)
+    with cursor.errors_at(start):
+        return TileAssignment.checked(dimensions, devices)
 
 
-def _read_partial(cursor: TextCursor, parts: _Parts) -> None:
-    parts.is_partial = True
-
-
-def _read_types(cursor: TextCursor, parts: _Parts) -> None:
-    cursor.expect("=")
-    words = cursor.list("{", "}", lambda: cursor.one_of(_SUBGROUPS))
-    parts.types = tuple(_SUBGROUPS[word] for word in words)
-
-
-def _read_shard_as(cursor: TextCursor, parts: _Parts) -> None:
-    parts.group = ShardGroup(cursor.integer(), is_shard_as=True)
-
-
-def _read_shard_like(cursor: TextCursor, parts: _Parts) -> None:
-    parts.group = ShardGroup(cursor.integer(), is_shard_as=False)
-
-
-def _read_metadata_part(cursor: TextCursor, parts: _Parts) -> None:
-    parts.metadata = _read_metadata(cursor)
-
-
-_READERS: dict[str, Callable[[TextCursor, _Parts], None]] = {
-    "device": _read_device,
-    "devices": _read_devices,
-    "last_tile_dim_replicate": _read_partial,
-    "last_tile_dims": _read_types,
-    "shard_as": _read_shard_as,
-    "shard_like": _read_shard_like,
-    "metadata": _read_metadata_part,
-}
-"""What reads each word of a sharding, the word itself taken."""
-
-
-def _read_metadata(cursor: TextCursor) -> tuple[Metadata, ...]:
+def _read_metadata(cursor: ShardingCursor) -> tuple[Metadata, ...]:
     """`={op_name="x"}` or `={{op_name="x"}, {op_name="y"}}`."""
     cursor.expect("=")
+    if cursor.following() == "{":
+        return tuple(cursor.items(lambda: _read_entry(cursor), "{", "}"))
+    return (_read_entry(cursor),)
+
+
+def _read_entry(cursor: ShardingCursor) -> Metadata:
     cursor.expect("{")
-    if cursor.token != "{":
-        return (_read_entries(cursor),)
-    found: list[Metadata] = []
-    while cursor.accept("{"):
-        found.append(_read_entries(cursor))
-        cursor.accept(",")
-    cursor.expect("}")
-    return tuple(found)
-
-
-def _read_entries(cursor: TextCursor) -> Metadata:
-    entries: list[tuple[str, MetadataValue]] = []
+    fields: list[tuple[str, MetadataValue]] = []
     while not cursor.accept("}"):
-        name = cursor.word()
+        name = cursor.take("word", "the name of a field")
         cursor.expect("=")
-        entries.append((name, cursor.string() if cursor.at_string else cursor.integer()))
-    return tuple(entries)
+        fields.append((name, cursor.string() if cursor.kind == "string" else cursor.integer()))
+    return tuple(fields)

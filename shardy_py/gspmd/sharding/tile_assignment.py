@@ -1,10 +1,10 @@
-"""Which device holds which tile: XLA's tile assignments, as a list of devices (V1) or a transposed iota (V2).
+"""XLA's tile assignments, the device of each tile: a list of devices (V1) or a transposed iota (V2).
 
     devices=[2,4]0,4,1,5,2,6,3,7          V1: the devices, row-major over the tiles
     devices=[2,4]<=[4,2]T(1,0)            V2: 0, 1, 2, ... as [4,2], transposed by (1,0), as [2,4]
 
-A V2 assignment is kept in XLA's canonical form: no sizes of one, and dimensions that stay neighbours merged.
-Not here: what the tiles mean (`hlo_sharding.py`), which mesh axes they come from (`axes.py`).
+V2 assignments are in XLA's canonical form: no sizes of one, dimensions that stay neighbours merged. Not here:
+the meaning of the tiles (`hlo_sharding.py`), the mesh axes they correspond to (`axes.py`).
 
 >>> tiles = TileAssignment.iota((2, 4), (2, 2, 2), (1, 2, 0))
 >>> str(tiles), tiles.devices
@@ -22,10 +22,10 @@ from math import gcd, prod
 from shardy_py.errors import ShardyError
 
 DEVICE_LIMIT = 1 << 24
-"""The most devices that are ever listed one by one; no machine has as many."""
+"""The most devices that are listed one by one, more than any machine has."""
 
 Digit = tuple[int, int]
-"""Size and stride of a digit of the device's number: `size` devices, each `stride` behind the one before."""
+"""Size and stride of a digit of the device's number: `size` devices, `stride` apart."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TileAssignment:
     dimensions: the sizes of the grid, major to minor.
     device_list: V1: the devices, row-major over the grid; empty for V2.
     reshape_dims: V2: the sizes that the iota is given first; empty for V1.
-    transpose_perm: V2: in which order these dimensions are then taken.
+    transpose_perm: V2: the order of these dimensions in the grid.
     """
 
     dimensions: tuple[int, ...]
@@ -49,13 +49,39 @@ class TileAssignment:
         reshape_dims: Sequence[int] | None = None,
         transpose_perm: Sequence[int] | None = None,
     ) -> TileAssignment:
-        """The V2 assignment, in canonical form; without more than dimensions: devices in order."""
+        """Returns a V2 assignment in canonical form; by default the devices are in order."""
         if reshape_dims is None:
             reshape_dims = (prod(dimensions),)
         if transpose_perm is None:
             transpose_perm = range(len(reshape_dims))
         sizes, order = canonical_iota(reshape_dims, transpose_perm)
         return TileAssignment(tuple(dimensions), (), sizes, order)
+
+    @staticmethod
+    def checked(
+        dimensions: Sequence[int],
+        device_list: Sequence[int],
+        reshape_dims: Sequence[int] = (),
+        transpose_perm: Sequence[int] = (),
+    ) -> TileAssignment:
+        """Returns the V2 assignment if `reshape_dims` is not empty, else V1.
+
+        Raises:
+            ShardyError: there is not one device for each tile, or the order of the iota is invalid.
+        """
+        if not dimensions or min(dimensions) < 1:
+            raise ShardyError.unexpected("tiles", expected="positive sizes", got=str([*dimensions]))
+        is_permutation = sorted(transpose_perm) == list(range(len(reshape_dims)))
+        if reshape_dims and (not is_permutation or min(reshape_dims) < 1):
+            expected = f"an order of the dimensions of {[*reshape_dims]}"
+            raise ShardyError.unexpected("devices", expected=expected, got=str([*transpose_perm]))
+        count = prod(reshape_dims) if reshape_dims else len(device_list)
+        if count != prod(dimensions):
+            expected = f"{prod(dimensions)} for tiles {[*dimensions]}"
+            raise ShardyError.unexpected("devices", expected=expected, got=str(count))
+        if reshape_dims:
+            return TileAssignment.iota(dimensions, reshape_dims, transpose_perm)
+        return TileAssignment(tuple(dimensions), tuple(device_list))
 
     @property
     def is_iota(self) -> bool:
@@ -69,17 +95,22 @@ class TileAssignment:
 
     @cached_property
     def devices(self) -> tuple[int, ...]:
-        """The devices, row-major over the grid; a `ShardyError` if they are more than `DEVICE_LIMIT`."""
+        """The devices, row-major over the grid.
+
+        Raises:
+            ShardyError: there are more than `DEVICE_LIMIT`.
+        """
         if not self.is_iota:
             return self.device_list
         if self.size > DEVICE_LIMIT:
-            raise ShardyError(f"{self} has {self.size} devices; expected at most {DEVICE_LIMIT} to list them")
+            expected = f"at most {DEVICE_LIMIT} to list them"
+            raise ShardyError.unexpected(f"devices of {self}", expected=expected, got=str(self.size))
         return transposed(range(prod(self.reshape_dims)), self.reshape_dims, self.transpose_perm)
 
     def parts(self) -> tuple[tuple[Digit, ...], ...] | None:
         """The digits of the device that each dimension counts, major to minor.
 
-        None: the devices are no transposed iota, or a dimension cuts one of its digits unevenly.
+        None if the devices are not a transposed iota, or a dimension splits one of its digits unevenly.
         """
         digits = iota_digits(self.reshape_dims, self.transpose_perm) if self.is_iota else None
         if digits is None:
@@ -91,7 +122,7 @@ class TileAssignment:
         return TileAssignment(tuple(dimensions), self.device_list, self.reshape_dims, self.transpose_perm)
 
     def transpose(self, perm: Sequence[int]) -> TileAssignment:
-        """The grid with its dimensions in the order `perm`: V2 where XLA keeps it, else V1."""
+        """The grid with its dimensions in the order `perm`: V2 where XLA stays with it, else V1."""
         dimensions = tuple(self.dimensions[i] for i in perm)
         moved = [i for i in perm if self.dimensions[i] > 1]
         if moved == sorted(moved):
@@ -103,7 +134,7 @@ class TileAssignment:
         return TileAssignment(dimensions, transposed(self.devices, self.dimensions, perm))
 
     def with_sorted_groups(self, group_size: int) -> TileAssignment:
-        """Each run of `group_size` devices in ascending order: V2 where the run consists of whole parts."""
+        """Sorts each run of `group_size` devices: V2 if the run consists of whole digits, else V1."""
         if group_size == 1:
             return self
         if self.is_iota:
@@ -117,14 +148,14 @@ class TileAssignment:
         return TileAssignment(self.dimensions, tuple(device for run in runs for device in run))
 
     def as_iota(self) -> TileAssignment | None:
-        """The equal V2 assignment; None if the devices are no transposed iota."""
+        """The equal V2 assignment; None if the devices are not a transposed iota."""
         if self.is_iota:
             return self
         digits = digits_of(self.device_list)
         return None if digits is None else TileAssignment.iota(self.dimensions, *iota_of(digits))
 
     def __str__(self) -> str:
-        """As XLA spells it."""
+        """The text of XLA."""
         grid = f"devices=[{_joined(self.dimensions)}]"
         if not self.is_iota:
             return grid + _joined(self.device_list)
@@ -133,7 +164,7 @@ class TileAssignment:
 
 
 def canonical_iota(sizes: Sequence[int], perm: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """An iota's sizes and order with ones dropped and dimensions that stay neighbours merged.
+    """Sizes and order of an iota without ones, and with dimensions merged that stay neighbours.
 
     >>> canonical_iota((1, 3, 1, 4, 1, 5), (4, 3, 2, 5, 1, 0))
     ((3, 20), (1, 0))
@@ -155,19 +186,19 @@ def canonical_iota(sizes: Sequence[int], perm: Sequence[int]) -> tuple[tuple[int
 
 
 def iota_digits(sizes: Sequence[int], perm: Sequence[int]) -> tuple[Digit, ...]:
-    """The digits of an iota of `sizes` whose dimensions are taken in order `perm`."""
+    """The digits of an iota of `sizes` transposed by `perm`."""
     strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     return tuple((sizes[i], strides[i]) for i in perm)
 
 
 def iota_of(digits: Sequence[Digit]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The sizes and the order of the iota that has these digits: the inverse of `iota_digits`."""
+    """Sizes and order of the iota with these digits: the inverse of `iota_digits`."""
     by_stride = sorted(range(len(digits)), key=lambda i: -digits[i][1])
     return tuple(digits[i][0] for i in by_stride), tuple(by_stride.index(i) for i in range(len(digits)))
 
 
 def cut_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
-    """The digits of each dimension of a grid of equal volume; None if one is cut unevenly.
+    """The digits of each dimension of a grid of equal volume; None if a digit is split unevenly.
 
     >>> cut_digits(((4, 2), (2, 1)), (2, 4))
     (((2, 4),), ((2, 2), (2, 1)))
@@ -191,9 +222,7 @@ def cut_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tupl
 
 
 def digits_of(devices: Sequence[int]) -> tuple[Digit, ...] | None:
-    """The digits when position to device is a permutation of digits.
-
-    None: the devices are no transposed iota.
+    """The digits of devices that are a transposed iota; None if they are not.
 
     >>> digits_of((0, 4, 1, 5, 2, 6, 3, 7))
     ((4, 1), (2, 4))
@@ -213,14 +242,14 @@ def digits_of(devices: Sequence[int]) -> tuple[Digit, ...] | None:
 
 
 def transposed(values: Sequence[int], sizes: Sequence[int], perm: Sequence[int]) -> tuple[int, ...]:
-    """Row-major `values` of an array of `sizes`, row-major after its dimensions are taken in order `perm`."""
+    """Transposes row-major `values` of an array of `sizes`; the result is row-major too."""
     strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     offsets = ([digit * strides[i] for digit in range(sizes[i])] for i in perm)
     return tuple(values[sum(parts)] for parts in product(*offsets))
 
 
 def _iota_with_sorted_groups(tiles: TileAssignment, group_size: int) -> TileAssignment | None:
-    """The V2 assignment whose minor `group_size` devices are sorted; None if a digit is cut unevenly."""
+    """The V2 assignment with its minor `group_size` devices sorted; None if a digit is split unevenly."""
     sizes, perm = list(tiles.reshape_dims), list(tiles.transpose_perm)
     grouped = 0
     for dimension in reversed(tiles.transpose_perm):

@@ -1,4 +1,4 @@
-"""The text of XLA's shardings: what is read, how it is normalised, what is refused and where."""
+"""The text of XLA's shardings: parsed, normalised, and positions of errors in invalid text."""
 
 from __future__ import annotations
 
@@ -70,38 +70,40 @@ NORMALISED = (
     ("{mesh['a'=2], [{}], unreduced=sum{'a'}}", "{mesh['a'=2], [{}], unreduced={'a'}}"),
 )
 
-REFUSED = (
-    ("replicated", "expected `{`, got `replicated` (character 1 "),
-    ("{replicated} x", "expected nothing more, got `x`"),
-    ("{REPLICATED}", "expected one of: replicated, maximal, manual"),
-    ("{replicated manual}", "a sharding is of one kind"),
-    ("{{{replicated}}}", "expected one of: "),
-    ("{maximal}", "a maximal sharding has one device"),
-    ("{manual devices=[2]0,1}", "a sharding that is manual names no devices"),
-    ("{shard_as 1}", "a tiled sharding needs tiles"),
-    ("{devices=[1]3}", "tiles on one device; say `replicated` or `maximal device=0`"),
-    ("{devices=[2]0,1,2}", "expected 2 devices, got 3"),
-    ("{devices=[2]<=[4]}", "expected 2 devices, got 4"),
-    ("{devices=[0]<=[0]}", "the sizes of tiles are positive"),
-    ("{devices=[]0}", "expected at least one integer"),
-    ("{devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}", "one dimension has no order"),
-    ("{devices=[2,2]<=[2,2]T(0,0)}", "expected each of 0 to 1 once behind T"),
-    ("{devices=[2,2]<=[2,2]T(0,2)}", "expected each of 0 to 1 once behind T"),
+INVALID = (
+    ("replicated", "at character 1: expected '{', got 'replicated'"),
+    ("{replicated} x", "at character 14: expected the end of the sharding, got 'x'"),
+    ("{REPLICATED}", "expected one of replicated, maximal, manual"),
+    ("{replicated manual}", "at character 13: expected one kind of sharding"),
+    ("{{{replicated}}}", "at character 3: expected one of "),
+    ("{maximal}", "expected one device of a maximal sharding"),
+    ("{manual devices=[2]0,1}", "expected no devices in a sharding that is manual"),
+    ("{shard_as 1}", "expected tiles of a tiled sharding"),
+    ("{devices=[1]3}", "expected several devices; one device is 'replicated' or 'maximal device=0'"),
+    ("{devices=[2]0,1,2}", "at character 13: devices: expected 2 for tiles [2], got 3"),
+    ("{devices=[2]<=[4]}", "devices: expected 2 for tiles [2], got 4"),
+    ("{devices=[0]<=[0]}", "tiles: expected positive sizes, got [0]"),
+    ("{devices=[]0}", "at character 11: expected at least one integer"),
+    ("{devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}", "expected an order of several dimensions"),
+    ("{devices=[2,2]<=[2,2]}", "expected an order of several dimensions"),
+    ("{devices=[2,2]<=[2,2]T(0,0)}", "expected an order of the dimensions of [2, 2], got [0, 0]"),
+    ("{devices=[2,2]<=[2,2]T(0,2)}", "expected an order of the dimensions of [2, 2], got [0, 2]"),
     (
         "{devices=[2,2]<=[4] last_tile_dims={foo}}",
-        "expected one of: manual, unreduced, replicated, got `foo`",
+        "at character 37: expected one of manual, unreduced, replicated, got 'foo'",
     ),
-    ("{devices=[2]<=[2] last_tile_dims={manual, manual}}", "more last_tile_dims than dimensions"),
+    ("{devices=[2]<=[2] last_tile_dims={manual, manual}}", "last_tile_dims: expected at most 1, got 2"),
     ("{devices=[2,2]<=[4] last_tile_dim_replicate last_tile_dims={manual}}", "exclude each other"),
-    ("{mesh['x'=4], [{'z'}]}", "names axis 'z'; its mesh has: 'x'"),
-    ("{mesh['x'=4], [{'1'}]}", "names axis '1'; its mesh has: 'x'"),
-    ("{mesh['x'=4], [{}], unreduced=mean{'x'}}", "expected one of: sum, max, min, got `mean`"),
-    ("{mesh['x'=4], [{'x'}, {'x'}]}", "axes 'x' and 'x' of the sharding overlap"),
-    ("{mesh['x'=4], [{'x':(3)2}]}", "'x':(3)2 does not divide axis 'x' of size 4"),
-    ("{mesh['x'=4], [{?, 'x'}]}", "`?` stands behind the axes"),
-    ("{mesh['x'=2], device_ids=(0,0), [{'x'}]}", "expected each of the devices 0 to 1 once"),
-    ("{mesh['x'=2,'x'=2], [{'x'}]}", "the axes of a mesh have different names"),
-    ("{devices=[2", "got the end (character 12 "),
+    ("{mesh['x'=4], [{'z'}]}", "dimension 0: unknown axis 'z': expected 'x'"),
+    ("{mesh['x'=4], [{'1'}]}", "dimension 0: unknown axis '1': expected 'x'"),
+    ("{mesh['x'=4], [{}], unreduced=mean{'x'}}", "expected one of sum, max, min, got 'mean'"),
+    ("{mesh['x'=4], [{'x'}, {'x'}]}", 'dimension 1: "x" overlaps "x" of dimension 0'),
+    ("{mesh['x'=4], [{'x':(3)2}]}", 'sub-axis "x":(3)2: expected a divisor of the size 4 of the axis'),
+    ("{mesh['x'=4], [{?, 'x'}]}", "expected '?' only behind the axes"),
+    ("{mesh['x'=2], device_ids=(0,0), [{'x'}]}", "device_ids: expected 0 to 1 in some order, got [0, 0]"),
+    ("{mesh['x'=2,'x'=2], [{'x'}]}", "expected different names of the axes of a mesh"),
+    ("{mesh['x=2], [{}]}", "expected a string, got ''x=2], [{}]}'"),
+    ("{devices=[2", "at character 12: expected ',' or ']', got the end of the text"),
 )
 
 
@@ -117,8 +119,8 @@ def test_text_that_is_normalised(text: str, expected: str) -> None:
     assert hlo_sharding_from_text(expected) == found
 
 
-@pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_text_that_is_refused(text: str, message: str) -> None:
+@pytest.mark.parametrize(("text", "message"), INVALID)
+def test_invalid_text(text: str, message: str) -> None:
     with pytest.raises(ShardyError) as error:
         hlo_sharding_from_text(text)
     assert message in str(error.value)

@@ -416,7 +416,7 @@ def test_long_chains_of_calls() -> None:
         (
             "func.func @main(%a: tensor<4xf32>) {\n"
             '  %0 = sdy.reshard %a <@mesh, [{"z"}]> : tensor<4xf32>\n  return\n}',
-            r'p.mlir:3:8: error: dimension 0: the mesh has no axis "z"; expected "x", "y"',
+            r"p.mlir:3:8: error: dimension 0: unknown axis 'z': expected one of 'x', 'y'",
         ),
     ],
 )
