@@ -3,8 +3,8 @@
     result = propagate(Program.from_jax(jax.jit(step), params, batch))
     named_sharding(result["result 0"].sharding)
 
-Nothing is compiled and no device is needed: a mesh of any size can be an `AbstractMesh`. JAX is imported when
-a function here is first called. Not here: GSPMD's shardings (`shardy_py.sharding`, HloSharding).
+Nothing is compiled and no device is needed: a mesh of any size can be an `AbstractMesh`. JAX is imported by
+the first call of a function. Not here: GSPMD's shardings (`shardy_py.gspmd.sharding`, HloSharding).
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
 
 
 def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
-    """What JAX lowers `function` to for these arguments: arrays, or `jax.ShapeDtypeStruct`s with shardings.
+    """The program that JAX lowers `function` to for these arguments: arrays or `jax.ShapeDtypeStruct`s.
 
-    function: what `jax.jit` gave, a plain function, or what `.trace(...)` or `.lower(...)` gave (without
-        arguments). Raises `ShardyError` for what is none of these, when JAX is not installed, and when it
-        lowers for GSPMD; JAX's own errors pass through.
+    function: a jitted or plain function, or, without arguments, the result of its `.trace(...)` or
+    `.lower(...)`.
+
+    Raises `ShardyError` for anything else, if JAX is not installed, and if it lowers for GSPMD; JAX's own
+    errors pass through.
     """
     return program_of(_lowered(function, arguments, keywords))
 
@@ -44,14 +46,14 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     as_written: as JAX prints it, with its private functions; otherwise as JAX's compiler propagates it
         (see `shardy_py.xla`).
 
-    Raises `ShardyError` for what is not lowered, or lowered for GSPMD.
+    Raises `ShardyError` for anything else, and for a function lowered for GSPMD.
     """
-    _require(lowered, _jax().stages.Lowered, "what `.lower(...)` of a jitted function gave")
+    _require(lowered, _jax().stages.Lowered, "the result of `.lower(...)` of a jitted function")
     text = lowered.as_text(debug_info=True)
     if "mhlo.sharding" in text and "sdy.mesh" not in text:
-        raise ShardyError(
-            "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) "
-            "makes it lower for Shardy"
+        raise ShardyError.unsupported(
+            "a program that JAX lowered for GSPMD",
+            remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
     return Program(run_passes(parse_module(text, "<jax>"), () if as_written else before_propagation_passes()))
 
@@ -60,9 +62,10 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     stages = _jax().stages
     if isinstance(function, stages.Traced | stages.Lowered):
         if arguments or keywords:
+            stage = "trace" if isinstance(function, stages.Traced) else "lower"
             raise ShardyError(
-                f"what `.{'trace' if isinstance(function, stages.Traced) else 'lower'}(...)` gave has its "
-                "arguments already; give none, or the jitted function itself"
+                f"arguments for the result of `.{stage}(...)`, which has them already; "
+                "pass none, or pass the jitted function itself"
             )
         traced: Any = function
     elif isinstance(function, stages.Wrapped):
@@ -70,21 +73,19 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     elif callable(function) and not isinstance(function, stages.Compiled):
         traced = _jax().jit(function).trace(*arguments, **keywords)
     else:
-        raise ShardyError(
-            "expected a function, or what `jax.jit(...)`, `.trace(...)` or `.lower(...)` gave, "
-            f"got {_told(function)}"
-        )
-    # Naming the platform lets JAX lower for meshes that no device is behind.
+        expected = "a function, or the result of `jax.jit(...)`, `.trace(...)` or `.lower(...)`"
+        raise ShardyError.unexpected("", expected=expected, got=_described(function))
+    # Naming the platform lets JAX lower for meshes without devices.
     is_lowered = isinstance(traced, stages.Lowered)
     return traced if is_lowered else traced.lower(lowering_platforms=(_jax().default_backend(),))
 
 
 def _require(value: Any, kinds: Any, what: str) -> None:
     if not isinstance(value, kinds):
-        raise ShardyError(f"expected {what}, got {_told(value)}")
+        raise ShardyError.unexpected("", expected=what, got=_described(value))
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}: {str(value)[:80]}"
 
 
@@ -93,8 +94,9 @@ class JaxResult:
     """A propagated function.
 
     result: the propagation itself.
-    in_shardings, out_shardings: trees as the function's arguments and results, of `NamedSharding`s; None for
-        arguments that the function does not use.
+    in_shardings, out_shardings: `NamedSharding`s in the trees of the function's arguments and results; None
+    for
+        unused arguments.
     """
 
     result: Result
@@ -105,16 +107,16 @@ class JaxResult:
 def propagate_function(
     function: Any, *arguments: Any, options: Options | None = None, mesh: Any = None, **keywords: Any
 ) -> JaxResult:
-    """Lower a function, propagate, and give the shardings back as `NamedSharding`s, as JAX's jit would.
+    """Lowers a function, propagates, and returns the shardings as `NamedSharding`s, as JAX's jit would.
 
-    mesh: JAX's mesh for them; None: an `AbstractMesh`. A function with keywords `mesh` or `options` itself
-        is given as `jax.jit(function).trace(...)`. Raises `ShardyError` as `lower` and `propagate` do.
+    mesh: JAX's mesh for them; None: an `AbstractMesh`. Pass a function that has keywords `mesh` or `options`
+        as `jax.jit(function).trace(...)`. Raises `ShardyError` as `lower` and `propagate` do.
     """
     return propagate_lowered(_lowered(function, arguments, keywords), options=options, mesh=mesh)
 
 
 def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any = None) -> JaxResult:
-    """Propagate a `jax.stages.Lowered`, as `propagate_function` does."""
+    """Propagates a `jax.stages.Lowered`, as `propagate_function` does."""
     jax = _jax()
     if mesh is not None:
         _require_mesh(mesh)
@@ -134,12 +136,12 @@ def _is_argument(node: Any) -> bool:
 
 
 def _tensors(values: list[Value]) -> list[Value]:
-    """Those that are the user's: JAX passes tokens beside them to keep effects in order."""
+    """The values that are tensors; JAX adds tokens to order effects."""
     return [value for value in values if value.shape is not None]
 
 
 def _kept(lowered: Any, count: int) -> list[int]:
-    """The arguments that the lowered function still has: JAX drops those it does not use."""
+    """The numbers of the arguments that the lowered function has: JAX drops unused ones."""
     kept = lowered._lowering.compile_args.get("kept_var_idx")
     return list(range(count)) if kept is None else sorted(kept)
 
@@ -161,9 +163,9 @@ def _axis_types(mesh: Any) -> Any:
 
 
 def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ...] = ()) -> Any:
-    """The `NamedSharding` of a value; replicated where it has none, None where no mesh has axes.
+    """The `NamedSharding` of a value: replicated if it has no sharding, None if no mesh has axes.
 
-    JAX's mesh without axes, on which it puts scalars, says no more than none. Raises `ShardyError` as
+    A sharding on a mesh without axes, which JAX gives scalars, counts as none. Raises `ShardyError` as
     `named_sharding` does.
     """
     sharding = value.sharding
@@ -179,14 +181,14 @@ def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ..
 
 
 def _memory_kind(value: Value) -> str | None:
-    """The memory that JAX has put an argument or result of a function in."""
+    """The memory kind of an argument or result of a function."""
     name = {"argument": "arg_attrs", "result": "res_attrs"}.get(value.role)
     entries = value.entry.op.properties.get(name) if name else None
     if entries is None:
         return None
     entry = cast("ArrayAttr[DictionaryAttr]", entries).data[value.entry.index]
-    found = entry.data.get("mhlo.memory_kind")
-    return found.data if isinstance(found, StringAttr) else None
+    kind = entry.data.get("mhlo.memory_kind")
+    return kind.data if isinstance(kind, StringAttr) else None
 
 
 def named_sharding(
@@ -198,29 +200,31 @@ def named_sharding(
 ) -> Any:
     """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
 
-    memory_kind: as of JAX; None: the memory that devices compute in.
-    explicit: the axes that are `AxisType.Explicit` in the mesh that is made; those of unreduced axes are.
+    memory_kind: in JAX's spelling; None: the default memory.
+    explicit: the axes that are `AxisType.Explicit` in a new mesh; unreduced axes always are.
 
-    Raises `ShardyError` when JAX cannot say it, or the mesh has other axes.
+    Raises `ShardyError` if JAX cannot express it, or the mesh has other axes.
     """
     jax = _jax()
     if mesh is not None:
         _require_mesh(mesh)
     if sharding.mesh.is_maximal:
-        raise ShardyError(f"{sharding} lies on one device of a maximal mesh: JAX has no NamedSharding for it")
+        raise ShardyError.unsupported(f"{sharding} on a maximal mesh, which has no NamedSharding,")
     unreduced = tuple(axis.name for axis in sharding.unreduced_axes)
     if mesh is None:
         mesh = jax_mesh(sharding.mesh, explicit=(*explicit, *unreduced))
     elif tuple(mesh.shape.items()) != tuple(sharding.mesh.sizes.items()):
-        raise ShardyError(
-            f"{sharding} is on the mesh {sharding.mesh}, JAX's mesh is {mesh_of(mesh)}; give the mesh "
-            "that the function was lowered for, or none"
+        raise ShardyError.unexpected(
+            f"mesh for {sharding}",
+            expected=f"{sharding.mesh}",
+            got=f"{mesh_of(mesh)}",
+            remedy="pass the mesh that the function was lowered for, or none",
         )
     for name, kind in _axis_types(mesh):
         if name in unreduced and kind is not jax.sharding.AxisType.Explicit:
-            raise ShardyError(
-                f"{sharding} is unreduced over {name}, which JAX only says of explicit axes; give a mesh "
-                f"where {name} is AxisType.Explicit"
+            raise ShardyError.unsupported(
+                f"{sharding} with the unreduced axis {name}, which is not explicit,",
+                remedy=f"pass a mesh in which {name} is AxisType.Explicit",
             )
     return jax.sharding.NamedSharding(mesh, partition_spec(sharding), memory_kind=memory_kind)
 
@@ -228,14 +232,14 @@ def named_sharding(
 def partition_spec(sharding: Sharding) -> Any:
     """The `PartitionSpec`: closed dimensions by their axes; empty open ones are `UNCONSTRAINED`.
 
-    Raises `ShardyError` for parts of axes, which JAX cannot say. Priorities and whether a sharded dimension
-    is open have no spelling in JAX and are left out.
+    Raises `ShardyError` for sub-axes, which JAX cannot express. Priorities and whether a sharded dimension is
+    open cannot be expressed in JAX either and are left out.
     """
     spec: Any = _jax().sharding.PartitionSpec
     parts: list[Any] = []
-    unreduced = _whole_axes(sharding.unreduced_axes, f"{sharding} is unreduced")
+    unreduced = _whole_axes(sharding.unreduced_axes, f"unreduced axes of {sharding}")
     for number, dimension in enumerate(sharding.dimensions):
-        names = _whole_axes(dimension.axes, f"dimension {number} of {sharding} is sharded")
+        names = _whole_axes(dimension.axes, f"dimension {number} of {sharding}")
         if not names:
             parts.append(None if dimension.is_closed else spec.UNCONSTRAINED)
         else:
@@ -248,15 +252,15 @@ def partition_spec(sharding: Sharding) -> Any:
 def _whole_axes(axes: tuple[AxisRef, ...], what: str) -> tuple[str, ...]:
     for axis in axes:
         if axis.sub_axis is not None:
-            raise ShardyError(
-                f"{what} over a part of an axis, {axis}, which JAX cannot say; split the axis {axis.name} of "
-                "the mesh into two"
+            raise ShardyError.unsupported(
+                f"sub-axis {axis} in {what}, which JAX cannot express,",
+                remedy=f"split the axis {axis.name} of the mesh into two",
             )
     return tuple(axis.name for axis in axes)
 
 
 def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
-    """The sharding that a `NamedSharding` says; dimensions beyond its spec, up to `rank`, are not sharded.
+    """The sharding of a `NamedSharding`; dimensions beyond its spec, up to `rank`, are not sharded.
 
     Raises `ShardyError` for other shardings of JAX, which have no mesh.
     """
@@ -268,7 +272,7 @@ def from_named_sharding(named: Any, rank: int | None = None) -> Sharding:
 def mesh_of(mesh: Any) -> Mesh:
     """The mesh of JAX's `Mesh` or `AbstractMesh`.
 
-    As where JAX lowers, its devices are numbered in the order in which JAX's mesh holds them.
+    Devices are numbered in the order of JAX's mesh, as in JAX's lowering.
     """
     _require_mesh(mesh)
     return Mesh.of(dict(mesh.shape))
@@ -281,7 +285,7 @@ def _require_mesh(mesh: Any) -> None:
 
 @lru_cache(maxsize=4096)
 def jax_mesh(mesh: Mesh, *, explicit: tuple[str, ...] = ()) -> Any:
-    """The `AbstractMesh` of the same axes: `AxisType.Explicit` those named so, all others `Auto`."""
+    """The `AbstractMesh` of the same axes: those in `explicit` are `AxisType.Explicit`, all others `Auto`."""
     jax = _jax()
     kinds: Any = jax.sharding.AxisType
     sizes, names = tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes)
@@ -295,6 +299,6 @@ def _jax() -> Any:
         jax = import_module("jax")
     except ImportError:
         raise ShardyError(INSTALL) from None
-    # Locations say where the model is; calls from here to JAX are no part of it.
+    # Locations point into the model, so frames of this package are excluded.
     import_module("jax.extend.source_info_util").register_exclusion(PACKAGE)
     return jax

@@ -4,8 +4,8 @@
     program = from_exported(exported, mesh, {"up.weight": [Replicate(), Shard(0)], "x": P("dp")})
     placements_of(propagate(program))["down.weight"]          (Replicate(), Shard(dim=1))
 
-No process group and no device is needed: a mesh of any size can be a `Mesh` of ours. torch is imported when a
-function here is first called. Not here: meshes and placements (`torch_placements.py`), graphs
+No process group and no device is needed: a mesh of any size can be a `Mesh` of this package. torch is
+imported by the first call of a function. Not here: meshes and placements (`torch_placements.py`), graphs
 (`torch_export.py`), ops (`aten/`).
 """
 
@@ -46,16 +46,16 @@ _WILD = {"*": ".*", "?": "."}
 def from_exported(
     exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None, *, name: str = "main"
 ) -> Program:
-    """The program of what `torch.export.export` gives.
+    """The program of an exported model, the result of `torch.export.export`.
 
     mesh: a `DeviceMesh` or `Mesh`. name: of the function.
-    shardings: by the full name of a parameter or buffer (`layers.0.weight`), the name of an input or of an
-        output (`output`, `output[0]`, `output['logits']`), or a pattern (`layers.*.weight`; a name said in
-        full goes before, a later pattern before an earlier one). Each a list of placements, one a mesh
-        dimension, or what `Program.annotate` takes: `P(...)`, a `Sharding`, sdy text.
-    Parameters that are one tensor (tied weights) get one sharding.
-    Raises `ShardyError` when torch is not installed, for ops that no row translates (`register_aten`), sizes
-    that are not fixed, names that there are not, and placements that a sharding cannot say.
+    shardings: by the full name of a parameter or buffer (`layers.0.weight`), the name of an input or output
+        (`output`, `output[0]`, `output['logits']`), or a pattern (`layers.*.weight`; exact names take
+        precedence over patterns, later patterns over earlier ones). Each is a list of placements, one a mesh
+        dimension, or a sharding as `Program.annotate` takes it: `P(...)`, a `Sharding`, sdy text.
+    Parameters that share a tensor (tied weights) get one sharding.
+    Raises `ShardyError` if torch is not installed, for ops without a row (`register_aten`), dynamic sizes,
+    unknown names, and placements that a sharding cannot express.
     """
     ours = None if mesh is None else as_mesh(mesh)
     program = program_of(exported, ours, name)
@@ -82,7 +82,7 @@ def _named_values(program: Program, function: str) -> list[Value]:
 
 
 def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
-    """The sharding of each name that is meant. Raises `ShardyError` for what is no mapping from names."""
+    """The sharding of each name that a key matches. Raises `ShardyError` unless keys are names."""
     if shardings is None:
         return {}
     mapping = cast("Mapping[Any, Any]", shardings)
@@ -100,7 +100,7 @@ def _is_exact(key: str) -> bool:
 
 
 def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
-    """The names that a name or pattern means. Raises `ShardyError` when there is none."""
+    """The names that a name or pattern matches. Raises `ShardyError` if there are none."""
     if key in known:
         return [key]
     pattern = re.compile("".join(_WILD.get(letter, re.escape(letter)) for letter in key) + r"\Z")
@@ -112,11 +112,11 @@ def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
 
 def _unknown_name(key: str, known: Mapping[str, Value]) -> str:
     close = get_close_matches(key, known, 3) or list(known)[:8]
-    return f"no parameter, buffer, input or output is called '{key}'; the model has {', '.join(close)}, ..."
+    return f"unknown parameter, buffer, input or output '{key}'; the model has {', '.join(close)}, ..."
 
 
 def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
-    """What `Program.annotate` takes, of placements too. Raises `ShardyError`, naming the value."""
+    """The sharding as `Program.annotate` takes it. Raises `ShardyError`, with the label, for placements."""
     placement = torch_module("torch.distributed.tensor.placement_types").Placement
     if isinstance(given, placement):
         raise ShardyError(f"{label}: expected a list of placements, one a mesh dimension; got: {given!r}")
@@ -124,7 +124,7 @@ def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
     if not any(isinstance(part, placement) for part in listed):
         return cast(Any, given)
     if mesh is None:
-        raise ShardyError(f"{label}: placements are of a mesh: give from_exported(exported, mesh, ...) one")
+        raise ShardyError(f"{label}: placements without a mesh; pass one: from_exported(exported, mesh, ...)")
     try:
         return from_placements(mesh, listed, _shape(value))
     except ShardyError as error:
@@ -142,8 +142,8 @@ def _shape(value: Value) -> tuple[int, ...]:
 class Placements(Mapping[str, tuple[Any, ...]]):
     """The placements of a program's parameters, buffers, inputs and outputs, by name.
 
-    Looking one up raises `ShardyError` when DTensor cannot say the sharding, and KeyError when there is none
-    of that name.
+    Looking one up raises `ShardyError` if DTensor cannot express the sharding, and KeyError for an unknown
+    name.
     """
 
     program: Program
@@ -176,10 +176,12 @@ class Placements(Mapping[str, tuple[Any, ...]]):
 
 
 def placements_of(result: Result | Program, function: str = "main") -> Placements:
-    """The placements that propagation gave to parameters, buffers, inputs and outputs.
+    """The placements of parameters, buffers, inputs and outputs after propagation.
 
-    Raises `ShardyError` for what is neither a result nor a program.
+    Raises `ShardyError` for anything but a result or a program.
     """
     if not isinstance(result, Result | Program):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ShardyError(f"expected what propagate(from_exported(...)) gives, got: {type(result).__name__}")
+        raise ShardyError.unexpected(
+            "", expected="the result of propagate(from_exported(...))", got=type(result).__name__
+        )
     return Placements(result.program if isinstance(result, Result) else result, function)

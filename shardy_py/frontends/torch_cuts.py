@@ -1,14 +1,15 @@
-"""How DTensor cuts a dimension that several mesh dimensions shard, where the parts are uneven.
+"""Uneven splits of a dimension that several mesh dimensions shard: DTensor's and sdy's.
 
-Each mesh dimension cuts anew what the ones before it left, as `torch.chunk`; sdy cuts once, into the product
-of the axes. 9 elements over 2 and then 4: DTensor gives 5 to the first four devices, as 2, 2, 1 and 0.
+In DTensor each mesh dimension splits the parts of the ones before it, as `torch.chunk`; sdy splits once, into
+the product of the axes. 9 elements over 2 and then 4: DTensor gives 5 to the first four devices, as 2, 2, 1,
+0.
 
 >>> from shardy_py.sharding import AxisRef
 >>> steps = (Step("dp", 2, 1), Step("tp", 4, 1))
 >>> difference(9, DimensionSharding((AxisRef("dp"), AxisRef("tp")), is_closed=True), steps)
 'where DTensor and sdy differ: at dp=0, tp=2, DTensor holds [4:5], sdy [4:6]'
 
-Not here: which mesh dimension cuts what (`torch_placements.py`).
+Not here: the mesh dimensions of a tensor dimension (`torch_placements.py`).
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from shardy_py.api import Mesh, Sharding
 from shardy_py.sharding import DimensionSharding, TensorSharding
 
 Spans = tuple[range, ...]
-"""Indices in the order in which a device holds them, as spans none of which continues the one before."""
+"""The indices of a device in order, as spans that are not adjacent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one mesh dimension does to a tensor dimension: cuts each of `split_factor` parts in `size`."""
+    """The split of a tensor dimension by one mesh dimension: each of `split_factor` parts into `size`."""
 
     name: str
     size: int
@@ -34,15 +35,15 @@ class Step:
 
 
 def difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -> str:
-    """Where a device first holds another part of a dimension of `size` elements; "" if none does.
+    """The first difference between the parts of a dimension of `size` elements; "" if there is none.
 
-    steps: what the mesh dimensions do, in mesh order; dimension: the same as axes.
+    steps: of the mesh dimensions, in mesh order; dimension: the same split as axes.
     """
     mesh = Mesh.of({step.name: step.size for step in steps})
     ours = Sharding(mesh, TensorSharding("mesh", (dimension,))).device_slices((size,))
     coordinates = product(*(range(step.size) for step in steps))
     offsets, sizes = ours.offsets[:, 0].tolist(), ours.sizes[:, 0].tolist()
-    for place, theirs, offset, count in zip(coordinates, _cut(size, steps), offsets, sizes, strict=True):
+    for place, theirs, offset, count in zip(coordinates, _split(size, steps), offsets, sizes, strict=True):
         if theirs != _joined([range(offset, offset + count)]):
             named = ", ".join(f"{step.name}={i}" for step, i in zip(steps, place, strict=True))
             return (
@@ -52,8 +53,8 @@ def difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -
     return ""
 
 
-def _cut(size: int, steps: Sequence[Step]) -> list[Spans]:
-    """The indices that each device holds, in mesh order, as torch cuts: step by step, `torch.chunk`."""
+def _split(size: int, steps: Sequence[Step]) -> list[Spans]:
+    """The indices of each device, in mesh order, as torch splits: step by step, `torch.chunk`."""
     parts = [_joined([range(size)])]
     for step in steps:
         parts = [

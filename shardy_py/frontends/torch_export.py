@@ -1,8 +1,8 @@
 """`torch.export` programs as StableHLO: each node through its row, with the lines of the user's model.
 
-Parameters and buffers become arguments called by their full names (`layers.0.weight`), inputs by theirs;
-results are called `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), types and places
-of nodes, and what is refused (`torch_nodes.py`), shardings (`torch.py`).
+Parameters and buffers become arguments with their full names (`layers.0.weight`), inputs with theirs; results
+are named `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), types and positions of
+nodes, unsupported nodes (`torch_nodes.py`), shardings (`torch.py`).
 """
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO
 
 MOST_ROUNDS = 4
-"""How often ops are decomposed again into simpler ones."""
+"""The most rounds of decomposition."""
 
 
 def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> Program:
     """The program of a `torch.export.ExportedProgram` on a mesh, without shardings.
 
-    Raises `ShardyError`, at the lines of the model, for ops without a row, sizes that are not fixed, and
-    inputs that are no tensors.
+    Raises `ShardyError`, at the lines of the model, for ops without a row, dynamic sizes, and inputs that are
+    not tensors.
     """
     export = torch_module("torch.export")
     if not isinstance(exported, export.ExportedProgram):
-        raise ShardyError(
-            f"expected what torch.export.export(model, arguments) gives, got: {type(exported).__name__}"
-        )
+        expected = "the result of torch.export.export(model, arguments)"
+        raise ShardyError.unexpected("", expected=expected, got=type(exported).__name__)
     graph = Graph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     _label_results(program.module, graph.output_names)
@@ -52,7 +51,7 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
 
 
 def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
-    """The full names of parameters and buffers that are one tensor, where a tensor has several."""
+    """The full names of parameters and buffers that share a tensor."""
     found: dict[Any, list[str]] = {}
     targets = {spec.target for spec in exported.graph_signature.input_specs}
     for name, tensor in exported.state_dict.items():
@@ -63,7 +62,7 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def decomposed(exported: Any) -> Any:
-    """The program in ops that have rows, as far as torch can decompose the others into such."""
+    """The program with ops without a row decomposed as far as torch can."""
     kept = torch_module("torch.export").default_decompositions()
     table = {op: function for op, function in kept.items() if not keeps_whole(str(op))}
     try:
@@ -81,7 +80,7 @@ def decomposed(exported: Any) -> Any:
 
 
 def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
-    """The program with more ops decomposed, but those where torch fails: some change tensors in place."""
+    """The program with more ops decomposed, except those where torch fails because they work in place."""
     try:
         return exported.run_decompositions({**table, **more})
     except (AssertionError, RuntimeError):
@@ -94,12 +93,12 @@ def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph of torch, ready to be run on builder tensors.
+    """A graph of torch that runs on builder tensors.
 
-    inputs: the nodes of the arguments. arguments: their types and names; an input that is called as a
+    inputs: the nodes of the arguments. arguments: their types and names; an input with the name of a
         parameter, buffer or output is `x (input)`.
-    constants: tensors that the graph holds, by node name; those without numbers (of a model on the device
-        `meta`) are arguments. output_names: one a result.
+    constants: tensors of the graph by node name; those without data (of a model on the device `meta`) are
+        arguments. output_names: one a result.
     """
 
     nodes: tuple[Any, ...]
@@ -110,7 +109,7 @@ class Graph:
 
     @staticmethod
     def of(exported: Any) -> Graph:
-        """The graph of a decomposed program. Raises `ShardyError` for what cannot be translated."""
+        """The graph of a decomposed program. Raises `ShardyError` for unsupported nodes."""
         check(exported.graph.nodes)
         unmerge(exported.graph)
         nodes = tuple(exported.graph.nodes)
@@ -122,7 +121,7 @@ class Graph:
         taken = {*outputs, *(spec.target for spec in specs)}
         for spec in specs:
             node = placeholders[spec.arg.name]
-            if spec.kind.name == "CONSTANT_TENSOR" and _has_numbers(exported.constants[spec.target]):
+            if spec.kind.name == "CONSTANT_TENSOR" and _has_data(exported.constants[spec.target]):
                 constants[node.name] = exported.constants[spec.target]
             elif isinstance(node_type(node), TensorType):
                 own = f"{spec.arg.name} (input)" if spec.arg.name in taken else spec.arg.name
@@ -131,7 +130,7 @@ class Graph:
         return Graph(nodes, tuple(inputs), tuple(arguments), constants, outputs)
 
     def run(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Build the ops of all nodes, given tensors for the inputs."""
+        """Builds the ops of all nodes, given tensors for the inputs."""
         values: dict[Any, Any] = dict(zip(self.inputs, tensors, strict=True))
         blocks = [cast(Block, tensor.value.owner) for tensor in tensors[:1]]
         for node in self.nodes:
@@ -152,7 +151,7 @@ class Graph:
 
 
 def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
-    """Remove ops that rows left for results that nobody takes."""
+    """Removes ops that rows built for unused results."""
     returned = {id(tensor.value) for tensor in results}
     for block in blocks:
         for op in reversed(list(block.ops)):
@@ -163,8 +162,8 @@ def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
 
 
 def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
-    """What a node gives; the ops it leaves behind get its location."""
-    arguments, keywords = (_known(given, values) for given in (node.args, node.kwargs))
+    """The result of a node, whose location its ops get."""
+    arguments, keywords = (_with_tensors(given, values) for given in (node.args, node.kwargs))
     if node.target is operator.getitem:
         return _item(node, *arguments)
     row = find_row(str(node.target))
@@ -192,24 +191,24 @@ def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
     types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
     for tensor, type_ in zip(found if isinstance(wanted, tuple) else (found,), types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
-            raise blamed(node, f"its row gives {tensor.type.text}; torch says {type_.text}")
+            raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
     return found
 
 
 def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
     found = parts[index]
     if found is None:
-        raise blamed(node.args[0], f"its result number {index} is not known; only the others are")
+        raise blamed(node.args[0], f"result {index} is unsupported; use the others only")
     return found
 
 
-def _known(given: Any, values: Mapping[Any, Any]) -> Any:
-    """Arguments of a node, with tensors for nodes."""
+def _with_tensors(given: Any, values: Mapping[Any, Any]) -> Any:
+    """The arguments of a node with tensors in place of nodes."""
 
-    def known(part: Any) -> Any:
+    def tensor(part: Any) -> Any:
         return values[part] if _is_node(part) else part
 
-    return torch_module("torch.fx.node").map_aggregate(given, known)
+    return torch_module("torch.fx.node").map_aggregate(given, tensor)
 
 
 def _is_node(part: Any) -> bool:
@@ -219,11 +218,13 @@ def _is_node(part: Any) -> bool:
 def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
     found = values.get(node)
     if not isinstance(found, Tensor):
-        raise ShardyError(f"the model returns {node!r}, which is no tensor; return tensors only")
+        raise ShardyError.unsupported(
+            f"the result {node!r}, which is not a tensor,", remedy="return tensors only"
+        )
     return found
 
 
-def _has_numbers(tensor: Any) -> bool:
+def _has_data(tensor: Any) -> bool:
     fake = torch_module("torch._subclasses").FakeTensor
     return not (tensor.is_meta or isinstance(tensor, fake))
 
@@ -238,14 +239,14 @@ def _array(tensor: Any, node: Any) -> Any:
     try:
         return plain.numpy()
     except (TypeError, RuntimeError) as error:
-        raise blamed(node, f"a constant that numpy cannot hold: {error}") from None
+        raise blamed(node, f"the constant cannot be converted to numpy: {error}") from None
 
 
 # ---------------------------------------------------------------------- names
 
 
 def _output_names(exported: Any) -> tuple[str, ...]:
-    """`output` and where it is in what the model returns; what the model changes, after what it changes."""
+    """`output` with its path in the model's result; `NAME after` for each tensor changed in place."""
     pytree = torch_module("torch.utils._pytree")
     spec = exported.call_spec.out_spec
     leaves = pytree.tree_flatten_with_path(pytree.tree_unflatten(range(spec.num_leaves), spec))[0]
@@ -259,7 +260,7 @@ def _output_names(exported: Any) -> tuple[str, ...]:
 
 
 def _label_results(module: ModuleOp, names: Sequence[str]) -> None:
-    """Give the results of the function their names, where values are looked up by them."""
+    """Gives the results of the function the names by which values are looked up."""
     function = cast(Any, next(op for op in module.body.block.ops if op.name == "func.func"))
     entries = [DictionaryAttr({RESULT_INFO: StringAttr(name)}) for name in names]
     if entries:

@@ -1,6 +1,6 @@
-"""Nodes of torch's graphs: the types of what they give, where they stand in the model, why one is refused.
+"""Nodes of torch's graphs: the types of their results, their positions in the model, unsupported nodes.
 
-Not here: what they compute (`aten/`), whole graphs (`torch_export.py`).
+Not here: their translation (`aten/`), whole graphs (`torch_export.py`).
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _NUMBER = "data_dependent_output"
 
 _WHY_TAGGED = {
-    "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or give "
+    "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or pass "
     "the numbers as an input",
-    _NUMBER: "takes a number out of a tensor, as item() does, which is not known here; keep it a tensor",
+    _NUMBER: "reads a number from a tensor, as item() does, which is unsupported; keep it a tensor",
 }
-"""What is wrong with ops that have a tag of `torch.Tag` and no row."""
+"""Why ops without a row that have a tag of `torch.Tag` are unsupported."""
 
 _DEPENDS_ON_VALUES = (
-    "gives a tensor whose size depends on values; use a form of fixed size (torch.where, torch.topk)"
+    "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk)"
 )
 _RUNS_OTHERS = (
-    "runs graphs or ops of its own, as torch.cond does, which is not known; export a model without it"
+    "runs graphs or ops of its own, as torch.cond does, which is unsupported; export a model without it"
 )
 
 
 def node_type(node: Any) -> Any:
-    """The `TensorType` of what a node gives, a tuple of them for several; None for what is no tensor.
+    """The `TensorType` of a node's result, a tuple of them for several; None if it is not a tensor.
 
-    Raises `ShardyError`, at the node, for elements that we have no type for.
+    Raises `ShardyError`, at the node, for unsupported element types.
     """
     return _type_of(node, node.meta.get("val"))
 
@@ -60,7 +60,7 @@ def _type_of(node: Any, value: Any) -> Any:
 
 
 def is_unknown(node: Any) -> bool:
-    """Whether a node is an op that no row translates."""
+    """Returns whether a node is an op without a row."""
     return (
         node.op == "call_function"
         and node.target is not operator.getitem
@@ -68,33 +68,32 @@ def is_unknown(node: Any) -> bool:
     )
 
 
-# ---------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------- unsupported nodes
 
 
 def check(nodes: Iterable[Any]) -> None:
-    """Raises `ShardyError` with every op that cannot be translated, and the first size that is not fixed."""
+    """Raises `ShardyError` with every unsupported op and the first dynamic size."""
     found: dict[str, Diagnostic] = {}
     sizes_are_fixed = True
     for node in nodes:
         name, reason = _refused(node, sizes_are_fixed)
         if reason:
             found.setdefault(name, Diagnostic(f"{_named(node, name)}: {reason}", position_of(node)))
-        # What is computed from a size that is not fixed has none either, and is no news.
+        # Sizes computed from a dynamic size are not reported again.
         sizes_are_fixed = sizes_are_fixed and not _open_sizes(node.meta.get("val"))
     if found:
         raise ShardyError(*found.values())
 
 
 def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
-    """The name of the op as the user knows it, and why it cannot be translated; "" if it can."""
-    # Of what an op of the model was decomposed into, the user knows nothing.
+    """The name of the op in the model, before decomposition, and why it is unsupported; "" if it is not."""
     name, value = str(node.meta.get("original_aten") or node.target), node.meta.get("val")
     if node.op == "get_attr":
         node = next(iter(node.users), node)
         return str(node.target), _RUNS_OTHERS
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
-        return name, f"({sizes}) are sizes that are not fixed; export without dynamic_shapes"
+        return name, f"dynamic sizes ({sizes}) are unsupported; export without dynamic_shapes"
     if sizes or not is_unknown(node):
         return name, _DEPENDS_ON_VALUES if sizes else ""
     for tag, why in _WHY_TAGGED.items():
@@ -112,7 +111,7 @@ def _has_tag(node: Any, name: str) -> bool:
 def _no_row(name: str) -> str:
     stem = ".".join(name.split(".")[:2])
     return (
-        f'no row says what this op does; add one: register_aten("{stem}", row), where '
+        f'it has no row; add one: register_aten("{stem}", row), where '
         "row(out, *arguments) gives a tensor of type out (shardy_py.frontends.torch)"
     )
 
@@ -123,7 +122,7 @@ def _symbols() -> tuple[type, ...]:
 
 
 def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
-    """The error of a program that torch cannot decompose: for a number out of a tensor, if one is taken."""
+    """The error of a program that torch cannot decompose; names an op that reads a number from a tensor."""
     for node in nodes:
         if _has_tag(node, _NUMBER):
             return blamed(node, _WHY_TAGGED[_NUMBER])
@@ -131,7 +130,7 @@ def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
 
 
 def _open_sizes(value: Any) -> str:
-    """The sizes of a tensor, or of the first of several, of which some are symbols; "" if there is none."""
+    """The sizes of a tensor, or of the first of several, if some are symbols; else ""."""
     if isinstance(value, tuple | list):
         parts = cast("Sequence[Any]", value)
         return next((sizes for sizes in map(_open_sizes, parts) if sizes), "")
@@ -140,7 +139,7 @@ def _open_sizes(value: Any) -> str:
 
 
 def blamed(node: Any, message: str) -> ShardyError:
-    """The error of a node, named, at its line of the model."""
+    """The error of a node at its line of the model, with its name."""
     return ShardyError(Diagnostic(f"{_named(node, str(node.target))}: {message}", position_of(node)))
 
 
@@ -149,7 +148,7 @@ def _named(node: Any, name: str) -> str:
     return f"{name} in {path}" if path else name
 
 
-# ---------------------------------------------------------------------- places
+# ---------------------------------------------------------------------- positions
 
 
 def location_of(node: Any) -> Attribute:
@@ -163,7 +162,7 @@ def location_of(node: Any) -> Attribute:
 
 
 def position_of(node: Any) -> Position | None:
-    """The innermost line of the stack that is neither torch's own nor made by it."""
+    """The innermost line of the stack that is neither in torch nor generated by it."""
     inside = str(Path(torch_module("torch").__file__).parent)
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     for file, line in reversed(frames):
@@ -173,6 +172,6 @@ def position_of(node: Any) -> Position | None:
 
 
 def _module_path(node: Any) -> str:
-    """The full name of the module that the op is in; "" for the model itself."""
+    """The full name of the module of the op; "" for the model itself."""
     stack: Mapping[str, Any] = node.meta.get("nn_module_stack") or {}
     return str(list(stack.values())[-1][0]) if stack else ""

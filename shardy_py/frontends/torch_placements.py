@@ -1,13 +1,14 @@
 """DTensor's placements to and from shardings, and `DeviceMesh` to a mesh. Torch is imported when needed.
 
-Placements speak of mesh dimensions, left to right: what each does to the tensor. Shardings speak of tensor
-dimensions: which axes cut them, major to minor. Mesh dimensions with `Shard(d)` cut dimension d in mesh
-order; one that is to be further inside than later ones is `_StridedShard(d, split_factor=f)`: the later mesh
-dimensions that are more major make f parts (torch.distributed.tensor, `_StridedShard`). FSDP over "dp" of
-weights that "tp" shards is `[_StridedShard(0, split_factor=tp), Shard(0)]`: dimension 0 over (tp, dp).
+Placements have an entry for each mesh dimension, shardings have the axes of each tensor dimension, major to
+minor. Mesh dimensions with `Shard(d)` split dimension d in mesh order; one that is more minor than later ones
+is `_StridedShard(d, split_factor=f)`: the later mesh dimensions that are more major make f parts
+(torch.distributed.tensor, `_StridedShard`). FSDP over "dp" of weights that "tp" shards is `[_StridedShard(0,
+split_factor=tp), Shard(0)]`: dimension 0 over (tp, dp).
 
-What DTensor cannot say and `to_placements` leaves out: open dimensions, priorities, explicit replication.
-Not here: where uneven cuts fall (`torch_cuts.py`), programs (`torch.py`).
+DTensor cannot express open dimensions, priorities and explicit replication; `to_placements` leaves them out.
+Not
+here: uneven splits (`torch_cuts.py`), programs (`torch.py`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorShardi
 INSTALL = "PyTorch is not installed; `pip install 'shardy_py[torch]'`"
 
 REDUCTIONS = ("sum", "max", "min")
-"""The reductions of `Partial` that shardings know, too."""
+"""The reductions of `Partial` that shardings support."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a mesh axis that cuts a dimension: `size` parts, where more major pieces made `pre_size`."""
+    """A sub-axis that shards a dimension: `size` parts of each of the `pre_size` parts of more major ones."""
 
     name: str
     pre_size: int
@@ -39,7 +40,7 @@ class Piece:
 
 
 def torch_module(name: str) -> Any:
-    """A module of torch. Raises `ShardyError` when torch is not installed."""
+    """A module of torch. Raises `ShardyError` if torch is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -50,13 +51,13 @@ def torch_module(name: str) -> Any:
 
 
 def mesh_of(device_mesh: Any) -> Mesh:
-    """The mesh of a `DeviceMesh`: its dimensions by name, `mesh_dim_0`, ... where it has no names.
+    """The mesh of a `DeviceMesh`; dimensions without names are `mesh_dim_0`, ...
 
-    A part of a larger one (`mesh["tp"]`) is a mesh of its own, its ranks counted from 0 in their order: it is
-    the same on all ranks. Raises `ShardyError` for what is no `DeviceMesh`.
+    A slice of a larger one (`mesh["tp"]`) is a mesh of its own with ranks counted from 0 in their order, so
+    it is the same on all ranks. Raises `ShardyError` for anything but a `DeviceMesh`.
     """
     if not hasattr(device_mesh, "mesh_dim_names"):
-        raise ShardyError(f"expected a Mesh, or a DeviceMesh of torch, got: {device_mesh!r}")
+        raise ShardyError.unexpected("", expected="a Mesh, or a DeviceMesh of torch", got=f"{device_mesh!r}")
     shape = tuple(device_mesh.mesh.shape)
     names = device_mesh.mesh_dim_names or [f"mesh_dim_{i}" for i in range(len(shape))]
     ranks = [int(rank) for rank in device_mesh.mesh.flatten().tolist()]
@@ -67,7 +68,7 @@ def mesh_of(device_mesh: Any) -> Mesh:
 
 
 def as_mesh(mesh: Any) -> Mesh:
-    """A mesh of ours as it is; the mesh of a `DeviceMesh`."""
+    """A `Mesh` unchanged; the mesh of a `DeviceMesh`."""
     return mesh if isinstance(mesh, Mesh) else mesh_of(mesh)
 
 
@@ -78,17 +79,18 @@ def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) 
     """The sharding of a DTensor of `shape` with these placements, its dimensions closed.
 
     mesh: a `DeviceMesh`, or a `Mesh`. placements: one a mesh dimension. shape: of the whole tensor.
-    Raises `ShardyError` for what sdy cannot say: partial averages and products, partial values of several
-    kinds, masks, split factors that leave a device pieces far apart, cuts in uneven parts that fall elsewhere
-    than sdy's.
+    Raises `ShardyError` for what sdy cannot express: partial averages and products, partial values of several
+    kinds, masks, split factors that give a device pieces that are not adjacent, uneven splits that differ
+    from sdy's.
     """
     mesh = as_mesh(mesh)
     for given, what in ((placements, "a list of placements"), (shape, "the shape of the tensor")):
         expect(given, Sequence, what)
     if len(placements) != len(mesh.axes):
-        raise ShardyError(
-            f"expected a placement for each of the {len(mesh.axes)} dimensions of the mesh {mesh}, "
-            f"got {len(placements)}: {_listed(placements)}"
+        raise ShardyError.unexpected(
+            "placements",
+            expected=f"one for each of the {len(mesh.axes)} dimensions of the mesh {mesh}",
+            got=f"{len(placements)}: {_listed(placements)}",
         )
     dimensions: list[list[Piece]] = [[] for _ in shape]
     for axis, placement in reversed(list(zip(mesh.axes, placements, strict=True))):
@@ -108,22 +110,21 @@ def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) 
 
 
 def _shard_of(placement: Any, rank: int) -> tuple[int, int] | None:
-    """The tensor dimension and split factor of a sharding placement; None for the others."""
+    """The tensor dimension and split factor of a sharding placement; None for other placements."""
     types = torch_module("torch.distributed.tensor.placement_types")
     if isinstance(placement, types.Replicate | types.Partial):
         return None
     if not isinstance(placement, types.Shard | types._StridedShard):
-        raise ShardyError(
-            f"expected a placement (Shard, Replicate, Partial or _StridedShard), got: {placement!r}"
-        )
+        expected = "a placement (Shard, Replicate, Partial or _StridedShard)"
+        raise ShardyError.unexpected("", expected=expected, got=f"{placement!r}")
     number = placement.dim + rank if placement.dim < 0 else placement.dim
     if not 0 <= number < rank:
-        raise ShardyError(f"{placement!r}: the tensor has {rank} dimensions; expected {-rank} to {rank - 1}")
+        raise ShardyError(f"{placement!r} for a tensor of rank {rank}: expected {-rank} to {rank - 1}")
     return number, int(getattr(placement, "split_factor", 1))
 
 
 def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) -> None:
-    """Put a mesh dimension where the pieces before it make `split_factor` parts, splitting one if need be."""
+    """Inserts a mesh dimension after pieces of `split_factor` parts, splitting a piece if necessary."""
     if new.size == 1:
         split_factor = 1
     made, index = 1, 0
@@ -141,10 +142,10 @@ def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) 
     if made != split_factor:
         later = prod(piece.size for piece in pieces)
         raise ShardyError(
-            f"{placement!r} over mesh dimension '{new.name}' cuts each of {split_factor} parts, but later "
-            f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold pieces that lie "
-            "apart, which a sharding cannot say; expected the product of the sizes of later mesh dimensions "
-            "that shard the same dimension, or a part of it"
+            f"{placement!r} over mesh dimension '{new.name}' splits each of {split_factor} parts, but later "
+            f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold "
+            "pieces that are not adjacent, which a sharding cannot express; expected the product of the sizes of "
+            "later mesh dimensions that shard the same dimension, or a factor of it"
         )
     pieces.insert(index, new)
 
@@ -156,20 +157,23 @@ def _partial_axes(mesh: Mesh, placements: Sequence[Any]) -> tuple[tuple[AxisRef,
     }
     for placement in partial.values():
         if type(placement) is not types.Partial:
-            raise ShardyError(
-                f"{placement!r} is no plain Partial but one with a mask or a norm, which a sharding cannot "
-                "say; redistribute it to Replicate or Shard"
+            raise ShardyError.unsupported(
+                f"{placement!r}, a Partial with a mask or a norm,",
+                remedy="redistribute it to Replicate or Shard",
             )
         if placement.reduce_op not in REDUCTIONS:
-            raise ShardyError(
-                f"{placement!r}: unreduced axes are reduced by {', '.join(REDUCTIONS)}; "
-                f"got: {placement.reduce_op}; redistribute it to Replicate or Shard"
+            raise ShardyError.unexpected(
+                f"{placement!r}",
+                expected="a reduction by sum, max or min",
+                got=placement.reduce_op,
+                remedy="redistribute it to Replicate or Shard",
             )
     ops = sorted({placement.reduce_op for placement in partial.values()})
     if len(ops) > 1:
-        raise ShardyError(
-            f"placements {_listed(placements)}: a sharding has one reduction for all unreduced axes; "
-            f"got: {', '.join(ops)}"
+        raise ShardyError.unexpected(
+            f"placements {_listed(placements)}",
+            expected="one reduction for all unreduced axes",
+            got=", ".join(ops),
         )
     return tuple(AxisRef(name) for name in partial), ops[0] if ops else "sum"
 
@@ -185,17 +189,17 @@ def _axes(pieces: Sequence[Piece], mesh: Mesh) -> tuple[AxisRef, ...]:
 
 
 def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tuple[Any, ...]:
-    """The placements, one a mesh dimension, of tensors sharded so.
+    """The placements of a sharding, one a mesh dimension.
 
-    shape: of the tensor, if known: then cuts in uneven parts are compared, too.
-    Raises `ShardyError` for maximal meshes, axes of which parts shard several dimensions or none, and uneven
-    cuts that DTensor puts elsewhere. Open dimensions and priorities are left out.
+    shape: of the tensor, if known, to check uneven splits.
+    Raises `ShardyError` for maximal meshes, sub-axes, and uneven splits that DTensor makes differently. Open
+    dimensions and priorities are left out.
     """
     types = torch_module("torch.distributed.tensor.placement_types")
     expect(sharding, Sharding, "a Sharding", "of a P(...): Sharding(mesh, P(...))")
     mesh = sharding.mesh
     if mesh.is_maximal:
-        raise ShardyError(f"{sharding} lies on one device of a maximal mesh: DTensor has no placement for it")
+        raise ShardyError.unsupported(f"{sharding} on a maximal mesh, which has no placements,")
     if shape is not None:
         sharding = sharding.for_rank(len(shape))
         _check_cuts(sharding.value, mesh, shape)
@@ -223,7 +227,7 @@ def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[Step, ...]]:
 
 
 def _steps(axes: Sequence[AxisRef], mesh: Mesh) -> tuple[Step, ...]:
-    """What the mesh dimensions do, in mesh order. Raises KeyError for an axis that is there in part."""
+    """The steps of the mesh dimensions, in mesh order. Raises KeyError for an axis that is not whole."""
     pieces = [_piece(axis, mesh) for axis in axes]
     names = {piece.name for piece in pieces}
     steps: list[Step] = []
@@ -246,7 +250,7 @@ def _piece(axis: AxisRef, mesh: Mesh) -> Piece:
 
 
 def _join_at(pieces: list[Piece], index: int) -> None:
-    """Make one of the pieces around `index` if they are neighbouring parts of one axis."""
+    """Joins the pieces around `index` if they are adjacent sub-axes of one axis."""
     if 0 < index < len(pieces):
         outer, inner = pieces[index - 1 : index + 1]
         if outer.name == inner.name and outer.pre_size * outer.size == inner.pre_size:
@@ -255,16 +259,16 @@ def _join_at(pieces: list[Piece], index: int) -> None:
 
 def _no_part(sharding: Sharding, name: str, place: str) -> str:
     return (
-        f"{place} of {sharding} uses a part of the axis '{name}', which DTensor cannot say: a placement "
-        f"is for a whole mesh dimension; use a mesh that has the parts of '{name}' as dimensions"
+        f"{place} of {sharding} uses a sub-axis of '{name}', which DTensor cannot express; "
+        f"use a mesh that has the sub-axes of '{name}' as dimensions"
     )
 
 
-# ---------------------------------------------------------------------- uneven cuts
+# ---------------------------------------------------------------------- uneven splits
 
 
 def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None:
-    """Raises `ShardyError` when DTensor and sdy give a device different parts of a dimension."""
+    """Raises `ShardyError` if DTensor and sdy give a device different parts of a dimension."""
     for number, (size, dimension) in enumerate(zip(shape, value.dimensions, strict=True)):
         parts = prod(axis.size(mesh) for axis in dimension.axes)
         if len(dimension.axes) < 2 or size % parts == 0:
@@ -276,7 +280,7 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
         found = difference(size, dimension, steps)
         if found:
             raise ShardyError(
-                f"dimension {number} of size {size} is cut unevenly by {len(steps)} mesh dimensions, "
+                f"dimension {number} of size {size} is split unevenly by {len(steps)} mesh dimensions, "
                 f"{found}; make its size a multiple of {parts}, or shard it over one mesh dimension"
             )
 

@@ -1,9 +1,8 @@
-"""Products of tensors whose first dimensions a model merges before them, and splits again behind.
+"""Products of tensors whose first dimensions a model merges before the product and splits after it.
 
-`nn.MultiheadAttention` views what it found as [length * batch, size] for its last product, and so do models
-that use `addmm`, and programs that are decomposed already. A sharding of the batch does not pass such a view:
-it is the minor part of what is merged. The product of [length, batch, size] has the same elements, and is
-passed.
+`nn.MultiheadAttention` views its values as [length * batch, size] for its last product, as do models that use
+`addmm` and decomposed programs. A sharding of the batch, the minor part of the merged dimension, does not
+propagate through such a view. The product of [length, batch, size] has the same elements and propagates it.
 
 Not here: what products compute (`aten/products.py`).
 """
@@ -14,11 +13,11 @@ from typing import Any
 
 _VIEWS = ("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
 _PRODUCTS = {"aten.linear.default": 0, "aten.mm.default": 0, "aten.addmm.default": 1}
-"""Products, and the number of the argument whose rows are merged."""
+"""Products, with the number of the argument whose rows are merged."""
 
 
 def unmerge(graph: Any) -> None:
-    """Make products, in place, of rows not merged, where all views behind split them the same way."""
+    """Changes products of merged rows in place if all following views split the rows the same way."""
     for node in list(graph.nodes):
         place = _PRODUCTS.get(str(node.target))
         if place is None or not _is_view(node.args[place]) or not all(map(_is_view, node.users)):
@@ -29,7 +28,7 @@ def unmerge(graph: Any) -> None:
 
 
 def _can_split(node: Any, place: int, shape: tuple[int, ...]) -> bool:
-    """Whether the product can give that shape at once: rows split, and nothing added to single rows."""
+    """Returns whether the product can have that shape: rows split, and nothing added to single rows."""
     rows, *behind = _shape(node)
     added = _shape(node.args[0]) if place else ()
     return len(shape) > 2 and [shape[-1]] == behind and (len(added) < 2 or added[0] != rows)

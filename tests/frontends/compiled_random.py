@@ -114,7 +114,7 @@ def random_array(draw: random.Random) -> Any:
         sharding = NamedSharding(grid(), random_spec(draw, len(shape)))
         try:
             sharding.shard_shape(shape)
-        except ValueError:  # JAX takes no arguments that are cut unevenly
+        except ValueError:  # JAX takes no arguments that are split unevenly
             continue
         return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=sharding)
     return jax.ShapeDtypeStruct(shape, jnp.float32)

@@ -78,7 +78,8 @@ def test_arguments_are_given_once(stage: str) -> None:
     jitted = jax.jit(lambda a: a + 1)
     staged = getattr(jitted, stage)(jnp.ones(4))
     with pytest.raises(
-        ShardyError, match=rf"what `\.{stage}\(\.\.\.\)` gave has its arguments already; give none"
+        ShardyError,
+        match=rf"arguments for the result of `\.{stage}\(\.\.\.\)`, which has them already; pass none",
     ):
         lower(staged, jnp.ones(4))
     assert lower(staged)["%arg0"].shape == (4,)
@@ -311,8 +312,8 @@ def test_programs_lowered_for_gspmd() -> None:
     finally:
         jax.config.update("jax_use_shardy_partitioner", True)
     assert caught.value.diagnostics[0].message == (
-        "JAX has lowered for GSPMD, without sdy; jax.config.update('jax_use_shardy_partitioner', True) makes "
-        "it lower for Shardy"
+        "a program that JAX lowered for GSPMD is unsupported; "
+        "call jax.config.update('jax_use_shardy_partitioner', True) before lowering"
     )
 
 
@@ -320,16 +321,14 @@ def test_parts_of_axes_cannot_be_said() -> None:
     with pytest.raises(ShardyError) as caught:
         partition_spec(Sharding(MESH, P(None, ("y", "x:(1)2"))))
     assert caught.value.diagnostics[0].message == (
-        'dimension 1 of <@mesh, [{}, {"y", "x":(1)2}]> is sharded over a part of an axis, "x":(1)2, which '
-        "JAX cannot say; split the axis x of the mesh into two"
+        'sub-axis "x":(1)2 in dimension 1 of <@mesh, [{}, {"y", "x":(1)2}]>, which JAX cannot express, '
+        "is unsupported; split the axis x of the mesh into two"
     )
 
 
 def test_arguments_over_parts_of_axes_are_named() -> None:
     other = array((64, 32), "u", mesh=abstract_mesh(u=2, v=4))
-    with pytest.raises(
-        ShardyError, match=r"^error: b: dimension 0 of .* over a part of an axis, \"x\":\(1\)2"
-    ):
+    with pytest.raises(ShardyError, match=r"^error: b: sub-axis \"x\":\(1\)2 in dimension 0 of"):
         propagate_function(lambda a, b: (a + 1, b + 1), A, other)
 
 
@@ -337,8 +336,8 @@ def test_unreduced_over_an_axis_that_the_compiler_shards() -> None:
     with pytest.raises(ShardyError) as caught:
         named_sharding(Sharding(MESH, P("x", unreduced={"y"})), GRID)
     assert caught.value.diagnostics[0].message == (
-        '<@mesh, [{"x"}], unreduced={"y"}> is unreduced over y, which JAX only says of explicit axes; give a '
-        "mesh where y is AxisType.Explicit"
+        '<@mesh, [{"x"}], unreduced={"y"}> with the unreduced axis y, which is not explicit, is unsupported; '
+        "pass a mesh in which y is AxisType.Explicit"
     )
 
 
@@ -347,8 +346,8 @@ def test_meshes_differ(mesh: dict[str, int]) -> None:
     with pytest.raises(ShardyError) as caught:
         propagate_function(product, A, B, mesh=abstract_mesh(**mesh))
     assert caught.value.diagnostics[0].message == (
-        f'a: <@mesh, [{{"x"}}, {{}}]> is on the mesh {MESH}, JAX\'s mesh is {Mesh.of(mesh)}; give the mesh '
-        "that the function was lowered for, or none"
+        f'a: mesh for <@mesh, [{{"x"}}, {{}}]>: expected {MESH}, got {Mesh.of(mesh)}; '
+        "pass the mesh that the function was lowered for, or none"
     )
 
 
@@ -359,9 +358,7 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@only, []>}) 
   return %arg0 : tensor<8xf32>
 }
 """)
-    with pytest.raises(
-        ShardyError, match="lies on one device of a maximal mesh: JAX has no NamedSharding for it"
-    ):
+    with pytest.raises(ShardyError, match="on a maximal mesh, which has no NamedSharding, is unsupported"):
         sharding_of_value(program["%arg0"])
     assert sharding_of_value(program["result 0"]) is None
 
@@ -369,10 +366,10 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@only, []>}) 
 @pytest.mark.parametrize(
     ("wrong", "expected", "got"),
     [
-        (lambda: lower(3), "a function, or what `jax.jit", "builtins.int: 3"),
-        (lambda: lower(jax.jit(jnp.sin).lower(1.0).compile()), "a function, or what", "Compiled"),
-        (lambda: program_of("module {}"), "what `.lower(...)` of a jitted function gave", "builtins.str"),
-        (lambda: propagate_lowered(jax.jit(jnp.sin).trace(1.0)), "what `.lower(...)`", "Traced"),
+        (lambda: lower(3), "a function, or the result of `jax.jit", "builtins.int: 3"),
+        (lambda: lower(jax.jit(jnp.sin).lower(1.0).compile()), "a function, or the result of", "Compiled"),
+        (lambda: program_of("module {}"), "the result of `.lower(...)` of a jitted function", "builtins.str"),
+        (lambda: propagate_lowered(jax.jit(jnp.sin).trace(1.0)), "the result of `.lower(...)`", "Traced"),
         (lambda: propagate_function(product, A, B, mesh=MESH), "a jax.sharding.Mesh", "shardy_py"),
         (lambda: mesh_of(MESH), "a jax.sharding.Mesh or AbstractMesh", "shardy_py"),
         (lambda: from_named_sharding(JaxP("x")), "a NamedSharding", "P('x',)"),

@@ -172,7 +172,7 @@ def test_outside() -> None:
         ),
         (lambda: place.element(24), "the buffer: expected a coordinate from 0 to 23, got 24"),
         (lambda: place.elements(np.array([3, 99])), "the buffer: expected a coordinate from 0 to 23, got 99"),
-        (lambda: place.offset((0,)), "has 2 coordinates, got 1"),
+        (lambda: place.offset((0,)), "expected 2 coordinates, got 1"),
     ):
         with pytest.raises(ShardyError) as error:
             call()

@@ -4,8 +4,8 @@
     def swiglu(out, x, gate):
         return x * ops.logistic(gate) * gate
 
-A row gets the type that torch says the op gives (a tuple of them for several), then the op's arguments:
-tensors, numbers, lists, None. It gives tensors of these types. Not here: graphs of ops (`torch_export.py`).
+A row takes the type of the op's result in torch (a tuple of them for several), then the op's arguments:
+tensors, numbers, lists, None. It returns tensors of these types. Not here: graphs of ops (`torch_export.py`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from shardy_py.frontends.aten import (
 Row = Callable[..., Any]
 
 KEPT_WHOLE = ("aten.linear", "aten.matmul", "aten.scaled_dot_product_attention")
-"""Ops that torch would decompose, into reshapes that shardings hardly pass."""
+"""Ops that torch would decompose into reshapes through which few shardings propagate."""
 
 
 def _nothing(out: Any, *_: Any, **__: Any) -> None:
-    """An op that checks something when the model runs."""
+    """An op that checks something at run time."""
 
 
 _CHECKS = ("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range_for_size")
@@ -56,14 +56,16 @@ _REGISTERED: dict[str, Row] = {}
 
 
 def register_aten(name: str, row: Row | None = None) -> Any:
-    """Say what an op does: `register_aten("mylib.swiglu", row)`, or as a decorator.
+    """Registers the row of an op: `register_aten("mylib.swiglu", row)`, or as a decorator.
 
-    name: namespace and name, with overload (`aten.add.Tensor`) or for all of them. A row of ours is replaced.
-    torch does not decompose ops that have a row of yours. Raises `ShardyError` for a name without namespace.
+    name: namespace and name, with one overload (`aten.add.Tensor`) or for all. Takes precedence over `ROWS`;
+    torch does not decompose registered ops. Raises `ShardyError` for a name without namespace.
     """
     parts = name.split(".")
     if len(parts) not in (2, 3) or not all(parts):
-        raise ShardyError(f"expected a name such as 'aten.add' or 'aten.add.Tensor', got: '{name}'")
+        raise ShardyError.unexpected(
+            "", expected="a name such as 'aten.add' or 'aten.add.Tensor'", got=f"'{name}'"
+        )
     if row is None:
 
         def register(function: Row) -> Row:
@@ -75,7 +77,7 @@ def register_aten(name: str, row: Row | None = None) -> Any:
 
 
 def unregister_aten(name: str) -> None:
-    """Forget a row of `register_aten`; one that is not there is none to forget."""
+    """Removes the row of `register_aten` for `name`, if there is one."""
     _REGISTERED.pop(name, None)
 
 
@@ -90,7 +92,7 @@ def find_row(name: str) -> Row | None:
 
 
 def keeps_whole(name: str) -> bool:
-    """Whether torch is to leave an op of that full name as it is."""
+    """Returns whether torch must not decompose the op of that full name."""
     stem = ".".join(name.split(".")[:2])
     return stem in KEPT_WHOLE or name in _REGISTERED or stem in _REGISTERED
 

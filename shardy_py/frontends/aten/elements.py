@@ -1,4 +1,4 @@
-"""Element types of ATen ops: torch's types as ours, operands brought to one type.
+"""Element types of ATen ops: conversion of torch's types, promotion of operands.
 
 Not here: the ops (the other files of this folder).
 
@@ -19,40 +19,40 @@ from shardy_py.builder.regions import bounds
 from shardy_py.builder.types import dtype_of, element_of
 
 Output = Any
-"""What torch says an op gives: a `TensorType`, a tuple of them, None."""
+"""The type of an op's result: a `TensorType`, a tuple of them, None."""
 
 _ORDER = (
     "i1", "ui8", "i8", "ui16", "i16", "ui32", "i32", "ui64", "i64",
     "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>",
 )  # fmt: skip
-_MET_HIGHER = {frozenset({"f16", "bf16"}): "f32", frozenset({"ui8", "i8"}): "i16"}
+_PROMOTED_HIGHER = {frozenset({"f16", "bf16"}): "f32", frozenset({"ui8", "i8"}): "i16"}
 _HALF = ("f16", "bf16")
 DEFAULT_FLOAT = "f32"
 
 
 def element_of_torch(dtype: Any) -> str:
-    """The element type of a `torch.dtype`. Raises `ShardyError` when there is none."""
+    """The element type of a `torch.dtype`. Raises `ShardyError` if there is none."""
     name = str(dtype).removeprefix("torch.")
     found = element_of(name)
     if found == name:
-        raise ShardyError(f"no element type is known for {dtype}")
+        raise ShardyError.unsupported(f"element type {dtype}")
     return found
 
 
 def is_float(element_type: str) -> bool:
-    """Whether elements are floating-point numbers."""
+    """Returns whether elements are floating-point numbers."""
     return element_type.startswith(("f", "bf"))
 
 
 def common_element(lhs: str, rhs: str) -> str:
-    """The element type in which two operands meet (PyTorch, "Type Promotion")."""
+    """The element type to which two operands are promoted (PyTorch, "Type Promotion")."""
     if lhs == rhs:
         return lhs
-    return _MET_HIGHER.get(frozenset({lhs, rhs})) or max(lhs, rhs, key=_ORDER.index)
+    return _PROMOTED_HIGHER.get(frozenset({lhs, rhs})) or max(lhs, rhs, key=_ORDER.index)
 
 
-def met(*operands: Any) -> tuple[Any, ...]:
-    """Operands in the element type in which they meet; numbers stay numbers."""
+def promoted(*operands: Any) -> tuple[Any, ...]:
+    """Operands promoted to their common element type; numbers stay numbers."""
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     # Tensors without dimensions do not raise the type of those with dimensions, within a category.
     leading = [t.element_type for t in tensors if t.rank] or [t.element_type for t in tensors]
@@ -80,22 +80,22 @@ def convert(operand: Tensor, element_type: str) -> Tensor:
 
 
 def widened(*operands: Tensor | None) -> tuple[Any, ...]:
-    """Tensors of half precision in f32, in which torch computes norms and softmax of them."""
+    """Tensors with those of half precision in f32, as torch computes norms and softmax."""
     return tuple(convert(o, "f32") if o is not None and o.element_type in _HALF else o for o in operands)
 
 
 def filled(type_: TensorType, number: Any) -> Tensor:
-    """A constant of that type, full of one number."""
+    """A constant of that type, filled with one number."""
     return ops.constant(np.asarray(number).astype(dtype_of(type_.element_type)), None, sizes(type_))
 
 
 def sizes(type_: TensorType) -> tuple[int, ...]:
-    """The sizes of a type, which are known."""
+    """The sizes of a static type."""
     return tuple(size for size in type_.shape if size is not None)
 
 
 def dimension(number: int, rank: int) -> int:
-    """A dimension counted from 0, of one that may be counted from behind."""
+    """A dimension counted from 0, for one that may be counted from the end."""
     return number + rank if number < 0 else number
 
 
@@ -108,10 +108,10 @@ def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...
 
 
 def lowest(element_type: str) -> Any:
-    """The smallest number of an element type: that with which a maximum starts."""
+    """The smallest number of an element type: the initial value of a maximum."""
     return bounds(element_type)[0]
 
 
 def highest(element_type: str) -> Any:
-    """The largest number of an element type: that with which a minimum starts."""
+    """The largest number of an element type: the initial value of a minimum."""
     return bounds(element_type)[1]

@@ -17,7 +17,7 @@ from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.builder.insertion import insert
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.chlo import OPS as CHLO
-from shardy_py.frontends.aten.elements import convert, converted, filled, met, sizes
+from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
 
 Operand = Any
 Row = Callable[..., Any]
@@ -31,7 +31,7 @@ def _unary(function: Callable[[Tensor], Tensor]) -> Row:
 
 
 def _chlo(name: str) -> Callable[[Tensor], Tensor]:
-    """An op of CHLO, the dialect of what StableHLO leaves to be expanded."""
+    """An op of CHLO, which StableHLO expands."""
 
     def build(operand: Tensor) -> Tensor:
         op = CHLO.op_class(name).create(operands=[operand.value], result_types=[operand.value.type])
@@ -44,9 +44,11 @@ def _chlo(name: str) -> Callable[[Tensor], Tensor]:
 erf = _chlo("erf")
 
 
-def _arithmetic(op_name: str) -> Row:
+def _binary(op_name: str, element: str = "") -> Row:
+    """An op on operands of the element type, that of the result by default."""
+
     def row(out: TensorType, self: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
-        lhs, rhs = converted(out.element_type, self, other)
+        lhs, rhs = converted(element or out.element_type, self, other)
         return elementwise(op_name, lhs, _scaled(rhs, alpha))
 
     return row
@@ -56,23 +58,9 @@ def _scaled(operand: Operand, factor: Any) -> Operand:
     return operand if factor == 1 else operand * factor
 
 
-def _bits(op_name: str) -> Row:
-    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
-        return elementwise(op_name, *converted(out.element_type, self, other))
-
-    return row
-
-
-def _logical(op_name: str) -> Row:
-    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
-        return elementwise(op_name, *converted("i1", self, other))
-
-    return row
-
-
 def _comparison(direction: str) -> Row:
     def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
-        lhs, rhs = met(self, other)
+        lhs, rhs = promoted(self, other)
         return ops.compare(lhs, rhs, direction)
 
     return row
@@ -90,7 +78,7 @@ def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: st
 
 
 def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
-    """Whether a division cut towards 0 is above the floor: the rest has another sign than the divisor."""
+    """Whether a division truncated towards 0 is above the floor: remainder and divisor differ in sign."""
     rest = ops.remainder(lhs, rhs)
     return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, _negative(rhs), "NE"))
 
@@ -162,7 +150,7 @@ def _elu(out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, inpu
 
 def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals:
-        raise ShardyError(f"only rounding to whole numbers is known; got: decimals={decimals}")
+        raise ShardyError.unsupported(f"rounding to decimals ({decimals})")
     return self if self.element_type.startswith(("i", "ui")) else ops.round_nearest_even(self)
 
 
@@ -188,7 +176,7 @@ def _absolute(out: TensorType, self: Tensor) -> Tensor:
 
 
 def _angle(out: TensorType, self: Tensor) -> Tensor:
-    """Of complex numbers; of real ones torch makes it of other ops."""
+    """The angle of complex numbers; torch decomposes that of real ones."""
     return elementwise("atan2", ops.imag(self), ops.real(self))
 
 
@@ -251,32 +239,32 @@ def _is_nan(out: TensorType, self: Tensor) -> Tensor:
 ROWS: dict[str, Row] = {
     **{name: _unary(function) for name, function in _UNARY.items()},
     **{name: _comparison(direction) for name, direction in _COMPARISONS.items()},
-    **{f"bitwise_{name}": _bits(name) for name in ("and", "or", "xor")},
-    **{f"logical_{name}": _logical(name) for name in ("and", "or", "xor")},
+    **{f"bitwise_{name}": _binary(name) for name in ("and", "or", "xor")},
+    **{f"logical_{name}": _binary(name, "i1") for name in ("and", "or", "xor")},
     **dict.fromkeys(("bitwise_left_shift", "__lshift__"), _shift("left")),
     **dict.fromkeys(("bitwise_right_shift", "__rshift__"), _shift("right")),
     "abs": _absolute,
-    "add": _arithmetic("add"),
+    "add": _binary("add"),
     "angle": _angle,
-    "atan2": _bits("atan2"),
+    "atan2": _binary("atan2"),
     "clamp": _clamp,
     "complex": _complex,
     "div": _divide,
     "elu": _elu,
-    "fmod": _bits("remainder"),
+    "fmod": _binary("remainder"),
     "gelu": _gelu,
     "hardtanh": _hard_tanh,
     "isinf": _is_infinite,
     "isnan": _is_nan,
     "leaky_relu": _leaky_relu,
-    "maximum": _bits("maximum"),
-    "minimum": _bits("minimum"),
-    "mul": _arithmetic("multiply"),
+    "maximum": _binary("maximum"),
+    "minimum": _binary("minimum"),
+    "mul": _binary("multiply"),
     "polar": _polar,
     "pow": _power,
     "remainder": _remainder,
     "round": _round,
-    "sub": _arithmetic("subtract"),
+    "sub": _binary("subtract"),
     "where": _where,
 }
 """The rows by the name of the op without overload."""

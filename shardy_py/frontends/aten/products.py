@@ -45,7 +45,7 @@ def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Tensor | None 
 
 
 def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
-    """As `torch.matmul`: vectors and matrices, all before the last two dimensions broadcast."""
+    """As `torch.matmul`: vectors and matrices, with all dimensions but the last two broadcast."""
     if other.rank <= 2:
         return dot_general(self, other, ((self.rank - 1,), (0,)))
     if self.rank == 1:
@@ -61,7 +61,7 @@ def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
 
 
 def window(given: int | Sequence[int], count: int) -> tuple[int, ...]:
-    """A number for each spatial dimension, of one for all or one each."""
+    """A number for each spatial dimension, given one for all or one each."""
     listed = (given,) if isinstance(given, int) else tuple(given)
     return listed * count if len(listed) == 1 else listed
 
@@ -133,9 +133,9 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention says."""
+    """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention."""
     if dropout_p:
-        raise ShardyError("attention with dropout draws random numbers; export the model with dropout_p=0")
+        raise ShardyError.unsupported("attention with dropout", remedy="export the model with dropout_p=0")
     if enable_gqa:
         key, value = (_for_all_heads(kept, sizes(query.type)[-3]) for kept in (key, value))
     batch = sizes(out)[:-2]
@@ -179,16 +179,16 @@ def softmax(operand: Tensor, dimension: int, *, empty_rows: bool = False) -> Ten
 
     peak = reduce_max(operand, (dimension,))
     if empty_rows:
-        peak = _instead_of(peak, -np.inf, 0)
+        peak = _replaced(peak, -np.inf, 0)
     weights = ops.exponential(operand - spread(peak))
     total = reduce_sum(weights, (dimension,))
     if empty_rows:
-        total = _instead_of(total, 0, 1)
+        total = _replaced(total, 0, 1)
     return weights / spread(total)
 
 
-def _instead_of(operand: Tensor, old: float, new: float) -> Tensor:
-    """The tensor with another number wherever one is."""
+def _replaced(operand: Tensor, old: float, new: float) -> Tensor:
+    """The tensor with `new` in place of `old`."""
     return ops.select(ops.compare(operand, old, "EQ"), new, operand)
 
 

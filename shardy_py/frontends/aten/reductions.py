@@ -37,7 +37,7 @@ Dims = int | Sequence[int] | None
 
 
 def _reduction(op_name: str, start: Callable[[str], Any]) -> Callable[..., Tensor]:
-    """A reduction over some dimensions, or all; the output type says whether they stay, of size 1."""
+    """A reduction over some dimensions, or all; they stay with size 1 if the output type has them."""
 
     def row(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
         self = convert(self, out.element_type)
@@ -108,7 +108,7 @@ def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Ten
 
 
 def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
-    """Whether an element is greater (GT) or smaller (LT) than another, or the first NaN of both."""
+    """Compares greater (GT) or less (LT), with NaN before all other elements."""
     found = ops.compare(value, other, direction)
     if not is_float(value.element_type):
         return found
@@ -116,7 +116,7 @@ def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
 
 
 def _places(direction: str) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The first greatest (GT) or smallest (LT) elements along a dimension, and where they are."""
+    """The first greatest (GT) or smallest (LT) elements along a dimension, and their indices."""
 
     def found(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         start = lowest(self.element_type) if direction == "GT" else highest(self.element_type)
@@ -143,7 +143,7 @@ def _argument(direction: str) -> Callable[..., Tensor]:
 
 
 def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]:
-    """`max` and `min`: of everything one value; along a dimension values and where they are."""
+    """`max` and `min`: one value of all elements, or values and indices along a dimension."""
 
     def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:

@@ -12,7 +12,7 @@ from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import convert, dimension, filled, highest, lowest, sizes
 from shardy_py.frontends.aten.reductions import cumulative
-from shardy_py.frontends.aten.shapes import index_vectors, neighbours, reordered
+from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -41,11 +41,11 @@ _STARTS: dict[str, Callable[[str], Any]] = {
     "prod": lambda _: 1,
     "sum": lambda _: 0,
 }
-"""With what a reduction starts that leaves out what was there."""
+"""The initial values of reductions without the previous elements."""
 
 
 def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
-    """Each element of `source` goes to where it is in `self`, but along one dimension to its index."""
+    """Puts each element of `source` at its own position in `self`, but at its index along one dimension."""
     number, rank = dimension(dim, self.rank), self.rank
     updates = _updates(source, self.element_type, sizes(index.type))
     if all(a == b for d, (a, b) in enumerate(zip(self.shape, index.shape, strict=True)) if d != number):
@@ -72,7 +72,7 @@ def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine)
 
 
 def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
-    """The part of `source` that the indices speak of; a number as often as needed."""
+    """The part of `source` with the shape of the indices; a number is repeated."""
     if not isinstance(source, Tensor):
         return filled(TensorType(tuple(shape), element_type), source)
     found = source
@@ -112,7 +112,7 @@ def _index_put(
     out: TensorType, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """`self[:, i, j] = values`."""
-    order, first, given = neighbours(indices, self.rank)
+    order, first, given = adjacent(indices, self.rank)
     if any(index.element_type == "i1" for index in given):
         return _masked_put(self, first, given, values, accumulate)
     self = reordered(self, order)
@@ -135,14 +135,15 @@ def _index_put(
 def _masked_put(
     self: Tensor, first: int, masks: Sequence[Tensor], values: Tensor, accumulate: bool
 ) -> Tensor:
-    """`self[:, mask] = values`, where all elements that the mask chooses get the same."""
+    """`self[:, mask] = values`, with one value for all elements of the mask."""
     mask, shape = masks[0], sizes(self.type)
     rank = self.rank - mask.rank + 1
     given = (*(1,) * (rank - values.rank), *sizes(values.type))
     if len(masks) > 1 or len(given) != rank or given[first] != 1:
         raise ShardyError(
-            f"a mask as index is known alone, with one value for all that it chooses; got {len(masks)} "
-            f"indices and values of shape {sizes(values.type)}; use torch.where or masked_scatter"
+            "a mask as index is supported alone, with one value for all its elements; "
+            f"got {len(masks)} indices and values of shape {sizes(values.type)}; "
+            "use torch.where or masked_scatter"
         )
     spread = ops.reshape(
         convert(values, self.element_type), (*given[:first], *(1,) * mask.rank, *given[first + 1 :])
@@ -153,7 +154,7 @@ def _masked_put(
 
 
 def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of `source`, one after the other, where the mask says so."""
+    """Puts the elements of `source` in order where the mask is true."""
     shape = sizes(out)
     mask = ops.broadcast_to(mask, shape)
     flat = convert(ops.reshape(mask, (-1,)), "i64")

@@ -1,4 +1,4 @@
-"""ATen's ops that move, cut, join and make tensors: `ROWS` by name, as in `pointwise.py`."""
+"""ATen's ops that move, split, join and create tensors: `ROWS` by name, as in `pointwise.py`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tup
 
 
 def _concatenate(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    # Tensors of shape (0,) may stand among any others: torch keeps this from its early days.
+    # Tensors of shape (0,) are ignored, as in torch.
     kept = [t for t in tensors if t.shape != (0,) or len(out.shape) == 1]
     parts = converted(out.element_type, *kept)
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, dimension(dim, len(out.shape)))
@@ -112,7 +112,7 @@ def _copy(out: TensorType, self: Tensor, src: Tensor, *_: Any) -> Tensor:
 
 
 def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
-    """Any numbers: zeros."""
+    """Unspecified numbers: zeros."""
     return filled(out, 0)
 
 
@@ -137,15 +137,15 @@ def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Ten
 
 def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`self[:, i, j]`."""
-    order, first, given = neighbours(indices, self.rank)
+    order, first, given = adjacent(indices, self.rank)
     return _indexed(reordered(self, order), first, given)
 
 
-def neighbours(indices: Sequence[Tensor | None], rank: int) -> tuple[list[int], int, list[Tensor]]:
-    """The order of dimensions in which those with indices are neighbours, the first of them, all indices.
+def adjacent(indices: Sequence[Tensor | None], rank: int) -> tuple[list[int], int, list[Tensor]]:
+    """The order of dimensions that makes those with indices adjacent, the first of them, all indices.
 
-    Where they are not already, they come first, as they do in the result (numpy, "Combining advanced and
-    basic indexing").
+    If they are not adjacent already, they come first, as they do in the result (numpy, "Combining advanced
+    and basic indexing").
     """
     given = {d: index for d, index in enumerate(indices) if index is not None}
     places = list(given)
@@ -160,7 +160,7 @@ def reordered(self: Tensor, order: Sequence[int]) -> Tensor:
 
 
 def _diagonal(out: TensorType, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of two dimensions, as a last dimension behind the others."""
+    """A diagonal of two dimensions, as the last dimension."""
     pair = [dimension(d, self.rank) for d in (dim1, dim2)]
     last = reordered(self, [*(d for d in range(self.rank) if d not in pair), *pair])
     count = ops.iota(sizes(out)[-1:], 0, "i64")
@@ -186,7 +186,7 @@ def _view_as_complex(out: TensorType, self: Tensor) -> Tensor:
 
 
 def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
-    """The elements at `indices` along dimensions from `first` on; those of the indices take their place."""
+    """The elements at `indices` along dimensions from `first` on, which those of the indices replace."""
     count, shape = len(indices), sizes(self.type)
     starts = index_vectors(indices, shape[first : first + count])
     rank = starts.rank - 1
@@ -201,9 +201,9 @@ def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
 
 
 def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
-    """Tensors of indices, broadcast, behind each other in a new last dimension.
+    """Tensors of indices, broadcast and joined in a new last dimension.
 
-    bounds: the sizes of the dimensions that they count along, for those that count from behind.
+    bounds: the sizes of the indexed dimensions, for indices that count from the end.
     """
     common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
     columns = [
@@ -214,7 +214,7 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
 
 
 def _from_zero(index: Tensor, size: int) -> Tensor:
-    """Indices counted from 0, of those that may be counted from behind."""
+    """Indices counted from 0, for indices that may be counted from the end."""
     return ops.select(index < 0, index + size, index)
 
 
