@@ -143,9 +143,9 @@ def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) 
         later = prod(piece.size for piece in pieces)
         raise ShardyError(
             f"{placement!r} over mesh dimension '{new.name}' splits each of {split_factor} parts, but later "
-            f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold "
-            "pieces that are not adjacent, which a sharding cannot express; expected the product of the sizes of "
-            "later mesh dimensions that shard the same dimension, or a factor of it"
+            f"mesh dimensions make {later} of dimension {placement.dim}: a device would hold pieces "
+            "that are not adjacent, which a sharding cannot express; expected the product of the sizes "
+            "of later mesh dimensions that shard the same dimension, or a factor of it"
         )
     pieces.insert(index, new)
 
