@@ -21,9 +21,10 @@ from typing import Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation
 
+from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ir import operands_of, terminator_of
-from shardy_py.ops import OpRecord
+from shardy_py.ops import TABLE, OpRecord
 from shardy_py.session import SESSION
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
@@ -88,10 +89,6 @@ def name_of(op: Operation) -> str:
     return op.name
 
 
-_COMBINERS = frozenset({"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum"})
-_LOGICAL_COMBINERS = frozenset({"stablehlo.and", "stablehlo.or"})
-
-
 def combiner_of(op: Operation) -> str | None:
     """The op with which a scatter combines values, the same for all its inputs; None if it has no such op."""
     region = op.regions[0] if op.regions else None
@@ -103,11 +100,9 @@ def combiner_of(op: Operation) -> str | None:
     found: set[str | None] = set()
     for index, value in enumerate(operands_of(terminator)):
         combiner = value.owner
-        known = _COMBINERS
         tensor = tensor_type(value.type)
-        if tensor is not None and tensor.element == "i1":
-            known = _COMBINERS | _LOGICAL_COMBINERS
-        if not isinstance(combiner, Operation) or combiner.name not in known:
+        element = tensor.element if tensor is not None else ""
+        if not isinstance(combiner, Operation) or not TABLE[combiner.name].is_order_free(element):
             return None
         arguments = [
             a.index for a in operands_of(combiner) if isinstance(a, BlockArgument) and a.owner is block
@@ -131,8 +126,7 @@ def concatenates_slices(op: Operation) -> bool:
 
 def has_constant_indices(op: Operation) -> bool:
     """Whether the start indices of a dynamic_update_slice are all constants."""
-    makers = (operand.owner for operand in operands_of(op)[2:])
-    return all(isinstance(maker, Operation) and maker.name in _CONSTANTS for maker in makers)
+    return all(map(constant_of, operands_of(op)[2:]))
 
 
 def feeds_rng_bit_generator(op: Operation) -> bool:
@@ -141,10 +135,10 @@ def feeds_rng_bit_generator(op: Operation) -> bool:
     return any(user.name == "stablehlo.rng_bit_generator" for user in users)
 
 
-_CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant", "chlo.constant"})
-_CONTEXT: dict[str, tuple[str, Callable[[Operation], Hashable]]] = {
-    "stablehlo.scatter": ("context.combiner", combiner_of),
-    "stablehlo.concatenate": ("context.concatenates_slices", concatenates_slices),
-    "stablehlo.dynamic_update_slice": ("context.constant_indices", has_constant_indices),
-    "stablehlo.custom_call": ("context.feeds_rng_bit_generator", feeds_rng_bit_generator),
+_SURROUNDINGS: dict[str, Callable[[Operation], Hashable]] = {
+    "context.combiner": combiner_of,
+    "context.concatenates_slices": concatenates_slices,
+    "context.constant_indices": has_constant_indices,
+    "context.feeds_rng_bit_generator": feeds_rng_bit_generator,
 }
+_CONTEXT = {row.name: (row.context, _SURROUNDINGS[row.context]) for row in TABLE.values() if row.context}

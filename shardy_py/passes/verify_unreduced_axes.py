@@ -3,7 +3,8 @@
     %0 = stablehlo.add %arg0, %arg0 {... [<@mesh, [{"x"}]>]}        %arg0: [{"x"}], unreduced={"y"}
     error: 'stablehlo.add' op dropped unreduced axis 'y' without a blessed operation (e.g., sdy.reshard). ...
 
-What an op may do is a row of `_KINDS`; any other op may leave sums open, and reduce nothing.
+Reshards, reductions, calls and terminators have checks of their own; any other op may introduce unreduced
+axes and reduces none.
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 
+from shardy_py.dialects.sdy import (
+    AllReduceOp,
+    ReduceScatterOp,
+    ReshardOp,
+    ReturnOp,
+    ShardingConstraintOp,
+)
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.errors import Diagnostic, ShardyError
@@ -24,28 +34,24 @@ from shardy_py.graph.sharding_walk import survey
 from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, before_barriers
 from shardy_py.ir import operands_of, terminator_of, walk_post_order
+from shardy_py.ops import TABLE
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
 from shardy_py.text.source import position_of
 
-RESHARDS = ("sdy.reshard", "sdy.sharding_constraint")
-SDY_REDUCTIONS = ("sdy.all_reduce", "sdy.reduce_scatter")
-STABLEHLO_REDUCTIONS = ("stablehlo.all_reduce", "stablehlo.reduce_scatter")
-RETURNS = ("func.return", "sdy.return")
+RESHARDS = (ReshardOp, ShardingConstraintOp)
+SDY_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+RETURNS = (FuncReturnOp, ReturnOp)
 """The terminators checked; Shardy does not check those of StableHLO."""
-FUNCTION = "func.func"
-CALL = "func.call"
 REDUCE = "stablehlo.reduce"
 SUM = REDUCTIONS[0]
-
-_REDUCTION_OF = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
 
 
 def verify_unreduced_axes(module: ModuleOp) -> None:
     """Checks that no unreduced axis is lost between ops."""
     check = _Check(module)
-    found = survey(module, *SDY_REDUCTIONS)
+    found = survey(module, *(op.name for op in SDY_REDUCTIONS))
     if found.any_sharding(lambda sharding: bool(sharding.unreduced_axes)):
         first = [check.first_fault(walk_post_order(f, include_root=False)) for f in functions_of(module)]
     else:
@@ -72,20 +78,21 @@ class _Check:
     def _fault(self, op: Operation) -> str | None:
         name = op.name
         if name in TERMINATORS:
-            return self._return_fault(op) if name in RETURNS else None
-        if name == CALL:
+            return self._return_fault(op) if isinstance(op, RETURNS) else None
+        if isinstance(op, CallOp):
             return self._call_fault(op)
-        if name in RESHARDS:
+        if isinstance(op, RESHARDS):
             source = self._sharding(operands_of(op)[0])
             if source is None:
                 return None
             return self._fault_between((source,), op.results, SUM, source.reduction)
-        if name in SDY_REDUCTIONS:
+        if isinstance(op, SDY_REDUCTIONS):
             source = self._sharding(operands_of(op)[0])
             if source is None:
                 return "operand must be sharded."
             return self._fault_between((source,), op.results, None, _reduction_of(op))
-        if name in STABLEHLO_REDUCTIONS:
+        collective = TABLE[name].collective
+        if collective is not None and collective.names_devices and collective.reduces:
             source = self._sharding(operands_of(op)[0])
             return self._fault_between((source,), op.results[:1], None, _body_reduction(op.regions[0]))
         operands = operands_of(op)
@@ -128,7 +135,7 @@ class _Check:
 
     def _returned_as(self, parent: Operation, index: int) -> TensorSharding | None:
         """The sharding of what a terminator's operand becomes."""
-        if parent.name == FUNCTION:
+        if isinstance(parent, FuncOp):
             return _at(attribute_list_shardings(parent.properties.get("res_attrs")), index)
         sharding = self._sharding(parent.results[index]) if index < len(parent.results) else None
         return without_manual_axes(sharding, manual_axes(parent)) if sharding is not None else None
@@ -152,7 +159,7 @@ class _Check:
 def _is_resharded(value: SSAValue) -> bool:
     """Whether a reshard or constraint makes `value`, possibly behind barriers."""
     value = before_barriers(value)
-    return isinstance(value, OpResult) and value.op.name in RESHARDS
+    return isinstance(value, OpResult) and isinstance(value.op, RESHARDS)
 
 
 def _reduction_of(op: Operation) -> str:
@@ -167,8 +174,9 @@ def _body_reduction(region: Region) -> str | None:
     if terminator is None:
         return None
     makers = [value.op.name if isinstance(value, OpResult) else "" for value in operands_of(terminator)]
-    found = {_REDUCTION_OF.get(maker) for maker in makers}
-    return found.pop() if len(found) == 1 else None
+    found = {TABLE[maker].reduction for maker in makers}
+    reduction = found.pop() if len(found) == 1 else ""
+    return reduction if reduction in REDUCTIONS else None
 
 
 def _at(shardings: tuple[TensorSharding | None, ...], index: int) -> TensorSharding | None:
