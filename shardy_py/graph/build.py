@@ -1,110 +1,74 @@
-"""From a module to its flat form, in one walk in program order; and back, what propagation decided.
+"""From a module to its flat program, in one walk in program order.
 
     program = build_program(module, rule_of)           slots and steps (see `propagation/flat.py`)
-    program.write(shardings by slot)                    to the IR, once, at the end
+    program.write(shardings)                           by slot, after propagation
 
-`rule_of` gives the sharding rule of an op record, so that this folder need not know where rules come from.
+`rule_of` returns the sharding rule of an op record, so this folder is independent of where rules come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
 from itertools import repeat
 from typing import Any, NamedTuple, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType, UnrankedTensorType
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from shardy_py.dialects.sdy import (
+    DataFlowEdgeOp,
+    FuncDataFlowEdgeOp,
+    MeshOp,
+    PropagationBarrierOp,
+    ShardingGroupOp,
+)
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.errors import ShardyError
+from shardy_py.dialects.traits import is_constant, is_terminator
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.calls import Calls
-from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, TERMINATORS, source_values
-from shardy_py.graph.holders import RULE, Holder, write_all
-from shardy_py.graph.kinds import identity_rule, op_info
-from shardy_py.graph.liveness import dying_ops, liveness_of
+from shardy_py.graph.data_flow import DATA_FLOW, source_values
+from shardy_py.graph.dependents import Dependents
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.liveness import dead_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.program import Program
 from shardy_py.graph.record import record_of_signature, signature_of
-from shardy_py.graph.shape_check import first_shape_error, shape_message
 from shardy_py.graph.slots import Slots
-from shardy_py.graph.wakes import Wakes
-from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_pre_order
-from shardy_py.ops import OpRecord, Role
+from shardy_py.graph.symbols import MAIN, module_of
+from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
+from shardy_py.ops import TABLE, OpRecord, Role, RuleSource, row_of
 from shardy_py.propagation.flat import (
     UNSHARDABLE,
     FlatProgram,
+    GroupMember,
     ManualBoundary,
-    Notified,
     ReturnedValue,
     StepKind,
 )
-from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
+from shardy_py.sharding import Mesh, ShardingRule
+from shardy_py.text.source import position_of
 
 RuleOf = Callable[[OpRecord], ShardingRule | None]
-"""The sharding rule of an op; None: it has none."""
+"""Returns the sharding rule of an op, or None."""
 
-FUNCTION_EDGE = "sdy.func_data_flow_edge"
-BARRIER = "sdy.propagation_barrier"
 
 _UNSHARDABLES = repeat(UNSHARDABLE)
-_HELD_BY_SHARING = frozenset({Role.PASS_THROUGH, Role.SLICE})
-"""The roles for which it matters whether an operand has other uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The flat form of a module together with the IR behind its numbers.
-
-    flat: slots and steps.
-    meshes: by symbol.
-    step_ops: by step.
-    values: by slot, the value; None for function results.
-    holders: by slot, where the sharding is kept.
-    slot_of: the slot by the identity of a value.
-    function_results: by the identity of a function, the slots of its results.
-    doomed: dead ops, in the order in which they can be erased.
-    without_rule: for each kind of op that has no rule, the first such op with its record.
-    """
-
-    module: ModuleOp
-    flat: FlatProgram
-    meshes: dict[str, Mesh]
-    step_ops: Sequence[Operation]
-    values: Sequence[SSAValue | None]
-    holders: Sequence[Holder | None]
-    slot_of: Mapping[int, int]
-    function_results: Mapping[int, tuple[int, ...]]
-    doomed: Sequence[Operation]
-    without_rule: Sequence[tuple[Operation, OpRecord]]
-
-    def write(
-        self,
-        shardings: Sequence[TensorSharding | None],
-        written: Sequence[TensorSharding | None] | None = None,
-    ) -> None:
-        """Write the shardings, by slot, that differ from those written before; and erase the dead ops.
-
-        written: what the IR holds; None: the shardings at first.
-        """
-        old = self.flat.shardings if written is None else written
-        write_all(
-            (holder, new)
-            for holder, new, before in zip(self.holders, shardings, old, strict=True)
-            if new is not before and new is not None and holder is not None and new != before
-        )
-        for op in self.doomed:
-            if op.parent is not None:  # else it went with the op around it
-                op.detach()
-                op.erase()
+_SINGLE_USE_ROLES = frozenset({Role.PASS_THROUGH, Role.SLICE})
+"""The roles whose priority depends on whether an operand has other uses."""
 
 
 def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
-    """The flat form of `module`; raises a `ShardyError` for what cannot be propagated through."""
+    """Returns the flat program of `module`.
+
+    Raises:
+        ShardyError: a result is a tuple or lacks a static shape.
+    """
     return _Builder(rule_of).build(module)
 
 
-class _Alike(NamedTuple):
-    """The kind of the steps of alike ops, without and with an operand that has other uses; -1: no step."""
+class _Kinds(NamedTuple):
+    """The kinds of steps of ops with one signature, without and with a shared operand; -1: no step."""
 
     number: int
     shared_number: int
@@ -119,29 +83,32 @@ class _Builder:
         self.step_of: dict[int, int] = {}
         self.step_ops: list[Operation] = []
         self._rule_of = rule_of
-        self._alike: dict[tuple[Hashable, ...], _Alike] = {}
+        self._kinds: dict[tuple[Hashable, ...], _Kinds] = {}
         self._groups: dict[int, list[SSAValue]] = {}
         self._edges: list[Operation] = []
         self._function_edges: list[Operation] = []
         self._maybe_dead: list[Operation] = []
-        self._shapely: set[int] = set()
+        self._valid_types: set[int] = set()
         self._without_rule: list[tuple[Operation, OpRecord]] = []
 
     def build(self, module: ModuleOp) -> Program:
-        handlers, add_slots, add_op = _handlers(), self.slots.add, self._add_op
+        handlers, add_slots, add_op = dict[type[Operation], _Handler | None](), self.slots.add, self._add_op
         for op in walk_pre_order(module, include_root=False):
-            handler = handlers.get(op.name)
+            op_class = op.__class__
+            if op_class not in handlers:
+                handlers[op_class] = _handler_of(op)
+            handler = handlers[op_class]
             if handler is None:
                 add_op(op)
             else:
                 self._check_types(op)
                 add_slots(op)
                 handler(self, op)
-        doomed = self._doom()
+        dead_ops = self._add_dead_ops()
         self._add_function_edges()
         slots, flat = self.slots, self.flat
         flat.shardings, flat.ranks, flat.siblings = slots.shardings, slots.ranks, slots.siblings
-        self._add_wakes()
+        self._add_dependents()
         self._add_returned()
         return Program(
             module,
@@ -152,12 +119,12 @@ class _Builder:
             slots.holders,
             slots.of,
             slots.function_results,
-            tuple(doomed.values()),
+            tuple(dead_ops.values()),
             self._without_rule,
         )
 
     def skip(self, op: Operation) -> None:
-        """Nothing to be done: a terminator."""
+        """Add nothing: for terminators."""
 
     def add_mesh(self, op: Operation) -> None:
         self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
@@ -169,65 +136,62 @@ class _Builder:
         self._groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
 
     def add_function_edge(self, op: Operation) -> None:
-        """Its sources may stand behind it, so the rest comes later."""
+        """Reserve a step; its sources may come later in the program (`_add_function_edges`)."""
         self._function_edges.append(op)
         self._new_step(op, self.flat.kind_number(StepKind(None)), ())
 
     def _check_types(self, op: Operation) -> None:
         for result in op.results:
             type_ = result.type
-            if id(type_) in self._shapely:
+            if id(type_) in self._valid_types:
                 continue
-            if shape_message(type_) is not None:
-                error = first_shape_error(_root(op))
-                assert error is not None
-                raise ShardyError(error)
-            self._shapely.add(id(type_))
+            if _type_fault(type_) is not None:
+                raise ShardyError(_first_type_fault(module_of(op)))
+            self._valid_types.add(id(type_))
 
     def _add_op(self, op: Operation) -> None:
         signature = signature_of(op)
         given = op.attributes.get(RULE)
-        alike = self._alike.get(signature) if given is None else self._alike.get((signature, id(given)))
-        if alike is None:
+        kinds = self._kinds.get(signature if given is None else (signature, id(given)))
+        if kinds is None:
             self._check_types(op)
-            alike = self._first_of(op, signature, given)
+            kinds = self._first_of(op, signature, given)
         self.slots.add(op)
         for result in op.results:
             if result.first_use is not None:
                 break
         else:
             self._maybe_dead.append(op)
-        number = alike.number
+        number = kinds.number
         if number < 0:
             return
         operands = operands_of(op)
-        if alike.shared_number != number:
+        if kinds.shared_number != number:
             for operand in operands:
-                use = operand.first_use  # `_is_shared`, written out
+                use = operand.first_use  # `_is_shared`, inlined
                 if use is not None and next_use(use) is not None and not self._is_scalar(operand):
-                    number = alike.shared_number
+                    number = kinds.shared_number
                     break
         of = self.slots.of
         reads = map(of.get, map(id, operands), _UNSHARDABLES)
         self._new_step(op, number, (*reads, *map(of.__getitem__, map(id, op.results))))
 
-    def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Alike:
-        """What ops of this signature have in common, found from the first of them."""
+    def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
+        """The kinds of the steps of all ops with the signature of `op`."""
         record = record_of_signature(op, signature)
         rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
-        info = op_info(record, rule)
-        if info is None:
-            if op.name not in DATA_FLOW:  # for these, their edges do what a rule does
+        if rule is None:
+            if op.name not in DATA_FLOW:  # shardings propagate along the edges of these
                 self._without_rule.append((op, record))
-            alike = _Alike(-1, -1)
+            kinds = _Kinds(-1, -1)
         else:
-            kinds = [
-                StepKind(info.rule, info.role, info.is_elementwise, has_shared_operand=shared)
-                for shared in (False, info.role in _HELD_BY_SHARING)
-            ]
-            alike = _Alike(*map(self.flat.kind_number, kinds))
-        self._alike[signature if given is None else (signature, id(given))] = alike
-        return alike
+            row = row_of(record)
+            elementwise = row.elementwise(record)
+            role = Role.PASS_THROUGH if elementwise else row.role
+            both = (StepKind(rule, role, elementwise, s) for s in (False, role in _SINGLE_USE_ROLES))
+            kinds = _Kinds(*map(self.flat.kind_number, both))
+        self._kinds[signature if given is None else (signature, id(given))] = kinds
+        return kinds
 
     def _is_scalar(self, value: SSAValue) -> bool:
         return not self.slots.rank(value.type) and tensor_type(value.type) is not None
@@ -274,7 +238,7 @@ class _Builder:
         self._new_step(op, self.flat.kind_number(kind), slots)
 
     def _add_function_edges(self) -> None:
-        """Edges between callers and functions, whose sources may stand behind them."""
+        """Complete the edges between callers and functions."""
         for op in self._function_edges:
             value = operands_of(op)[0]
             sources = self._function_edge_sources(value)
@@ -295,25 +259,24 @@ class _Builder:
         returned = self.calls.returned(owner, cast(Any, value).index) if owner is not None else None
         return [] if returned is None else [returned]
 
-    def _add_wakes(self) -> None:
-        wakes = Wakes(self.step_of, self.calls)
+    def _add_dependents(self) -> None:
+        dependents = Dependents(self.step_of, self.calls)
         flat, slots = self.flat, self.slots
-        flat.notified = wakes.of_all(slots.values)
-        unnotified: dict[int, list[int]] = {}
+        flat.dependents = [() if value is None else dependents.of(value) for value in slots.values]
+        readers: dict[int, list[int]] = {}
         for op in self._edges:
             step = self.step_of[id(op)]
             for slot in flat.step_slots[step]:
-                if step not in flat.notified[slot]:
-                    unnotified.setdefault(slot, []).append(step)
+                if step not in flat.dependents[slot]:
+                    readers.setdefault(slot, []).append(step)
         for alias in slots.aliases:
-            wakes.add_users(alias, unnotified.setdefault(slots.get(alias), []))
-        flat.unnotified = {slot: tuple(steps) for slot, steps in unnotified.items()}
-        for members in self._groups.values():
-            notified = [(m, Notified(slots.get(m), wakes.of(m))) for m in dict.fromkeys(members)]
-            for member in notified:
-                slot = slots.get(member[0])
-                if slots.values[slot] is member[0]:
-                    flat.groups[slot] = tuple(other[1] for other in notified if other is not member)
+            dependents.add_users(alias, readers.setdefault(slots.get(alias), []))
+        flat.other_readers = {slot: tuple(steps) for slot, steps in readers.items()}
+        for values in self._groups.values():
+            members = {v: GroupMember(slots.get(v), dependents.of(v)) for v in values}
+            for value, member in members.items():
+                if slots.values[member.slot] is value:
+                    flat.groups[member.slot] = tuple(m for m in members.values() if m is not member)
 
     def _add_returned(self) -> None:
         main = _main_function(self.calls)
@@ -327,19 +290,19 @@ class _Builder:
                 returned.append(ReturnedValue(self.slots.get(value), slot, rule))
         self.flat.returned = tuple(returned)
 
-    def _doom(self) -> dict[int, Operation]:
-        """Find the dead ops; those without a step get one, so that they are erased at their turn."""
-        dying = dying_ops(self._maybe_dead)
-        if dying:
-            missing = [op for op in dying.values() if id(op) not in self.step_of]
+    def _add_dead_ops(self) -> dict[int, Operation]:
+        """Find the dead ops; those without a step get one, at which propagation erases them."""
+        dead = dead_ops(self._maybe_dead)
+        if dead:
+            missing = [op for op in dead.values() if id(op) not in self.step_of]
             if missing:
                 self._renumber(missing)
-            self.flat.liveness = liveness_of(dying, self.step_of, self.step_ops)
-        return dying
+            self.flat.liveness = liveness_of(dead, self.step_of, self.step_ops)
+        return dead
 
     def _renumber(self, missing: list[Operation]) -> None:
         """Insert steps for ops that have none, in program order."""
-        module = _root(missing[0])
+        module = module_of(missing[0])
         wanted = {id(op) for op in missing} | self.step_of.keys()
         flat, old = self.flat, dict(self.step_of)
         kinds, slots = flat.step_kinds, flat.step_slots
@@ -354,29 +317,33 @@ class _Builder:
                     self._new_step(op, kinds[step], slots[step])
 
 
-_HANDLERS: dict[str, Callable[[_Builder, Operation], None]] = {
-    "func.func": _Builder.add_function_or_call,
-    "func.call": _Builder.add_function_or_call,
-    "stablehlo.constant": _Builder.note_unused,
-    "sdy.constant": _Builder.note_unused,
-    "sdy.mesh": _Builder.add_mesh,
-    "sdy.sharding_group": _Builder.add_group_member,
-    EDGE_NAME: _Builder.add_edge,
-    FUNCTION_EDGE: _Builder.add_function_edge,
-    BARRIER: _Builder.add_barrier,
+_Handler = Callable[[_Builder, Operation], None]
+_HANDLERS: dict[type[Operation], _Handler] = {
+    FuncOp: _Builder.add_function_or_call,
+    CallOp: _Builder.add_function_or_call,
+    MeshOp: _Builder.add_mesh,
+    ShardingGroupOp: _Builder.add_group_member,
+    DataFlowEdgeOp: _Builder.add_edge,
+    FuncDataFlowEdgeOp: _Builder.add_function_edge,
+    PropagationBarrierOp: _Builder.add_barrier,
 }
-"""The ops that are more, or less, than an op with a rule; terminators are skipped as well."""
+"""The ops that propagation treats by themselves."""
 
 
-def _handlers() -> dict[str, Callable[[_Builder, Operation], None]]:
-    return dict.fromkeys(TERMINATORS, _Builder.skip) | _HANDLERS
+def _handler_of(op: Operation) -> _Handler | None:
+    """How to add the ops of a class, None for ops with a rule."""
+    if is_terminator(op):
+        return _Builder.skip
+    if is_constant(op) and TABLE[op.name].rule_source is RuleSource.NONE:
+        return _Builder.note_unused  # each constant has its own signature
+    return _HANDLERS.get(op.__class__)
 
 
 def _main_function(calls: Calls) -> Operation | None:
-    """The function whose results take part: the only one, or the one called main."""
+    """The function whose results propagate: the only function, or else @main."""
     if len(calls.functions) == 1:
         return next(iter(calls.functions.values()))
-    return calls.functions.get("main")
+    return calls.functions.get(MAIN)
 
 
 def _is_shared(value: SSAValue) -> bool:
@@ -384,7 +351,27 @@ def _is_shared(value: SSAValue) -> bool:
     return use is not None and next_use(use) is not None
 
 
-def _root(op: Operation) -> Operation:
-    while (parent := op.parent_op()) is not None:
-        op = parent
-    return op
+def _type_fault(type_: Attribute) -> str | None:
+    """Why propagation does not support a result of this type, or None."""
+    if isinstance(type_, TupleType):
+        return f"Shardy propagation doesn't support tuples: '{type_}'"
+    tensor = tensor_type(type_)
+    if isinstance(type_, UnrankedTensorType) or (tensor is not None and None in tensor.shape):
+        return f"Shardy propagation only supports ranked tensors with a static shape. type: '{type_}'"
+    return None
+
+
+def _first_type_fault(root: Operation) -> Diagnostic:
+    """The fault of the first result with one, in the order of MLIR's walk, which differs from ours."""
+    types = ((op, result.type) for op in walk_post_order(root) for result in op.results)
+    faults = ((op, _type_fault(type_)) for op, type_ in types)
+    return next(Diagnostic(fault, position_of(op.location)) for op, fault in faults if fault is not None)
+
+
+def identity_rule(type_: Attribute, operand_count: int) -> ShardingRule | None:
+    """The rule of an op with one result, whose tensors all have `type_`; None without a static shape."""
+    tensor = tensor_type(type_)
+    if tensor is None:
+        return None
+    shape = tuple(size for size in tensor.shape if size is not None)
+    return ShardingRule.identity(shape, operand_count) if len(shape) == tensor.rank else None

@@ -1,8 +1,8 @@
-"""Dead ops: those without effects whose results nobody uses, and those that only feed such ops.
+"""Dead ops: unused ops without effects, and those used by dead ops only.
 
-MLIR's greedy driver erases them on its way, so passes that C++ runs through it erase them too.
+MLIR's greedy driver erases them when it visits them, so passes that C++ runs with it erase them too.
 
-Not here: what that means for propagation (`propagation/erasure.py`).
+Not here: their effect on propagation (`propagation/erasure.py`).
 """
 
 from __future__ import annotations
@@ -22,53 +22,52 @@ def is_dead(op: Operation) -> bool:
     return all(result.first_use is None for result in op.results) and is_dead_when_unused(op)
 
 
-def dying_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
-    """The ops among `candidates` that are dead, and those that will be once these are erased; by identity.
-
-    In the order in which they can be erased.
-    """
-    dying: dict[int, Operation] = {id(op): op for op in candidates if is_dead(op)}
-    pending = list(dying.values())
+def dead_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
+    """The dead ops among `candidates` and those used by dead ops only, by identity, in order of erasure."""
+    dead: dict[int, Operation] = {id(op): op for op in candidates if is_dead(op)}
+    pending = list(dead.values())
     while pending:
         for op in walk_pre_order(pending.pop()):
             for operand in operands_of(op):
                 maker = operand.owner
                 if (
                     isinstance(maker, Operation)
-                    and id(maker) not in dying
-                    and all(_goes(use.operation, dying) for result in maker.results for use in result.uses)
+                    and id(maker) not in dead
+                    and all(
+                        _is_inside(use.operation, dead) for result in maker.results for use in result.uses
+                    )
                     and is_dead_when_unused(maker)
                 ):
-                    dying[id(maker)] = maker
+                    dead[id(maker)] = maker
                     pending.append(maker)
-    return dying
+    return dead
 
 
-def _goes(user: Operation | None, dying: dict[int, Operation]) -> bool:
-    """Whether `user`, or an op that holds it, is dying."""
+def _is_inside(user: Operation | None, dead: dict[int, Operation]) -> bool:
+    """Whether `user` or an op around it is dead."""
     while user is not None:
-        if id(user) in dying:
+        if id(user) in dead:
             return True
         user = user.parent_op()
     return False
 
 
 def liveness_of(
-    dying: Mapping[int, Operation], step_of: Mapping[int, int], step_ops: Sequence[Operation]
+    dead: Mapping[int, Operation], step_of: Mapping[int, int], step_ops: Sequence[Operation]
 ) -> Liveness:
-    """The flat form of the dying ops: who uses what they use, and how often they are used themselves."""
+    """Returns the uses of the dead ops and of their operands, by step."""
     liveness = Liveness()
     numbers: dict[int, int] = {}
-    for identity, op in dying.items():
+    for identity, op in dead.items():
         step = step_of[identity]
         liveness.remaining_uses[step] = sum(result.uses.get_length() for result in op.results)
         operands: list[tuple[int, int]] = []
         for user, value in _uses_in(op):
-            if _user_step(user, step_of, dying) != step:
+            if _user_step(user, step_of, dead) != step:
                 continue
             number = numbers.setdefault(id(value), len(numbers))
             if number not in liveness.users:
-                liveness.users[number] = [_user_step(use.operation, step_of, dying) for use in value.uses]
+                liveness.users[number] = [_user_step(use.operation, step_of, dead) for use in value.uses]
             operands.append((step_of.get(id(value.owner), -1), number))
         liveness.operands[step] = tuple(operands)
         inside = walk_pre_order(op, include_root=False) if op.regions else ()
@@ -82,7 +81,7 @@ def liveness_of(
 
 
 def _uses_in(op: Operation) -> Iterator[tuple[Operation, SSAValue]]:
-    """The operands of `op` and of what its regions hold, with their users."""
+    """The operands of `op` and its nested ops, each with its user."""
     for user in walk_pre_order(op):
         for value in operands_of(user):
             yield user, value
@@ -93,11 +92,11 @@ def _is_scalar(value: SSAValue) -> bool:
     return tensor is not None and not tensor.shape
 
 
-def _user_step(user: Operation, step_of: Mapping[int, int], dying: Mapping[int, Operation]) -> int:
-    """The step that stands for a use: of the dying op around it, if any; else the user's own, or below 0."""
+def _user_step(user: Operation, step_of: Mapping[int, int], dead: Mapping[int, Operation]) -> int:
+    """The step of the dead op around a use, if any, else of the user; negative if the user is no step."""
     outer: Operation | None = user
     while outer is not None:
-        if id(outer) in dying:
+        if id(outer) in dead:
             return step_of[id(outer)]
         outer = outer.parent_op()
     return step_of.get(id(user), -id(user))

@@ -1,4 +1,4 @@
-"""The record of a run of passes: what they did to shardings, in order, propagation with its journal.
+"""The record of a run of passes: their events and journals of propagation, in order.
 
     with recording() as record:                  from shardy_py.passes.runner
         run passes
@@ -17,24 +17,25 @@ from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.build import FUNCTION_EDGE, Program
-from shardy_py.graph.data_flow import EDGE_NAME, edge_targets
+from shardy_py.dialects.sdy import DataFlowEdgeOp, FuncDataFlowEdgeOp
+from shardy_py.graph.data_flow import edge_targets
+from shardy_py.graph.program import Program
 from shardy_py.ir import owning_op
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.propagation.journal import Journal
 
-EDGES = frozenset({EDGE_NAME, FUNCTION_EDGE})
-"""The ops that stand for values elsewhere."""
+EDGES = frozenset({DataFlowEdgeOp.name, FuncDataFlowEdgeOp.name})
+"""The ops that hold the shardings of other values."""
 
 
 @dataclass(eq=False)
 class Propagation:
-    """One propagation: the program as it was, and what happened.
+    """One propagation: the program before it, and its journal.
 
-    edge_values: by identity, the targets of data-flow edges, which are no slot's value, with the op that
-        defines them: they may be gone afterwards.
-    edge_owners: by slot of an edge, its owner, which passes may replace afterwards.
+    edge_values: by identity, the targets of data-flow edges, which have no slot of their own, with their
+        defining op: later passes may erase them.
+    edge_owners: by slot of an edge, its owner, which later passes may replace.
     """
 
     program: Program
@@ -46,24 +47,24 @@ class Propagation:
 
     @staticmethod
     def of(program: Program, journal: Journal) -> Propagation:
-        """The record of a propagation through `program` that is about to begin."""
+        """The record of a propagation through `program`, before it runs."""
         values: dict[int, tuple[SSAValue, Operation | None]] = {}
         owners: dict[int, SSAValue] = {}
         for slot, holder in enumerate(program.holders):
             if holder is not None and holder.op.name in EDGES:
                 owner = owners[slot] = holder.op.operands[0]
-                for value in edge_targets(owner) if holder.op.name == EDGE_NAME else (owner,):
+                for value in edge_targets(owner) if isinstance(holder.op, DataFlowEdgeOp) else (owner,):
                     values[id(value)] = (value, owning_op(value))
         return Propagation(program, journal, values, owners)
 
     @cached_property
     def arrivals(self) -> Arrivals:
-        """Which axis came where from; read from the journal when first asked for."""
+        """The arrivals of axes, computed from the journal on demand."""
         return Arrivals(self.program.flat, self.journal)
 
     @cached_property
     def boundaries(self) -> dict[int, ManualBoundary]:
-        """By the slot of a data-flow edge, the border of the manual computation it stands at."""
+        """By the slot of a data-flow edge, the boundary of its manual computation."""
         flat = self.program.flat
         pairs = zip(flat.step_kinds, flat.step_slots, strict=True)
         found = ((flat.kinds[kind].boundary, slots) for kind, slots in pairs)
@@ -81,7 +82,7 @@ class Propagation:
 
 @dataclass(eq=False)
 class Record:
-    """What happened to shardings: `Movement`s and `Propagation`s, in order."""
+    """The changes of shardings in one run: `Movement`s, `Propagation`s and others, in order."""
 
     events: list[object] = field(default_factory=list[object])
 

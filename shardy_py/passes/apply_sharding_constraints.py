@@ -27,9 +27,9 @@ from shardy_py.dialects.sdy import (
     ShardingConstraintOp,
     TensorShardingAttr,
 )
+from shardy_py.graph.build import identity_rule
 from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target
 from shardy_py.graph.holders import RULE, read
-from shardy_py.graph.kinds import identity_rule
 from shardy_py.graph.movements import Movement, note
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
 from shardy_py.ir import (

@@ -17,8 +17,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
-from shardy_py.graph.build import Program
 from shardy_py.graph.holders import RULE
+from shardy_py.graph.program import Program
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import shardable_value, sharding_of
 from shardy_py.ir import owning_op, walk_pre_order
@@ -29,7 +29,7 @@ from shardy_py.passes.debug_notes import (
     user_origins,
     write_origins,
 )
-from shardy_py.propagation.fixpoint import FUNCTION_RESULT, Taken
+from shardy_py.propagation.journal import FUNCTION_RESULT, Journal
 from shardy_py.propagation.origins import Origins
 from shardy_py.propagation.provenance import Move, edges_of, moves_of
 from shardy_py.propagation.step import common_mesh
@@ -86,20 +86,19 @@ class DebugTrail:
                 if source is not None and target is not None:
                     self._origins.move(source, target, move.axis)
 
-    def replay(self, taken: Iterable[Taken], program: Program) -> None:
-        """The steps of a propagation through `program`, in the order in which they were taken."""
+    def replay(self, journal: Journal, program: Program) -> None:
+        """Follow all steps of a propagation through `program`."""
         function = Symbols(self._module).main()
         flat = program.flat
-        for one in taken:
-            passage = one.step.passage(one.shardings, program.meshes)
+        for number, numbers, step, _ in journal.entries:
+            passage = step.passage(tuple(journal.values[n] for n in numbers), program.meshes)
             assert passage is not None
-            if one.number == FUNCTION_RESULT:
-                assert function is not None
-                op, slots = function, (one.slots[0], one.slots[0])
+            if number <= FUNCTION_RESULT:
+                op, slots = function, (flat.returned[FUNCTION_RESULT - number].slot,) * 2
             else:
-                op, slots = program.step_ops[one.number], one.slots
+                op, slots = program.step_ops[number], flat.step_slots[number]
             values = [program.values[slot] for slot in slots]
-            self.follow(op, values, one.step.rule, passage.before, passage.after, passage.mesh)
+            self.follow(op, values, step.rule, passage.before, passage.after, passage.mesh)
             if self._origins is not None:
                 for slot in slots:
                     for member in flat.groups.get(slot, ()):

@@ -13,10 +13,11 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.errors import warn
-from shardy_py.graph.build import Program, build_program
+from shardy_py.graph.build import build_program
 from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
+from shardy_py.graph.program import Program
 from shardy_py.graph.run_record import Propagation
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord

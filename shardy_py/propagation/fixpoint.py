@@ -1,16 +1,15 @@
-"""The loop: steps in program order, again where something changed, until nothing does.
+"""The worklist loop: runs steps until none changes a sharding.
 
-The order is that of MLIR's greedy driver, because results can depend on it. All steps start on a list in
-program order. A step that changes a value puts the steps that see the value on top of the list, unless they
-are on it. A step that cannot change anything with the shardings around it is passed over (`_settled`).
+Results can depend on the order of steps, which is that of MLIR's greedy driver: all steps in program order; a
+step that changes a value pushes the steps that depend on the value, unless they are on the worklist. Steps
+that cannot change anything with the current shardings are skipped (`_settled`).
 
-Not here: what a step changes (`step.py`), rounds and priorities (`propagate.py`, `schedule.py`).
+Not here: the changes of one step (`step.py`), rounds and priorities (`propagate.py`, `schedule.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
@@ -27,44 +26,11 @@ from shardy_py.sharding import Interner, Mesh, TensorSharding
 from shardy_py.sharding.interner import NO_SHARDING
 
 ALWAYS = 255
-"""In `_settled`: the step changes nothing in any mode, because nothing around it is sharded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One change: who changed what, and when.
-
-    step: the step that did it, or `FUNCTION_RESULT`.
-    slot: what changed; `source` is the slot it differs from when it follows another member of its group.
-    old, new: its shardings.
-    stage: the name of the round.
-    """
-
-    step: int
-    slot: int
-    old: TensorSharding | None
-    new: TensorSharding | None
-    stage: str
-    source: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """One step that changed something: all that is needed to take it again.
-
-    number: the step, or `FUNCTION_RESULT`.
-    step: the way through it in that round.
-    slots, shardings: of its tensors, before it was taken.
-    """
-
-    number: int
-    step: Step
-    slots: tuple[int, ...]
-    shardings: tuple[TensorSharding | None, ...]
+"""In `_settled`: the step changes nothing in any mode, because none of its tensors is sharded."""
 
 
 class Propagator:
-    """Propagation through one program: which slot holds which sharding, and the rounds that change it."""
+    """Propagation through one program: the sharding of each slot, and the rounds that change them."""
 
     def __init__(
         self,
@@ -72,19 +38,12 @@ class Propagator:
         meshes: Mapping[str, Mesh],
         *,
         conservative_propagation: bool = False,
-        log: list[Event] | None = None,
-        trail: list[Taken] | None = None,
         journal: Journal | None = None,
     ) -> None:
-        """Start from the program's own shardings; `log` collects changes, `trail` steps, if given.
-
-        `journal` gets what it takes to tell all of it again later, at next to no cost now.
-        """
+        """Start from the initial shardings of the program; `journal` records all changes, if given."""
         self.program = program
         self.interner = Interner()
         self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
-        self.log = log
-        self.trail = trail
         self._journal = journal
         self._meshes = meshes
         self._is_conservative = conservative_propagation
@@ -95,14 +54,14 @@ class Propagator:
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
         self._modes: dict[tuple[int, Strategy, Directions], int] = {}
         self._open_numbers: dict[tuple[int, int], int] = {}
-        # By step: the mode (see `_mode`) in which it is known to change nothing now; 0: not known.
-        # At the border of a manual computation an edge without axes may still have manual ones.
+        # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
+        # An edge without axes at the boundary of a manual computation may still have manual axes.
         self._settled = bytearray(
             0 if program.kinds[kind].boundary is not None else ALWAYS for kind in self._kinds
         )
         for slot, sharding in enumerate(program.shardings):
             if sharding is not None and not sharding.has_no_axes:
-                self._touch(slot)
+                self._unsettle(slot)
         if journal is not None:
             journal.values, journal.meshes, journal.kinds = self.interner.values, meshes, self._kinds
             journal.start_numbers, journal.end_numbers = tuple(self.shardings), self.shardings
@@ -117,23 +76,20 @@ class Propagator:
         if self._journal is not None:
             entry = len(self._journal.entries)
             self._journal.settings.append(Setting(entry, slot, self.shardings[slot]))
-        self._touch(slot)
+        self._unsettle(slot)
 
     def run_round(
         self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int, stage: str = ""
     ) -> None:
-        """Run round `number` of `schedule` to its fixed point, function results before and after."""
-        if self._journal is not None:
-            tables, _ = self._tables_of_round(strategy, schedule, number)
-            self._journal.stages.append(Stage(len(self._journal.entries), stage, tables))
-        self._run_returned(strategy, stage)
-        self._run_steps(strategy, schedule, number, stage)
-        self._run_returned(strategy, stage)
-
-    def _run_steps(
-        self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int, stage: str
-    ) -> None:
+        """Run round `number` of `schedule` to its fixed point, with function results before and after."""
         tables, modes = self._tables_of_round(strategy, schedule, number)
+        if self._journal is not None:
+            self._journal.stages.append(Stage(len(self._journal.entries), stage, tables))
+        self._run_returned(strategy)
+        self._run_steps(tables, modes)
+        self._run_returned(strategy)
+
+    def _run_steps(self, tables: Sequence[StepTable | None], modes: Sequence[int]) -> None:
         entries = None if self._journal is None else self._journal.entries
         kinds, reads, settled, shardings = self._kinds, self._reads, self._settled, self.shardings
         worklist = Worklist(self._unsettled(modes))
@@ -154,16 +110,14 @@ class Propagator:
                 settled[step] = 0
                 if entries is not None:
                     entries.append((step, numbers, table.step, changes))
-                if self.trail is not None:
-                    self._remember(step, table, self.program.step_slots[step])
-                self._apply(step, changes, worklist, stage)
+                self._apply(step, changes, worklist)
             else:
                 settled[step] = modes[kind]
         if erasure is not None and erasure.is_done:
             self._erasure = None
 
-    def _run_returned(self, strategy: Strategy, stage: str) -> None:
-        """Match what the main function returns with the shardings of its results, once, in order."""
+    def _run_returned(self, strategy: Strategy) -> None:
+        """Propagate once between each value that the main function returns and its result, in order."""
         tables = self._returned_tables.get(strategy)
         if tables is None:
             tables = self._returned_tables[strategy] = [
@@ -177,83 +131,68 @@ class Propagator:
             changes = table[numbers]
             if changes and self._journal is not None:
                 self._journal.entries.append((FUNCTION_RESULT - index, numbers, table.step, changes))
-            if changes and self.trail is not None:
-                self._remember(FUNCTION_RESULT, table, slots)
             for position, new in changes:
                 slot = slots[position]
-                self._write(FUNCTION_RESULT, slot, new, stage)
-                self._touch(slot)
+                self._write(slot, new)
+                self._unsettle(slot)
                 for member in self.program.groups.get(slot, ()):
-                    self._write(FUNCTION_RESULT, member.slot, new, stage, slot)
-                    self._touch(member.slot)
+                    self._write(member.slot, new)
+                    self._unsettle(member.slot)
 
-    def _remember(self, step: int, table: StepTable, slots: tuple[int, ...]) -> None:
-        assert self.trail is not None
-        shardings = tuple(self.interner.values[self.shardings[slot]] for slot in slots)
-        self.trail.append(Taken(step, table.step, slots, shardings))
-
-    def _apply(self, step: int, changes: Sequence[Change], worklist: Worklist, stage: str) -> None:
+    def _apply(self, step: int, changes: Sequence[Change], worklist: Worklist) -> None:
         program, settled, write = self.program, self._settled, self._write
-        notified, unnotified, groups = program.notified, program.unnotified, program.groups
+        dependents, readers, groups = program.dependents, program.other_readers, program.groups
         slots = program.step_slots[step]
-        cursor, waiting, queued, again = (
-            worklist.cursor,
-            worklist.waiting,
-            worklist.queued,
-            worklist.again,
-        )
+        cursor, waiting = worklist.cursor, worklist.waiting
+        queued, again = worklist.queued, worklist.again
         for position, new in changes:
             slot = slots[position]
             if slot == UNSHARDABLE:
                 continue
-            write(step, slot, new, stage)
-            # `Worklist.push`, written out: most of the time of propagation is spent here.
-            for user in notified[slot]:
+            write(slot, new)
+            # `Worklist.push`, inlined: most of the time of propagation is spent here.
+            for user in dependents[slot]:
                 settled[user] = 0
                 if user > cursor:
                     waiting[user] = 1
                 elif user != step and not queued[user]:
                     queued[user] = 1
                     again.append(user)
-            if slot in unnotified:
-                self._see(unnotified[slot], worklist)
+            if slot in readers:
+                self._revisit(readers[slot], worklist)
             if slot in groups:
                 for member in groups[slot]:
-                    write(step, member.slot, new, stage, slot)
-                    self._wake(step, member.steps, worklist)
-                    self._see(unnotified.get(member.slot, ()), worklist)
+                    write(member.slot, new)
+                    self._enqueue(step, member.dependents, worklist)
+                    self._revisit(readers.get(member.slot, ()), worklist)
 
-    def _wake(self, step: int, users: Sequence[int], worklist: Worklist) -> None:
+    def _enqueue(self, step: int, users: Sequence[int], worklist: Worklist) -> None:
         for user in users:
             self._settled[user] = 0
             if user != step:
                 worklist.push(user)
 
-    def _see(self, users: Sequence[int], worklist: Worklist) -> None:
-        """Steps that are not put back still see the change when their turn comes."""
+    def _revisit(self, users: Sequence[int], worklist: Worklist) -> None:
+        """Run these steps again only if they are still to come in program order."""
         for user in users:
             self._settled[user] = 0
             if user > worklist.cursor:
                 worklist.waiting[user] = 1
 
-    def _touch(self, slot: int) -> None:
-        """Between rounds: forget what was known of the steps that see `slot`."""
-        for step in self.program.notified[slot]:
+    def _unsettle(self, slot: int) -> None:
+        """Between rounds: run the steps that read `slot` again."""
+        for step in self.program.dependents[slot]:
             self._settled[step] = 0
-        for step in self.program.unnotified.get(slot, ()):
+        for step in self.program.other_readers.get(slot, ()):
             self._settled[step] = 0
 
-    def _write(self, step: int, slot: int, new: int, stage: str, source: int | None = None) -> None:
-        old = self.shardings[slot]
-        if old == NO_SHARDING and slot in self.program.siblings:
-            # The first sharding of a result gives the others of its op open ones on the same mesh.
+    def _write(self, slot: int, new: int) -> None:
+        if self.shardings[slot] == NO_SHARDING and slot in self.program.siblings:
+            # Once a result has a sharding, the other results of its op have open ones on the same mesh.
             for sibling in self.program.siblings[slot]:
                 if self.shardings[sibling] == NO_SHARDING:
                     self.shardings[sibling] = self._open_number(new, sibling)
         self.shardings[slot] = new
-        if self.log is not None:
-            values = self.interner.values
-            self.log.append(Event(step, slot, values[old], values[new], stage, source))
 
     def _open_number(self, like: int, slot: int) -> int:
         rank = self.program.ranks[slot]
@@ -268,7 +207,7 @@ class Propagator:
     def _tables_of_round(
         self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int
     ) -> tuple[list[StepTable | None], list[int]]:
-        """By kind of step: the table of the round, None if no axis may move; and the mode, then 0."""
+        """By kind of step: its table and mode in this round; None and 0 if no axis may move."""
         tables: list[StepTable | None] = []
         modes: list[int] = []
         for index, kind in enumerate(self.program.kinds):
@@ -286,7 +225,7 @@ class Propagator:
         return tables, modes
 
     def _mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
-        """A number, 1 and up, for what steps of a kind do in a round; the same when they do the same."""
+        """The number, from 1, of the way in which steps of a kind propagate in a round."""
         key = (kind, strategy, directions)
         mode = self._modes.get(key)
         if mode is None:
@@ -300,7 +239,7 @@ class Propagator:
         return table
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
-        """By step: 1 if it may change something in a round in which its kind has that mode."""
+        """By step: 1 if it may change something in a round with these modes by kind."""
         wanted = np.asarray(modes, np.uint8)[np.asarray(self._kinds, np.intp)]
         settled = np.frombuffer(self._settled, np.uint8)
         return bytearray(((wanted != 0) & (settled != wanted) & (settled != ALWAYS)).tobytes())
@@ -311,7 +250,7 @@ def _both_ways(factor_sizes: tuple[int, ...]) -> StepOptions:
 
 
 def _reader(slots: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
-    """A function that takes what `slots` hold from the list of all, as a tuple."""
+    """Returns a function from the list of all shardings to the tuple of those in `slots`."""
     if len(slots) < 2:
         return lambda shardings: tuple(shardings[slot] for slot in slots)
     return itemgetter(*slots)

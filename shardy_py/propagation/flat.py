@@ -1,11 +1,11 @@
-"""A program as propagation sees it: numbered slots that hold shardings, numbered steps that relate them.
+"""The flat program: numbered slots that hold shardings, and numbered steps that relate them.
 
-A slot is a place where a sharding is kept: an op's result, a function's argument or result, a data-flow edge.
-A step is an op, edge or barrier with a rule; it reads and writes its slots. For
+A slot is the place of one sharding: an op's result, a function's argument or result, a data-flow edge. A step
+is an op, edge or barrier with a rule; it reads and writes its slots.
 
     %0 = stablehlo.add %arg0, %arg1         slots 1: %arg0, 2: %arg1, 3: %0       step 0: slots (1, 2, 3)
 
-Slot 0 stands for what cannot be sharded. Plain data: `build.py` makes it from IR, `propagation/` works on it.
+Slot 0 is for values that cannot be sharded. Plain data without IR: `graph/build.py` builds it from a module.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from shardy_py.ops import Role
 from shardy_py.sharding import ShardingRule, TensorSharding
 
 UNSHARDABLE = 0
-"""The slot of values that no sharding can be attached to; nothing is ever written to it."""
+"""The slot of values that cannot have a sharding; never written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManualBoundary:
-    """A data-flow edge at the border of a manual computation.
+    """A data-flow edge at the boundary of a manual computation.
 
-    outer: the in- or out-sharding at that place; the edge keeps the free axes inside it.
-    is_argument: whether the edge is of a block argument: its sharding is the inner one, its source outside.
+    outer: its in- or out-sharding; only its free axes propagate.
+    is_argument: True for a block argument, whose sharding is inside and source outside; False for a result.
     """
 
     outer: TensorSharding
@@ -35,12 +35,12 @@ class ManualBoundary:
 
 @dataclass(frozen=True, slots=True)
 class StepKind:
-    """All that propagation needs to know of a step beside its slots; equal for alike ops.
+    """A step without its slots; the same for ops with equal types and attributes.
 
-    rule: None for an op that has none and is only there to be erased.
-    has_shared_operand: whether an operand that is no scalar has other uses.
-    barrier_direction: the direction that a BARRIER lets pass, as `Direction` numbers it.
-    is_edge: identity rules of edges are never conservative.
+    rule: None for an op without a rule, which is a step only because it is dead.
+    has_shared_operand: whether an operand that is not a scalar has other uses.
+    barrier_direction: the allowed direction of a BARRIER, a value of `Direction`.
+    is_edge: whether it is a data-flow edge; edges are never conservative.
     """
 
     rule: ShardingRule | None
@@ -58,16 +58,16 @@ class StepKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Notified:
-    """A member of a sharding group: its slot and the steps to wake when the group's sharding changes."""
+class GroupMember:
+    """A member of a sharding group: its slot and the steps to enqueue when the group's sharding changes."""
 
     slot: int
-    steps: tuple[int, ...]
+    dependents: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnedValue:
-    """A value that the main function returns: its slot, the slot of the function's result, and the rule."""
+    """A value that the main function returns: its slot, the slot of the result, and their identity rule."""
 
     slot: int
     result_slot: int
@@ -76,16 +76,17 @@ class ReturnedValue:
 
 @dataclass(slots=True)
 class Liveness:
-    """Ops that are dead or will be once dead ones are erased; the driver of C++ erases them on the way.
+    """The dead ops: those without uses and effects, and those used by dead ops only.
 
-    remaining_uses: by step, the uses of its results that are left.
-    operands: by step, one entry an operand: the step that defines it, or -1; a number for the value.
-        Operands in regions count too, but for those of ops that die on their own.
-    nested: by step, the steps in its regions, which go with it.
-    users: by such number, the steps that use the value, one entry a use; users without a step have numbers
-        below 0.
-    reads: by step that uses such a value, the numbers of those of its operands that are no scalars.
-    shared_elsewhere: steps with another operand that is shared for good.
+    MLIR's greedy driver erases them when it visits them, so they take part in propagation until then.
+
+    remaining_uses: by step, the number of uses of its results.
+    operands: by step, for each operand the defining step, or -1, and the number of the value. Operands of
+        nested ops count too, except for nested ops that are dead themselves.
+    nested: by step, the steps in its regions, which are erased with it.
+    users: by number of the value, the steps that use it, once per use; negative for users that are no steps.
+    reads: by step that uses such a value, the numbers of its operands that are not scalars.
+    shared_elsewhere: the steps with a shared operand that is not among these values.
     """
 
     remaining_uses: dict[int, int] = field(default_factory=dict[int, int])
@@ -100,17 +101,17 @@ class Liveness:
 
 @dataclass(slots=True)
 class FlatProgram:
-    """Slots and steps of one module.
+    """The slots and steps of one module.
 
-    shardings: by slot, the sharding it holds at first.
+    shardings: by slot, its initial sharding.
     ranks: by slot.
-    step_slots: by step, the slots of operands, then of results, as the rule orders them.
+    step_slots: by step, the slots of operands, then of results, in the order of the rule.
     step_kinds: by step, an index into `kinds`.
-    notified: by slot, the steps that are put back to work when it changes, in this order.
-    unnotified: by slot, steps that read it but are not put back to work.
+    dependents: by slot, the steps to enqueue when it changes, in this order.
+    other_readers: by slot, the steps that read it and are not enqueued.
     siblings: by slot, the slots of the other results of its op: they become open when it is first sharded.
     groups: by slot, the other members of its sharding group.
-    returned: what the main function returns.
+    returned: the values that the main function returns.
     liveness: the dead ops, None if there are none.
     kind_numbers: the index of each kind.
     """
@@ -120,10 +121,10 @@ class FlatProgram:
     step_slots: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     step_kinds: list[int] = field(default_factory=list[int])
     kinds: list[StepKind] = field(default_factory=list[StepKind])
-    notified: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
-    unnotified: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    dependents: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    other_readers: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    groups: dict[int, tuple[Notified, ...]] = field(default_factory=dict[int, tuple[Notified, ...]])
+    groups: dict[int, tuple[GroupMember, ...]] = field(default_factory=dict[int, tuple[GroupMember, ...]])
     returned: tuple[ReturnedValue, ...] = ()
     liveness: Liveness | None = None
     kind_numbers: dict[StepKind, int] = field(default_factory=dict[StepKind, int])
@@ -136,17 +137,16 @@ class FlatProgram:
         return number
 
     def unshared(self, kind: int) -> int:
-        """The kind that differs from kind number `kind` by having no shared operand."""
+        """The number of the kind `kind` without a shared operand."""
         return self.kind_number(replace(self.kinds[kind], has_shared_operand=False))
 
     @staticmethod
     def of_steps(
         shardings: Sequence[TensorSharding | None], steps: Sequence[tuple[StepKind, tuple[int, ...]]]
     ) -> FlatProgram:
-        """A program from the shardings of slots 1, 2, ... and steps in order; for tests and small studies.
+        """A program from the shardings of slots 1, 2, ... and the steps in order; for tests and experiments.
 
-        Every step is notified of changes of its slots, the maker of a value first, then its users, the last
-        one first.
+        The dependents of a slot are the step that defines it, then the steps that use it, the last one first.
         """
         program = FlatProgram([None, *shardings])
         program.ranks = [0, *(s.rank if s else 0 for s in shardings)]
@@ -159,7 +159,7 @@ class FlatProgram:
                 readers[slot].insert(0, step) if slot in made else readers[slot].append(step)
         for slot, found in enumerate(readers):
             makers = [s for s in found if _makes(steps[s], slot)]
-            program.notified.append((*makers, *(s for s in reversed(found) if s not in makers)))
+            program.dependents.append((*makers, *(s for s in reversed(found) if s not in makers)))
         return program
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
-from shardy_py.propagation.fixpoint import Event, Propagator, Taken
+from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.priorities import hold_back, release
@@ -47,8 +47,6 @@ def propagate(
     meshes: Mapping[str, Mesh],
     options: PropagationOptions = PropagationOptions(),
     *,
-    log: list[Event] | None = None,
-    trail: list[Taken] | None = None,
     between: Callable[[Propagator, int], None] | None = None,
     journal: Journal | None = None,
 ) -> Propagator:
@@ -61,8 +59,6 @@ def propagate(
         program,
         meshes,
         conservative_propagation=options.conservative_propagation,
-        log=log,
-        trail=trail,
         journal=journal,
     )
     if not options.run_user_priority_propagation:

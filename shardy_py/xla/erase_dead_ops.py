@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.graph.liveness import dying_ops
 from shardy_py.ir import erase, walk_pre_order
 
 

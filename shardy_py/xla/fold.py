@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.liveness import dying_ops, is_dead
+from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.graph.movements import replace_op
 from shardy_py.ir import (
     erase,
@@ -171,7 +171,7 @@ def _narrow_reduce(op: Operation) -> None:
         return
     operands = [*kept, *(count + index for index in kept)]
     replace_op(end, narrowed(end, kept, ()))
-    for inner in dying_ops(op.regions[0].blocks[0].ops).values():
+    for inner in dead_ops(op.regions[0].blocks[0].ops).values():
         erase(inner)
     _keep(op, kept, operands, operands)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.liveness import dying_ops
+from shardy_py.graph.liveness import dead_ops
 from shardy_py.ir import walk_pre_order
 from shardy_py.sharding import TensorSharding
 
@@ -35,7 +35,7 @@ class CrashCause:
 
 def _without_priorities_of_the_dead(text: str) -> str:
     module = parse_module(text)
-    dead = dying_ops([op for op in walk_pre_order(module) if op.results])
+    dead = dead_ops([op for op in walk_pre_order(module) if op.results])
     for op in [op for op in dead.values() if _PRIORITY.search(str(op.attributes | op.properties))]:
         if "sharding" in op.properties:
             op.results[0].replace_all_uses_with(op.operands[0])

@@ -43,9 +43,9 @@ def test_targets_share_the_slot_of_their_edge() -> None:
 def test_changes_wake_the_maker_then_the_newest_user() -> None:
     flat = build(WHILE).flat
     # The edge's targets: the users of the block arguments, then the edge itself, then its own users.
-    assert flat.notified[4] == (1, 2, 3)
-    assert flat.notified[2] == (2,)
-    assert flat.notified[7] == (1, 2)
+    assert flat.dependents[4] == (1, 2, 3)
+    assert flat.dependents[2] == (2,)
+    assert flat.dependents[7] == (1, 2)
     flat = build("""
     func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
       %0 = stablehlo.tanh %a : tensor<8xf32>
@@ -53,7 +53,7 @@ def test_changes_wake_the_maker_then_the_newest_user() -> None:
       %2 = stablehlo.add %0, %1 : tensor<8xf32>
       return %2 : tensor<8xf32>
     }""").flat
-    assert flat.notified[3] == (0, 2, 1)
+    assert flat.dependents[3] == (0, 2, 1)
 
 
 def test_edges_at_manual_borders() -> None:
@@ -63,8 +63,8 @@ def test_edges_at_manual_borders() -> None:
     assert [(b.is_argument, b.manual_axes) for b in borders] == [(True, ("a",)), (False, ("a",))]
     # The edge of the argument reads the operand outside, which does not wake it.
     (argument, *_) = program.flat.step_slots[0]
-    assert 0 not in program.flat.notified[argument]
-    assert program.flat.unnotified == {argument: (0,)}
+    assert 0 not in program.flat.dependents[argument]
+    assert program.flat.other_readers == {argument: (0,)}
 
 
 def test_roles_and_sharing() -> None:
@@ -116,7 +116,7 @@ def test_several_results_are_siblings() -> None:
     assert program.flat.siblings == {slots[1]: (slots[2],), slots[2]: (slots[1],)}
 
 
-def test_groups_and_what_they_wake() -> None:
+def test_groups_and_their_dependents() -> None:
     program = build("""
     func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
       sdy.sharding_group %a group_id=0 : tensor<8xf32>
@@ -124,7 +124,7 @@ def test_groups_and_what_they_wake() -> None:
       %0 = stablehlo.tanh %b : tensor<8xf32>
       return %0 : tensor<8xf32>
     }""")
-    assert {s: [(m.slot, m.steps) for m in ms] for s, ms in program.flat.groups.items()} == {
+    assert {s: [(m.slot, m.dependents) for m in ms] for s, ms in program.flat.groups.items()} == {
         2: [(3, (0,))],
         3: [(2, ())],
     }
@@ -148,8 +148,8 @@ def test_calls_connect_functions_when_they_have_edges() -> None:
         ("func_data_flow_edge", (2, 7)),
         ("tanh", (7, 8)),
     ]
-    assert program.flat.notified[2] == (1,)
-    assert program.flat.notified[8] == (2, 0)
+    assert program.flat.dependents[2] == (1,)
+    assert program.flat.dependents[8] == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_shapes_must_be_static(type_: str, message: str) -> None:
 def test_dead_ops_get_steps_in_program_order() -> None:
     program = build(DEAD)
     assert [name for name, _ in steps(program)] == ["constant", "add", "negate", "tanh"]
-    assert {op.name for op in program.doomed} == {"stablehlo.constant", "stablehlo.add", "stablehlo.negate"}
+    assert {op.name for op in program.dead_ops} == {"stablehlo.constant", "stablehlo.add", "stablehlo.negate"}
     liveness = program.flat.liveness
     assert liveness is not None
     assert liveness.remaining_uses == {0: 0, 1: 1, 2: 0}

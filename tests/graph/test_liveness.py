@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.graph.liveness import dying_ops, is_dead
+from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.ir import walk_pre_order
 
 
@@ -13,7 +13,7 @@ def dying(body: str) -> list[str]:
       return %a : tensor<8xf32>
     }}""")
     ops = [op for op in walk_pre_order(module) if op.name.startswith(("stablehlo", "sdy"))]
-    return [op.name.partition(".")[2] for op in dying_ops(ops).values()]
+    return [op.name.partition(".")[2] for op in dead_ops(ops).values()]
 
 
 def test_what_feeds_only_dead_ops_dies() -> None:

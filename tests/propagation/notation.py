@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from shardy_py.ops import Role
-from shardy_py.propagation.flat import StepKind
+from shardy_py.propagation.arrivals import Arrivals
+from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram, StepKind
+from shardy_py.propagation.journal import Journal
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,
@@ -90,3 +93,20 @@ def step(text: str, role: Role = Role.OTHER, *, shared: bool = False, **kinds: s
 
 ADD = "ij, ij -> ij, i=8, j=8"
 DOT = "ik, kj -> ij, i=8, j=8, k=8"
+
+
+def changes(
+    program: FlatProgram, journal: Journal
+) -> Iterator[tuple[int, int, TensorSharding | None, TensorSharding | None]]:
+    """Each change of a slot, by replaying the journal: the step, the slot, its old and new sharding."""
+    held, settings, values = list(journal.start_numbers), list(journal.settings), journal.values
+    for index, (step, _, _, changed) in enumerate(journal.entries):
+        while settings and settings[0].first_entry <= index:
+            setting = settings.pop(0)
+            held[setting.slot] = setting.number
+        for position, new in changed:
+            slot = Arrivals(program, journal).slots_of(step)[position]
+            for member in (slot, *(other.slot for other in program.groups.get(slot, ()))):
+                if member != UNSHARDABLE:
+                    yield step, member, values[held[member]], values[new]
+                    held[member] = new

@@ -11,10 +11,10 @@ from shardy_py.passes.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.passes.sharding_group_import import synchronize_groups
 from shardy_py.propagation.arrivals import Arrivals
-from shardy_py.propagation.fixpoint import Event
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import propagate
 from shardy_py.sharding import TensorSharding
+from tests.propagation.notation import changes
 from tests.propagation.random_programs import random_program
 
 
@@ -29,8 +29,11 @@ def test_random_program(seed: int) -> None:
     module = run_passes(parse_module(random_program(seed)), import_passes() + inline_passes())
     synchronize_groups(module)
     program = build_program(module, rule_deriver())
-    journal, log = Journal(), list[Event]()
-    propagator = propagate(program.flat, program.meshes, log=log, journal=journal)
+    journal = Journal()
+    propagator = propagate(program.flat, program.meshes, journal=journal)
+    new_axes = {
+        (s, *axis) for _, s, old, new in changes(program.flat, journal) for axis in axes(new) - axes(old)
+    }
     arrivals = Arrivals(program.flat, journal)
     boundaries = {
         slots[-1]: boundary
@@ -39,7 +42,7 @@ def test_random_program(seed: int) -> None:
     }
     for slot in range(len(program.flat.shardings)):
         manual = boundaries[slot].manual_axes if slot in boundaries else ()
-        told = {(e.slot, *axis) for e in log if e.slot == slot for axis in axes(e.new) - axes(e.old)}
+        told = {axis for axis in new_axes if axis[0] == slot}
         found = {(slot, a.dimension, a.axis.name) for a in arrivals.at(slot)}
         assert {t for t in told if t[2] not in manual} <= found
         for _, dimension, name in found:

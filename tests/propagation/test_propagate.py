@@ -1,13 +1,13 @@
-"""Whole propagation on hand-made programs: order, rounds, groups, siblings, priorities, dead ops, the log."""
+"""Propagation of hand-made programs: order, rounds, groups, siblings, priorities, dead ops, journal."""
 
 from __future__ import annotations
 
 from shardy_py.ops import Role
-from shardy_py.propagation.fixpoint import Event
-from shardy_py.propagation.flat import FlatProgram, Liveness, Notified, ReturnedValue, StepKind
+from shardy_py.propagation.flat import FlatProgram, GroupMember, Liveness, ReturnedValue, StepKind
+from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.priorities import held_back, released
 from shardy_py.propagation.propagate import PropagationOptions, propagate
-from tests.propagation.notation import ADD, DOT, MESHES, rule, sharding, shardings, short, step
+from tests.propagation.notation import ADD, DOT, MESHES, changes, rule, sharding, shardings, short, step
 
 BASIC = PropagationOptions("basic", run_op_priority_propagation=False, run_user_priority_propagation=False)
 AGGRESSIVE = PropagationOptions(
@@ -23,16 +23,13 @@ def run(
     start: str,
     steps: list[tuple[StepKind, tuple[int, ...]]],
     options: PropagationOptions = BASIC,
-    log: list[Event] | None = None,
 ) -> list[str]:
     """The shardings of slots 1, 2, ... after propagation."""
-    return result(FlatProgram.of_steps(shardings(start), steps), options, log)
+    return result(FlatProgram.of_steps(shardings(start), steps), options)
 
 
-def result(
-    program: FlatProgram, options: PropagationOptions = BASIC, log: list[Event] | None = None
-) -> list[str]:
-    propagator = propagate(program, MESHES, options, log=log)
+def result(program: FlatProgram, options: PropagationOptions = BASIC) -> list[str]:
+    propagator = propagate(program, MESHES, options)
     return [short(propagator.sharding(slot)) for slot in range(1, len(program.shardings))]
 
 
@@ -85,7 +82,10 @@ def test_results_of_the_main_function_take_part_before_and_after() -> None:
 
 def test_members_of_a_group_change_together() -> None:
     program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -; -"), [(UNARY, (1, 2)), (UNARY, (3, 4))])
-    program.groups = {2: (Notified(3, program.notified[3]),), 3: (Notified(2, program.notified[2]),)}
+    program.groups = {
+        2: (GroupMember(3, program.dependents[3]),),
+        3: (GroupMember(2, program.dependents[2]),),
+    }
     assert result(program) == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 3
 
 
@@ -97,12 +97,12 @@ def test_siblings_of_the_first_sharded_result_become_open() -> None:
     assert result(program)[2] == "[{?}, {?}, {?}]"
 
 
-def test_unnotified_steps_see_a_change_when_their_turn_comes() -> None:
+def test_other_readers_see_a_change_when_they_are_visited() -> None:
     """A step in front of the change does not, until the next round."""
     start, steps = "-; -; [{a}, {?}]", [(UNARY, (2, 1)), (UNARY, (2, 3))]
     program = FlatProgram.of_steps(shardings(start), steps)
-    program.notified[2] = (1,)
-    program.unnotified = {2: (0,)}
+    program.dependents[2] = (1,)
+    program.other_readers = {2: (0,)}
     assert result(program)[:2] == ["-", "[{a, ?}, {?}]"]
     assert result(program, OPS)[:2] == ["[{a, ?}, {?}]", "[{a, ?}, {?}]"]
 
@@ -163,16 +163,14 @@ def test_an_erased_op_is_not_freed() -> None:
     assert result(program, OPS)[0] == "-"
 
 
-def test_the_log_tells_every_change() -> None:
-    log: list[Event] = []
-    run("[{a}, {?}]; -; -", [(UNARY, (1, 2)), (SHARED, (2, 2, 3))], OPS, log)
-    assert [(e.step, e.slot, short(e.old), short(e.new), e.stage) for e in log] == [
-        (0, 2, "-", "[{a, ?}, {?}]", "pass_through_single_use, aggressive"),
-        (1, 3, "-", "[{a, ?}, {?}]", "pass_through, aggressive"),
+def test_the_journal_records_every_change() -> None:
+    steps = [(UNARY, (1, 2)), (SHARED, (2, 2, 3))]
+    program, journal = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -"), steps), Journal()
+    propagate(program, MESHES, OPS, journal=journal)
+    stages = [journal.stage_of(entry) for entry in range(len(journal.entries))]
+    assert stages == ["pass_through_single_use, aggressive", "pass_through, aggressive"]
+    assert [(step, slot, short(old), short(new)) for step, slot, old, new in changes(program, journal)] == [
+        (0, 2, "-", "[{a, ?}, {?}]"),
+        (1, 3, "-", "[{a, ?}, {?}]"),
     ]
-    before = shardings("[{a}, {?}]; -; -")
-    known = dict(enumerate(before, 1))
-    for event in log:
-        assert known[event.slot] == event.old
-        known[event.slot] = event.new
-    assert [short(s) for s in known.values()] == ["[{a}, {?}]", "[{a, ?}, {?}]", "[{a, ?}, {?}]"]
+    assert [short(journal.sharding(slot)) for slot in (1, 2, 3)] == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 2

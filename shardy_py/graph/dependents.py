@@ -1,0 +1,79 @@
+"""The steps to enqueue when the sharding of a value changes, in MLIR's order.
+
+First the op that defines the value, then its users in the order of the use list (newest first). A use by an
+op with data flow or by a terminator counts as one by the data-flow edge, or else by the op around; a use by a
+call counts as those of the callee's argument.
+
+Not here: slots (`slots.py`), the loop that uses this (`propagation/fixpoint.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.func import CallOp, ReturnOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from shardy_py.dialects.sdy import DataFlowEdgeOp
+from shardy_py.graph.calls import Calls
+from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, edge_of_source, other_targets
+from shardy_py.ir import next_use, operands_of, owning_op
+
+
+class Dependents:
+    """Finds the dependents of values, given the step of each op (by identity) and the calls of the module."""
+
+    def __init__(self, step_of: Mapping[int, int], calls: Calls) -> None:
+        """Start from the steps and calls of a whole module."""
+        self._step_of = step_of
+        self._calls = calls
+        # Ops whose use of a value counts as one by another op.
+        self._forwarding = frozenset({*DATA_FLOW, *TERMINATORS, CallOp.name})
+
+    def of(self, value: SSAValue) -> tuple[int, ...]:
+        """The steps to enqueue when the sharding of `value` changes."""
+        steps: list[int] = []
+        if isinstance(value, OpResult):
+            if isinstance(value.op, DataFlowEdgeOp):
+                for target in other_targets(operands_of(value.op)[0]):
+                    self.add_users(target, steps)
+            self._add(value.op, steps)
+        elif (parent := owning_op(value)) is not None:
+            self._add(parent, steps)
+        self.add_users(value, steps)
+        return tuple(steps)
+
+    def add_users(self, value: SSAValue, steps: list[int]) -> None:
+        """Append the steps for all uses of `value`."""
+        use = value.first_use
+        while use is not None:
+            user = use.operation
+            step = self._step_of.get(id(user))
+            if step is not None:
+                steps.append(step)
+            elif user.name in self._forwarding:
+                self._add_forwarded(user, use.index, steps)
+            use = next_use(use)
+
+    def _add_forwarded(self, user: Operation, index: int, steps: list[int]) -> None:
+        edge = edge_of_source(user, index)
+        if edge is not None:
+            self._add(edge, steps)
+        elif isinstance(user, ReturnOp):
+            for call in self._calls.of_function(user.parent_op()):
+                self.add_users(call.results[index], steps)
+        elif isinstance(user, CallOp):
+            argument = self._calls.argument(user, index)
+            if argument is not None:
+                self.add_users(argument, steps)
+        elif user.name in TERMINATORS:
+            parent = user.parent_op()
+            if parent is not None:
+                self._add(parent, steps)
+        else:
+            self._add(user, steps)
+
+    def _add(self, op: Operation, steps: list[int]) -> None:
+        step = self._step_of.get(id(op))
+        if step is not None:
+            steps.append(step)
