@@ -25,7 +25,7 @@ from shardy_py.passes.debug_trail import DebugTrail
 from shardy_py.passes.options import PropagateOptions, SaveModuleOptions
 from shardy_py.passes.save_module import save_module
 from shardy_py.passes.sharding_group_import import synchronize_groups
-from shardy_py.propagation.fixpoint import Propagator, Taken
+from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.rules import derive_rule
@@ -65,17 +65,15 @@ def propagate_module(
 
     dump_index: the number of the files that the option `module-dump-directory` asks for.
     """
-    trail: list[Taken] | None = None
     debug: DebugTrail | None = None
     if options.debug_sharding_origins or options.debug_propagation_edge_sharding:
-        trail = []
         debug = DebugTrail(
             module, origins=options.debug_sharding_origins, edges=options.debug_propagation_edge_sharding
         )
     synchronize_groups(module)
     conservative = options.conservative_propagation
     program = build_program(module, rule_deriver(conservative_propagation=conservative))
-    journal = Journal() if is_recording() else None
+    journal = Journal() if debug is not None or is_recording() else None
     if journal is not None:
         note(Propagation.of(program, journal))
     warn_of_unknown_ops(program.without_rule)
@@ -84,13 +82,12 @@ def propagate_module(
         program.flat,
         program.meshes,
         replace(strategy, conservative_propagation=conservative),
-        trail=trail,
         between=writer.dump if options.module_dump_directory else None,
         journal=journal,
     )
     writer.write(propagator)
-    if debug is not None and trail is not None:
-        debug.replay(trail, program)
+    if debug is not None and journal is not None:
+        debug.replay(journal, program)
         debug.write()
     if options.keep_sharding_rules:
         write_rules(program)

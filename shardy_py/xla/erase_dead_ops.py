@@ -9,6 +9,6 @@ from shardy_py.ir import erase, walk_pre_order
 
 def erase_dead_ops(module: ModuleOp) -> None:
     """Erases ops without effects whose results are not used."""
-    for dead in dying_ops(walk_pre_order(module, include_root=False)).values():
+    for dead in dead_ops(walk_pre_order(module, include_root=False)).values():
         if dead.parent is not None:
             erase(dead)
