@@ -1,12 +1,12 @@
-"""From xDSL ops to `OpRecord`s: alike ops give the very same record.
+"""From xDSL ops to `OpRecord`s: ops with equal types, attributes and context share one record.
 
-Most of what an op's rule depends on is in its types and attributes. What stands around it is added as
-attributes that begin with `context.`, for the ops that need it:
+The context of an op is one property of its surroundings on which its rule depends. The row of an op names it
+(`OpSpec.context`), and the record has it as an attribute:
 
-    context.combiner                  scatter: the op its region combines values with, if that is associative
-                                      and commutative, else None
-    context.concatenates_slices       concatenate: whether it joins slices (of anything, or of one value that
-                                      it may also take whole)
+    context.combiner                  scatter: the op with which its region combines values, if that is
+                                      associative and commutative, else None
+    context.concatenates_slices       concatenate: whether all operands are slices, or are one value and
+                                      slices of it
     context.constant_indices          dynamic_update_slice: whether all start indices are constants
     context.feeds_rng_bit_generator   custom_call: whether a rng_bit_generator uses a result
 
@@ -28,7 +28,7 @@ from shardy_py.ops import TABLE, OpRecord
 from shardy_py.session import SESSION
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
-"""Attributes that say how an op is sharded, not what it does."""
+"""Attributes about the sharding of an op."""
 
 _type_of = attrgetter("_type")
 _RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = SESSION.table("op records")
@@ -40,7 +40,7 @@ def record_of(op: Operation) -> OpRecord:
 
 
 def signature_of(op: Operation) -> tuple[Hashable, ...]:
-    """What tells the records of two ops apart, by the identity of their types and attributes."""
+    """A key that is equal only for ops with equal records; it holds identities of types and attributes."""
     properties, attributes = op.properties, op.attributes
     key: tuple[Hashable, ...] = (
         op.__class__,
@@ -59,16 +59,15 @@ def signature_of(op: Operation) -> tuple[Hashable, ...]:
 
 
 def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRecord:
-    """The record of `op`, whose signature the caller knows."""
+    """The record of `op`, given its signature."""
     known = _RECORDS.get(signature)
     if known is None:
-        context = _CONTEXT.get(op.name)
-        surroundings = {} if context is None else {context[0]: signature[-1]}
-        known = _RECORDS[signature] = _convert(op, surroundings)
+        context = {TABLE[op.name].context: signature[-1]} if op.name in _CONTEXT else {}
+        known = _RECORDS[signature] = _convert(op, context)
     return known[0]
 
 
-def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
+def _convert(op: Operation, context: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
     operand_types = [value.type for value in operands_of(op)]
     result_types = [value.type for value in op.results]
@@ -77,20 +76,20 @@ def _convert(op: Operation, surroundings: dict[str, Hashable]) -> tuple[OpRecord
         name_of(op),
         tuple(map(tensor_type, operand_types)),
         tuple(map(tensor_type, result_types)),
-        values | surroundings,
+        values | context,
     )
     return record, (*operand_types, *result_types, *attributes.values())
 
 
 def name_of(op: Operation) -> str:
-    """The name of `op` in MLIR, also when no dialect knows it."""
+    """The name of `op` in MLIR, also for unregistered ops."""
     if op.name == "builtin.unregistered":
         return plain(op.attributes.get("op_name__") or op.properties["op_name__"])
     return op.name
 
 
 def combiner_of(op: Operation) -> str | None:
-    """The op with which a scatter combines values, the same for all its inputs; None if it has no such op."""
+    """The op with which a scatter combines values, the same for all inputs; None if there is none."""
     region = op.regions[0] if op.regions else None
     terminator = terminator_of(region) if region is not None else None
     block = region.first_block if region is not None else None
@@ -112,7 +111,7 @@ def combiner_of(op: Operation) -> str | None:
 
 
 def concatenates_slices(op: Operation) -> bool:
-    """Whether `op` joins slices: each operand is one, or they are all of, or are, the same value."""
+    """Whether all operands of a concatenate are slices, or are one value and slices of it."""
     makers = [operand.owner for operand in operands_of(op)]
     sliced = [isinstance(m, Operation) and m.name == "stablehlo.slice" for m in makers]
     if all(sliced) or not any(sliced):
@@ -135,10 +134,10 @@ def feeds_rng_bit_generator(op: Operation) -> bool:
     return any(user.name == "stablehlo.rng_bit_generator" for user in users)
 
 
-_SURROUNDINGS: dict[str, Callable[[Operation], Hashable]] = {
+_CONTEXTS: dict[str, Callable[[Operation], Hashable]] = {
     "context.combiner": combiner_of,
     "context.concatenates_slices": concatenates_slices,
     "context.constant_indices": has_constant_indices,
     "context.feeds_rng_bit_generator": feeds_rng_bit_generator,
 }
-_CONTEXT = {row.name: (row.context, _SURROUNDINGS[row.context]) for row in TABLE.values() if row.context}
+_CONTEXT = {row.name: (row.context, _CONTEXTS[row.context]) for row in TABLE.values() if row.context}

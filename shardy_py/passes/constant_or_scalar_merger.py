@@ -14,8 +14,9 @@ from collections.abc import Hashable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.movements import replace_by_values
-from shardy_py.ir import find_ops, operands_of
+from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.passes.constant_or_scalar_splitter import is_scalar
 
 
@@ -24,7 +25,6 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
     merge_constants(module)
 
 
-CONSTANTS = ("sdy.constant", "stablehlo.constant", "chlo.constant", "arith.constant")
 BROADCAST = "stablehlo.broadcast_in_dim"
 
 
@@ -33,7 +33,9 @@ def merge_constants(root: Operation) -> None:
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
-    for op in find_ops(root, BROADCAST, *CONSTANTS):
+    for op in walk_pre_order(root, include_root=False):
+        if op.name != BROADCAST and not is_constant(op):
+            continue
         block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
         (result,) = op.results
         key = (

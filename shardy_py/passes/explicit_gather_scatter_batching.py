@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain
@@ -122,9 +123,6 @@ REWRITES: tuple[Rewrite, ...] = (
 )
 
 
-CONSTANTS = {"stablehlo.constant", "sdy.constant"}
-
-
 def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> bool:
     """Whether a component of the index vectors provably equals the position along dimension 0."""
     maker = _maker(indices)
@@ -213,7 +211,7 @@ def _is_negative_row(predicate: SSAValue) -> bool:
 def _splat(value: SSAValue) -> int | None:
     """The integer that all elements equal, or None."""
     while (maker := _maker(value)) is not None:
-        if maker.name in CONSTANTS:
+        if is_constant(maker):
             attribute = cast(Any, maker.properties["value"])
             if not attribute.is_splat():
                 return None
