@@ -93,7 +93,7 @@ def test_terminal_without_boxes() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     run = subprocess.run(command, capture_output=True, env=environment, check=True)
     assert b"+-----+-----+" in run.stdout
-    assert b'by "\\C3\\A9"' in run.stdout
+    assert b'along "\\C3\\A9"' in run.stdout
 
 
 def test_value_of_a_manual_computation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
