@@ -60,30 +60,30 @@ class _Kinds:
     def __init__(self, *tables: ValueTable) -> None:
         self._entries = {id_: entry for table in tables for id_, entry in table.by_value.items()}
         self._numbers: dict[Hashable, int] = {}
-        self._of_entry: dict[int, int] = {}
-        self._with_operands: dict[int, int] = {}
+        self._known: dict[tuple[int, bool], int] = {}
 
     def of(self, entry: ValueEntry) -> int:
         """Returns the number for the op, the position of the value in it, and the type."""
-        known = self._of_entry.get(id(entry))
-        if known is None:
-            key = entry.op.name, entry.role, entry.index, entry.type
-            known = self._of_entry[id(entry)] = self._numbers.setdefault(key, len(self._numbers))
-        return known
+        return self._number(entry, False)
 
     def with_operands(self, entry: ValueEntry) -> int:
         """Returns the number for the same, the label, and the kinds of the op's operands."""
-        known = self._with_operands.get(id(entry))
-        if known is None:
-            operands = (self.of(other) for other in self._operands(entry))
-            key = self.of(entry), entry.label, *operands
-            known = self._with_operands[id(entry)] = self._numbers.setdefault(key, len(self._numbers))
-        return known
+        return self._number(entry, True)
 
-    def spelled(self, entry: ValueEntry) -> tuple[object, ...]:
+    def text(self, entry: ValueEntry) -> tuple[object, ...]:
         """Returns the same as text, which does not depend on the order of questions."""
         names = (entry.op.name, entry.role, entry.index, str(entry.type), entry.label)
         return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
+
+    def _number(self, entry: ValueEntry, with_operands: bool) -> int:
+        known = self._known.get((id(entry), with_operands))
+        if known is None:
+            key: tuple[Hashable, ...] = entry.op.name, entry.role, entry.index, entry.type
+            if with_operands:
+                key = self.of(entry), entry.label, *map(self.of, self._operands(entry))
+            known = self._numbers.setdefault(key, len(self._numbers))
+            self._known[id(entry), with_operands] = known
+        return known
 
     def _operands(self, entry: ValueEntry) -> Iterator[ValueEntry]:
         operands = operands_of(entry.op) if entry.role == "intermediate" else ()
@@ -122,7 +122,7 @@ def _is_first(first: Values, second: Values, kinds: _Kinds) -> bool:
         return len(first) < len(second)
     for one, other in zip(first, second, strict=True):
         if kinds.with_operands(one) != kinds.with_operands(other):
-            return kinds.spelled(one) <= kinds.spelled(other)
+            return kinds.text(one) <= kinds.text(other)
     return True
 
 
@@ -204,9 +204,6 @@ def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int,
 
 
 def _common(first: Sequence[object], second: Sequence[object]) -> int:
-    count = 0
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    """Returns the length of the common prefix."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

@@ -45,14 +45,9 @@ class TensorBytes:
         )
 
     @property
-    def wasted_bytes(self) -> int:
-        """The bytes of padding on each device."""
-        return self.padded_bytes - self.local_bytes
-
-    @property
     def waste(self) -> float:
         """The share of padding on each device, 0 to 1; 0 if there are no bytes."""
-        return self.wasted_bytes / self.padded_bytes if self.padded_bytes else 0.0
+        return 1 - self.local_bytes / self.padded_bytes if self.padded_bytes else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How often an op runs: the trip counts of the loops around it, where the program determines them.
+"""How often an op runs, from the trip counts of the loops around it, where the program determines them.
 
 A trip count is known if a carried value starts at a constant, changes by a constant each iteration, and the
 condition compares it with a constant, as in JAX's `scan` and `fori_loop`. Not here: what runs (`collect.py`).
@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.traits import constant_of
+from shardy_py.graph.calls import functions_top_down
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import callee_name, function_name
@@ -29,7 +30,7 @@ Runs = tuple[int, bool]
 def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
     """Returns a function from an op of the module to its number of runs in one run of the program.
 
-    Every branch counts as taken; a condition runs once more than its loop body; recursive functions and those
+    Every branch counts as taken; a condition runs once more than its loop body; recursive calls and functions
     that nothing calls run once.
     """
     callers: dict[str, list[Operation]] = {}
@@ -38,49 +39,26 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
             callers.setdefault(callee_name(op), []).append(op)
     known: dict[int, Runs] = {}
 
-    def inside(op: Operation) -> tuple[Operation, int, bool]:
-        """Returns the function around an op, and the runs of the op in one run of it."""
+    def of(op: Operation) -> Runs:
+        """Multiplies the trip counts of the loops around an op with the runs of its function."""
         times, is_known = 1, True
         block = op.parent
-        while block is not None:
-            around = block.parent_op()
-            if around is None or isinstance(around, FuncOp):
-                return around or op, times, is_known
+        while block is not None and (around := block.parent_op()) is not None:
+            if isinstance(around, FuncOp):
+                outer, is_outer_known = known.get(id(around), (1, True))
+                return outer * times, is_known and is_outer_known
             if TABLE[around.name].control is Control.LOOP:
                 count = trip_count(around)
                 is_condition = block.parent is around.regions[0]
                 times *= 1 if count is None else count + is_condition
                 is_known = is_known and count is not None
             block = around.parent
-        return op, times, is_known
+        return times, is_known
 
-    def of_function(function: Operation) -> Runs:
-        """Visits callers first, without recursion: chains of calls may be long."""
-        stack = [function]
-        visited: set[int] = set()
-        while stack:
-            current = stack[-1]
-            calls = callers.get(function_name(current), ()) if isinstance(current, FuncOp) else ()
-            sites = [inside(call) for call in calls]
-            missing = [site for site, _, _ in sites if id(site) not in known and id(site) not in visited]
-            visited.add(id(current))
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if id(current) not in known:
-                found = [(known.get(id(site), (1, True)), times, sure) for site, times, sure in sites]
-                known[id(current)] = (
-                    sum(outer * times for (outer, _), times, _ in found) if found else 1,
-                    all(outer_sure and sure for (_, outer_sure), _, sure in found),
-                )
-        return known[id(function)]
-
-    def of(op: Operation) -> Runs:
-        function, times, is_known = inside(op)
-        outer, is_outer_known = of_function(function)
-        return outer * times, is_known and is_outer_known
-
+    for function in functions_top_down(module):
+        calls = [of(call) for call in callers.get(function_name(function), ())]
+        times = sum(times for times, _ in calls) if calls else 1
+        known[id(function)] = times, all(is_known for _, is_known in calls)
     return of
 
 

@@ -12,10 +12,10 @@ describes the model. Not here: the size of a value (`sizes.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import cast
+from typing import NamedTuple, cast
 
 from shardy_py.errors import ShardyError
 from shardy_py.report.memory.program import Computation, Nested, Step
@@ -50,9 +50,8 @@ class Peak:
     place: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The peak of one computation: bytes beyond those at its entry, and the nested computation it is in."""
+class _Moment(NamedTuple):
+    """A moment of one computation: bytes beyond those at its entry, and the nested computation it is in."""
 
     extra_bytes: int
     step: int
@@ -86,61 +85,42 @@ class Liveness:
         key = (index, owners)
         if key not in self._moments:
             self._moments[key] = None
-            self._moments[key] = self._sweep(index, owners)
+            frame = _Frame(self._computations[index], owners, self._sizes)
+            self._moments[key] = max(self._sweep(frame), key=lambda moment: moment.extra_bytes)
         found = self._moments[key]
         if found is None:
             raise ShardyError.unsupported("a function calls itself: memory use of recursive functions")
         return found
 
-    def _sweep(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
-        frame = _Frame(self._computations[index], owners, self._sizes)
-        best = _Moment(frame.extra_bytes, ENTRY)
+    def _sweep(self, frame: _Frame) -> Iterator[_Moment]:
+        """Returns the moments of a computation at which most may be alive, with `frame` at each of them."""
+        yield _Moment(frame.extra_bytes, ENTRY)
         frame.leave_entry()
         for number, step in enumerate(frame.computation.steps):
             frame.update(number, step)
             if step.runs is not None:
                 if step.runs.is_loop:
                     frame.make(step)
-                for nested in step.runs.nested:
-                    inner_owners = frame.owners(number, step, nested)
-                    extra = frame.extra_bytes + self._moment(nested.computation, inner_owners).extra_bytes
-                    if extra > best.extra_bytes:
-                        best = _Moment(extra, number, (nested, inner_owners))
+                for nested in step.nested:
+                    owners = frame.owners(number, step, nested)
+                    extra = frame.extra_bytes + self._moment(nested.computation, owners).extra_bytes
+                    yield _Moment(extra, number, (nested, owners))
             frame.run(number, step)
             frame.make(step)
-            if frame.extra_bytes > best.extra_bytes:
-                best = _Moment(frame.extra_bytes, number)
+            yield _Moment(frame.extra_bytes, number)
             frame.leave(number, step)
-        return best
 
     def _alive(
-        self,
-        index: int,
-        owners: tuple[Owner, ...],
-        outside: Mapping[int, int],
-        place: list[tuple[int, int]],
+        self, index: int, owners: tuple[Owner, ...], outside: Mapping[int, int], place: list[tuple[int, int]]
     ) -> list[int]:
         """Returns the values of the computation alive at its peak.
 
         outside: the outer values of arguments. place: receives the place of the peak.
         """
-        computation = self._computations[index]
         moment = self._moment(index, owners)
         place.append((index, moment.step))
-        frame = _Frame(computation, owners, self._sizes)
-        if moment.step != ENTRY:
-            frame.leave_entry()
-            for number, step in enumerate(computation.steps[: moment.step]):
-                frame.update(number, step)
-                frame.run(number, step)
-                frame.make(step)
-                frame.leave(number, step)
-            step = computation.steps[moment.step]
-            frame.update(moment.step, step)
-            if moment.inner is None:
-                frame.run(moment.step, step)
-            if moment.inner is None or (step.runs is not None and step.runs.is_loop):
-                frame.make(step)
+        frame = _Frame(self._computations[index], owners, self._sizes)
+        next(found for found in self._sweep(frame) if found == moment)
         if moment.inner is None:
             return [outside.get(value, value) for value in frame.alive]
         nested, inner_owners = moment.inner

@@ -46,7 +46,6 @@ class Tensors:
 
     def __init__(self, module: ModuleOp, target: Target) -> None:
         self.found: list[Tensor] = []
-        self.padded_bytes: list[int] = []
         self.numbers: dict[int, int] = {}
         self._meshes = Symbols(module).meshes()
         self._target: Target = target
@@ -64,7 +63,6 @@ class Tensors:
             size = self._measure(value, type_, sharding)
             known = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
         self.found.append(Tensor(value, type_, sharding, known[0]))
-        self.padded_bytes.append(known[0].bytes.padded_bytes)
         return len(self.found) - 1
 
     def define(self, value: SSAValue) -> int:
@@ -75,12 +73,12 @@ class Tensors:
     def copy(self, number: int) -> int:
         """Adds a copy that becomes the value `number`, and returns its number."""
         self.found.append(self.found[number]._replace(is_copy=True))
-        self.padded_bytes.append(self.padded_bytes[number])
         return len(self.found) - 1
 
     def have_same_size(self, first: int, second: int) -> bool:
         """Whether one fits in the place of the other."""
-        return self.padded_bytes[first] == self.padded_bytes[second]
+        sizes = [self.found[number].size.bytes.padded_bytes for number in (first, second)]
+        return sizes[0] == sizes[1]
 
     def is_same_array(self, value: int, renamed: int) -> bool:
         """Whether a value has the same shards under another name, or that has no sharding."""
