@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterator
 
-from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.arrivals import Arrival, Source
 from shardy_py.propagation.directions import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
-from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition
+from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition, overlapping
 from shardy_py.sharding import AxisRef
 
 _VISITED = 5_000
@@ -25,13 +24,13 @@ _VISITED = 5_000
 
 
 class Agreements:
-    """The agreeing annotations of one propagation, which is event number `event` of the tracer's record."""
+    """The agreeing annotations of the propagation that is event number `event` of the tracer's record."""
 
-    def __init__(self, tracer: Tracer, event: int, propagation: Propagation) -> None:
+    def __init__(self, tracer: Tracer, event: int) -> None:
         self._tracer = tracer
         self._event = event
-        self._propagation = propagation
-        self._neighbourhood = Neighbourhood(propagation)
+        self._propagation = tracer.propagation(event)
+        self._neighbourhood = Neighbourhood(self._propagation)
 
     def paths(
         self, slot: int, dimension: int, axis: AxisRef, known: Container[tuple[object, ...]]
@@ -44,7 +43,7 @@ class Agreements:
         waiting = deque([(slot, dimension)])
         while waiting and len(parents) < _VISITED:
             at = waiting.popleft()
-            if self._is_annotated(*at, axis):
+            if overlapping(self._propagation.journal.first_sharding(at[0]), at[1], axis):
                 start = InSlot(self._event, at[0], 0, at[1], axis)
                 path = next(self._tracer.paths_from(start), None)
                 if path is not None and path.root.key not in known:
@@ -55,12 +54,6 @@ class Agreements:
                 if before not in parents and self._agrees(crossing, axis):
                     parents[before] = crossing
                     waiting.append(before)
-
-    def _is_annotated(self, slot: int, dimension: int, axis: AxisRef) -> bool:
-        first = self._propagation.journal.first_sharding(slot)
-        if first is None or dimension >= first.rank:
-            return False
-        return any(axis.overlaps(other) for other in first.dimensions[dimension].axes)
 
     def _agrees(self, crossing: Crossing, axis: AxisRef) -> bool:
         """Whether the source of a crossing has the axis, and may propagate it."""

@@ -108,5 +108,5 @@ def _rule_of(op: Operation) -> ShardingRule | None:
 def _anywhere(shardings: tuple[TensorSharding | None, ...], axis: AxisRef) -> Iterator[tuple[int, int]]:
     for position, sharding in enumerate(shardings):
         for at, dimension in enumerate(sharding.dimensions if sharding is not None else ()):
-            if any(axis.overlaps(other) for other in dimension.axes):
+            if any(map(axis.overlaps, dimension.axes)):
                 yield position, at

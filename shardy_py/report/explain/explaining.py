@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.movements import Movement, Spot
-from shardy_py.graph.run_record import Propagation, Record
+from shardy_py.graph.run_record import Record
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
@@ -107,9 +107,7 @@ class Explainer:
             return iter(())
         state, way = found
         if state.event not in self._agreements:
-            propagation = self.tracer.events[state.event]
-            assert isinstance(propagation, Propagation)
-            self._agreements[state.event] = Agreements(self.tracer, state.event, propagation)
+            self._agreements[state.event] = Agreements(self.tracer, state.event)
         paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, known)
         return (Path(path.root, (*path.transitions, *way)) for path in paths)
 
@@ -132,8 +130,7 @@ class Explainer:
     def _arrival_link(self, state: InSlot, transition: Transition) -> Link:
         arrival, source = transition.arrival, transition.source
         assert arrival is not None and source is not None  # noqa: PT018
-        propagation = self.tracer.events[state.event]
-        assert isinstance(propagation, Propagation)
+        propagation = self.tracer.propagation(state.event)
         spot = spots_of(propagation, state.slot)[-1]
         target, axis = self.names.place(spot), axis_text(state.axis)
         if arrival.step is None:

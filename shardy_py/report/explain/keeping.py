@@ -14,7 +14,7 @@ from typing import Literal
 from shardy_py.graph.movements import Spot
 from shardy_py.graph.run_record import Propagation
 from shardy_py.report.explain.demands import required_alike
-from shardy_py.report.explain.tracing import AtSpot, Path, Root, State, Tracer, Transition, spots_of
+from shardy_py.report.explain.tracing import AtSpot, Path, Root, State, Tracer, Transition, owner_of, spots_of
 from shardy_py.sharding import AxisRef, TensorSharding
 
 KeptField = Literal["replicated_axes", "unreduced_axes"]
@@ -37,7 +37,7 @@ def kept_from(tracer: Tracer, spot: Spot, axis: AxisRef, field: KeptField) -> Pa
             spots = spots_of(event, slot)
             moved = next((s for s in spots if tracer.latest(s, index) is not None), None)
             if moved is None:
-                owner = event.edge_values.get(id(spots[-1]), (None, None))[1]
+                owner = owner_of(event, spots[-1])
                 return Path(Root(spots[-1], NO_DIMENSION, axis, None, first, owner), tuple(way))
             spot, time, written = moved, index, first
             continue

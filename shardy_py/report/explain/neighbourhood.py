@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
+from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef
 
 
@@ -49,10 +50,7 @@ class Neighbourhood:
 
     def has(self, slot: int, dimension: int, axis: AxisRef) -> bool:
         """Whether a dimension of a slot is finally sharded along an axis, or a sub-axis of it."""
-        sharding = self.propagation.journal.sharding(slot)
-        if sharding is None or dimension >= sharding.rank:
-            return False
-        return any(axis.overlaps(other) for other in sharding.dimensions[dimension].axes)
+        return bool(overlapping(self.propagation.journal.sharding(slot), dimension, axis))
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Crossing]:
         """Returns all crossings by distance, not beyond tensors that have the axis."""

@@ -133,6 +133,12 @@ class Tracer:
         pairs = ((i, event) for i, event in enumerate(self.events) if isinstance(event, Propagation))
         return tuple(reversed([*pairs]))
 
+    def propagation(self, event: int) -> Propagation:
+        """Returns the propagation that is event number `event`."""
+        propagation = self.events[event]
+        assert isinstance(propagation, Propagation)
+        return propagation
+
     def slot_of(self, spot: Spot, propagation: Propagation) -> int | None:
         """Returns the slot of a spot in a propagation."""
         if isinstance(spot, Holder):
@@ -197,17 +203,15 @@ class Tracer:
         """Returns a root with its sharding: passes before propagation copy it unchanged."""
         for state, transition in way if root.sharding is None else ():
             if isinstance(state, InSlot):
-                propagation = self.events[state.event]
-                assert isinstance(propagation, Propagation)
-                return replace(root, sharding=propagation.journal.first_sharding(state.slot))
+                journal = self.propagation(state.event).journal
+                return replace(root, sharding=journal.first_sharding(state.slot))
             if transition.movement is not None and transition.movement.new is not None:
                 break
         return root
 
     def origin(self, event: int, slot: int) -> Root | None:
         """Returns the root of the first sharding of a slot in the propagation that is event `event`."""
-        propagation = self.events[event]
-        assert isinstance(propagation, Propagation)
+        propagation = self.propagation(event)
         spots = spots_of(propagation, slot)
         for spot in spots:
             time = event
@@ -282,18 +286,22 @@ class Tracer:
         return value
 
     def _causes_in_slot(self, state: InSlot) -> Iterator[Transition | Root]:
-        propagation = self.events[state.event]
-        assert isinstance(propagation, Propagation)
+        propagation = self.propagation(state.event)
+        spots = spots_of(propagation, state.slot)
         boundary = propagation.boundaries.get(state.slot)
         if boundary is not None and state.axis.name in boundary.manual_axes:
-            spot = spots_of(propagation, state.slot)[-1]
-            owner = propagation.edge_values[id(spot)][1]
-            yield Root(spot, state.dimension, state.axis, None, boundary.outer, owner)
+            owner = owner_of(propagation, spots[-1])
+            yield Root(spots[-1], state.dimension, state.axis, None, boundary.outer, owner)
             return
         first = propagation.journal.first_sharding(state.slot)
         given = overlapping(first, state.dimension, state.axis)
         if given:
-            yield from self._first_causes(state, propagation, first)
+            moved = next((s for s in spots if self.latest(s, state.event) is not None), None)
+            if moved is not None:
+                yield Transition(AtSpot(moved, state.event, state.dimension, state.axis))
+            else:
+                owner = owner_of(propagation, spots[-1])
+                yield Root(spots[-1], state.dimension, state.axis, None, first, owner)
             if any(axis.contains(state.axis) for axis in given):
                 return
         for arrival in propagation.arrivals.at(state.slot):
@@ -308,17 +316,6 @@ class Tracer:
                 before = InSlot(state.event, source.slot, limit, source.dimension, axis)
                 yield Transition(before, arrival=arrival, source=source)
 
-    def _first_causes(
-        self, state: InSlot, propagation: Propagation, first: TensorSharding | None
-    ) -> Iterator[Transition | Root]:
-        spots = spots_of(propagation, state.slot)
-        for spot in spots:
-            if self.latest(spot, state.event) is not None:
-                yield Transition(AtSpot(spot, state.event, state.dimension, state.axis))
-                return
-        owner = propagation.edge_values.get(id(spots[-1]), (None, None))[1]
-        yield Root(spots[-1], state.dimension, state.axis, None, first, owner)
-
 
 def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
     """Returns the spots of a slot: its value, for an edge its owner too; or the result of a function."""
@@ -329,6 +326,11 @@ def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
         return (Holder(Place.FUNCTION_RESULT, holder.op, holder.position),)
     owner = propagation.edge_owners.get(slot)
     return (value,) if owner is None else (value, owner)
+
+
+def owner_of(propagation: Propagation, spot: Spot) -> Operation | None:
+    """Returns the op that defines the target of a data-flow edge; None for other spots."""
+    return propagation.edge_values.get(id(spot), (None, None))[1]
 
 
 def overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
