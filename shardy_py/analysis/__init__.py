@@ -1,7 +1,8 @@
 """Indexing maps of whole computations, and what follows from them.
 
-Works on flat functions (`function.py`), made of HLO (`from_hlo.py`) or of StableHLO (`from_mlir.py`, the only
-file that knows xDSL, loaded on demand). Maps of single ops are in `ops/`, the maps themselves in `indexing/`.
+Works on flat functions (`function.py`), converted from HLO (`from_hlo.py`) or StableHLO (`from_mlir.py`, the
+only file that uses xDSL, loaded on demand). Maps of single ops are in `ops/`, the maps themselves in
+`indexing/`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether neighbours in the output read neighbours in memory: contiguity, stride, segments.
+"""Coalescing: whether adjacent elements of the output read adjacent elements in memory.
 
 >>> from shardy_py.indexing import parse_map
 >>> swap = parse_map("(d0, d1) -> (d1, d0), domain: d0 in [0, 63], d1 in [0, 63]")
@@ -24,12 +24,12 @@ Addresses = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Coalescing:
-    """What a group of consecutive elements of the output reads.
+    """The memory accesses of a group of consecutive elements of the output.
 
-    stride: the distance, in elements, of what two consecutive elements read; None if it varies, or if fewer
+    stride: the distance in elements between the reads of consecutive elements; None if it varies, or if fewer
         than two read. 0: all read the same.
-    segments: how many memory segments are touched; fewest_segments: how many would hold as many elements side
-        by side. readers: how many elements of the group read at all.
+    segments: the number of memory segments read; fewest_segments: the number for as many contiguous elements.
+    readers: the number of elements of the group that read.
     """
 
     stride: int | None
@@ -39,7 +39,7 @@ class Coalescing:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether neighbours read neighbours."""
+        """Whether adjacent elements read adjacent elements."""
         return self.stride == 1
 
 
@@ -54,10 +54,10 @@ def coalescing(
     element_bytes: int = 4,
     segment_bytes: int = 128,
 ) -> Coalescing:
-    """What `group` elements of the output read, consecutive in `output_layout` from number `start` on.
+    """The accesses of `group` elements of the output, consecutive in `output_layout` from number `start` on.
 
     Layouts list dimensions minor to major; None: row-major. Range and runtime variables have their least
-    value: a group goes through them in step. The operand starts at a segment's start.
+    value, as the elements of a group advance together. The operand starts at the start of a segment.
     """
     index_map = index_map.simplified
     sizes = [interval.high + 1 for interval in index_map.dims]
@@ -91,12 +91,14 @@ def _summary(
 def _checked(layout: Sequence[int] | None, rank: int) -> Sequence[int]:
     order = tuple(reversed(range(rank))) if layout is None else layout
     if sorted(order) != list(range(rank)):
-        raise ShardyError(f"a layout of rank {rank} lists the dimensions 0 to {rank - 1}, got {tuple(order)}")
+        raise ShardyError.unexpected(
+            "layout", expected=f"a permutation of {rank} dimensions", got=f"{tuple(order)}"
+        )
     return order
 
 
 def _strides(sizes: Sequence[int], layout: Sequence[int] | None) -> list[int]:
-    """The distance in elements of neighbours along each dimension."""
+    """The distance in elements of adjacent elements along each dimension."""
     strides, step = [0] * len(sizes), 1
     for dimension in _checked(layout, len(sizes)):
         strides[dimension] = step

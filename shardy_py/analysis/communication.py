@@ -1,7 +1,7 @@
-"""What a shard needs from other shards: the proof that a partition is local, or what it costs.
+"""The elements that a device needs from other devices.
 
-Result and operand are cut into equal parts over a mesh. For each device: the elements of the operand that its
-part of the result reads, less those it holds. Maps that read only what is held need no communication.
+Result and operand are sharded over a mesh in equal parts. A device lacks the elements of the operand that its
+part of the result reads and that it does not hold; if no device lacks any, the op needs no communication.
 
 >>> from shardy_py.indexing import parse_map
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding
@@ -35,12 +35,12 @@ Shard = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Communication:
-    """What the devices of a mesh need of an operand beyond what they hold.
+    """The elements of an operand that the devices of a mesh need and do not hold.
 
-    halo: for each dimension how far below and above its own part a device reads, at most.
+    halo: for each dimension the largest distance below and above its own part that a device reads.
     most_elements: the greatest number of elements that one device lacks.
     partners: (a, b): a device that holds shard a needs elements of shard b; by shard index in each dimension.
-    is_exact: whether elements were counted; else `most_elements` is an upper bound, and so are the partners.
+    is_exact: False if `most_elements` and the partners are upper bounds.
     """
 
     halo: tuple[tuple[int, int], ...]
@@ -50,12 +50,12 @@ class Communication:
 
     @property
     def is_local(self) -> bool:
-        """Whether no device needs anything of another: proved, if True."""
+        """Whether no device needs elements of another; True is a proof."""
         return not self.most_elements
 
     @property
     def is_permutation(self) -> bool:
-        """Whether each shard needs one other at most, and none is needed twice: a collective permute."""
+        """Whether each shard needs at most one other and is needed by at most one: a collective permute."""
         sources = [source for _, source in self.partners]
         takers = [taker for taker, _ in self.partners]
         return len(set(sources)) == len(sources) and len(set(takers)) == len(takers)
@@ -74,18 +74,18 @@ def communication(
     operand: TensorSharding,
     sizes: Sequence[int],
 ) -> Communication:
-    """What is needed of an operand of `sizes` by the maps to it; tensors must divide evenly.
+    """The communication for an operand of `sizes` by the maps to it; its sharding must divide it evenly.
 
-    Runtime variables count as unknown: everything they may reach is needed.
+    Runtime variables may have any value, so all elements they may reach are needed.
     """
     if mesh.device_count > MOST_DEVICES:
-        raise ShardyError(f"a mesh of {mesh.device_count} devices has more than {MOST_DEVICES}")
+        raise ShardyError.unsupported(f"a mesh of {mesh.device_count} devices, more than {MOST_DEVICES},")
     maps = tuple(dict.fromkeys(maps))
     if any(len(m.results) != len(sizes) or len(m.dims) != result.rank for m in maps):
-        raise ShardyError("maps, shardings and sizes speak of tensors of other ranks")
+        raise ShardyError("maps, shardings and sizes have different ranks")
     result_sizes = [max((m.dims[d].high + 1 for m in maps), default=1) for d in range(result.rank)]
-    taking = _Cut(result, mesh, result_sizes, rounds_up=True)
-    holding = _Cut(operand, mesh, sizes)
+    taking = _Shards(result, mesh, result_sizes, rounds_up=True)
+    holding = _Shards(operand, mesh, sizes)
     halo = [(0, 0)] * len(sizes)
     most, partners, is_exact = 0, set[tuple[Shard, Shard]](), True
     needed: dict[Shard, list[Image]] = {}
@@ -106,8 +106,8 @@ def communication(
     return Communication(tuple(halo), most, frozenset(partners), is_exact)
 
 
-class _Cut:
-    """A tensor in equal parts over a mesh; rounds_up: the last parts may be smaller."""
+class _Shards:
+    """The parts of a tensor sharded over a mesh; rounds_up: the last parts may be smaller."""
 
     def __init__(
         self, sharding: TensorSharding, mesh: Mesh, sizes: Sequence[int], *, rounds_up: bool = False
@@ -116,14 +116,14 @@ class _Cut:
         self.mesh = mesh
         self.counts = [prod(axis.size(mesh) for axis in axes) for axes in self.axes]
         if len(sizes) != len(self.axes):
-            raise ShardyError(f"a sharding of rank {len(self.axes)} for a tensor of rank {len(sizes)}")
+            raise ShardyError.unexpected("sharding", expected=f"rank {len(sizes)}", got=f"{len(self.axes)}")
         for d, (size, count) in enumerate(zip(sizes, self.counts, strict=True)):
             if size % count and not rounds_up:
-                raise ShardyError(f"dimension {d} of size {size} does not divide into {count} parts")
+                raise ShardyError.unsupported(f"dimension {d} of size {size} in {count} uneven parts")
         self.parts = [-(-size // count) for size, count in zip(sizes, self.counts, strict=True)]
 
     def shard(self, device: tuple[int, ...]) -> Shard:
-        """Which part a device has, in each dimension."""
+        """The index of a device's part in each dimension."""
         return tuple(self._index(axes, device) for axes in self.axes)
 
     def _index(self, axes: Sequence[AxisRef], device: tuple[int, ...]) -> int:
@@ -142,9 +142,9 @@ class _Cut:
 
 
 class _Lacking:
-    """What one device lacks, given what it needs and what it holds."""
+    """The elements that one device needs and does not hold."""
 
-    def __init__(self, needed: Sequence[Image], own: StridedBox, cut: _Cut) -> None:
+    def __init__(self, needed: Sequence[Image], own: StridedBox, shards: _Shards) -> None:
         self.halo = [(0, 0)] * len(own.dimensions)
         self.count = 0
         self.sources: set[Shard] = set()
@@ -158,12 +158,17 @@ class _Lacking:
         self.is_exact = not any(image.is_bound for image in beyond)
         window = tuple(p.last - p.start + 1 for p in around.dimensions)
         if prod(window) <= _MOST_MARKED:
-            self._mark(beyond, own, around, window, cut)
+            self._mark(beyond, own, around, window, shards)
         else:
-            self._bound(beyond, own, cut)
+            self._bound(beyond, own, shards)
 
     def _mark(
-        self, beyond: Sequence[Image], own: StridedBox, around: StridedBox, window: tuple[int, ...], cut: _Cut
+        self,
+        beyond: Sequence[Image],
+        own: StridedBox,
+        around: StridedBox,
+        window: tuple[int, ...],
+        shards: _Shards,
     ) -> None:
         mask: NDArray[np.bool_] = np.zeros(window, dtype=np.bool_)
         for image in beyond:
@@ -175,23 +180,23 @@ class _Lacking:
         mask[inside] = False
         places = np.argwhere(mask) + np.array(around.offsets, dtype=np.int64)
         self.count = len(places)
-        shards = np.unique(places // np.array(cut.parts, dtype=np.int64), axis=0)
-        self.sources = {tuple(map(int, shard)) for shard in shards}
+        sources = np.unique(places // np.array(shards.parts, dtype=np.int64), axis=0)
+        self.sources = {tuple(map(int, shard)) for shard in sources}
 
-    def _bound(self, beyond: Sequence[Image], own: StridedBox, cut: _Cut) -> None:
+    def _bound(self, beyond: Sequence[Image], own: StridedBox, shards: _Shards) -> None:
         boxes = [image.box for image in beyond]
         self.count = sum(box.count - box.intersect(own).count for box in boxes)
         self.is_exact &= len(boxes) == 1 and beyond[0].is_box
         for box in boxes:
             rows = [
                 range(p.start // part, p.last // part + 1)
-                for p, part in zip(box.dimensions, cut.parts, strict=True)
+                for p, part in zip(box.dimensions, shards.parts, strict=True)
             ]
-            self.sources.update(s for s in product(*rows) if cut.box(s).intersect(box).count)
+            self.sources.update(s for s in product(*rows) if shards.box(s).intersect(box).count)
 
 
 def _moved(image: Image, offsets: Sequence[int]) -> Image:
-    """The image with `offsets` taken from its indices."""
+    """The image with `offsets` subtracted from its indices."""
     lines = (
         Progression(p.start - o, p.step, p.count) for p, o in zip(image.box.dimensions, offsets, strict=True)
     )
@@ -202,10 +207,10 @@ def _moved(image: Image, offsets: Sequence[int]) -> Image:
 
 
 def rule_maps(rule: ShardingRule, operand: int, result: int = 0) -> IndexMap:
-    """What a sharding rule says that a result reads of an operand.
+    """The map from a result to an operand that a sharding rule implies.
 
-    Factors of the result are coordinates, the others run over ranges, and so does a factor that must be
-    replicated or along which elements move.
+    Factors of the result are coordinates; the others are ranges, as are factors that must be replicated or
+    along which elements move.
 
     >>> print(rule_maps(ShardingRule.identity((4, 8)), 0))
     (d0, d1) -> (d0, d1),
@@ -240,7 +245,7 @@ def rule_maps(rule: ShardingRule, operand: int, result: int = 0) -> IndexMap:
 def rule_communication(
     rule: ShardingRule, mesh: Mesh, shardings: Mapping[str, Sequence[TensorSharding]]
 ) -> tuple[Communication, ...]:
-    """For each operand what is needed to compute all results; shardings: of "operands" and "results"."""
+    """The communication for each operand; shardings: of "operands" and "results"."""
     found: list[Communication] = []
     for number, sharding in enumerate(shardings["operands"]):
         sizes = [prod(rule.factor_sizes[f] for f in factors) for factors in rule.operands[number]]

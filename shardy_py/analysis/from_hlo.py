@@ -1,7 +1,6 @@
 """HLO computations as functions.
 
-Tuples are taken apart: each parameter and each result is one tensor. A computation is converted once, however
-often it is called.
+Tuples are flattened: each parameter and each result is one tensor. Each computation is converted once.
 
 >>> from shardy_py.hlo import read_module
 >>> module = read_module('''HloModule m
@@ -39,26 +38,26 @@ Values = tuple[int, ...]
 
 
 def hlo_function(module: HloModule, computation: str = "") -> Function:
-    """The computation of that name as a function; the entry computation if none is named."""
+    """The computation of that name as a function; by default the entry computation."""
     name = computation or module.entry
     if name not in module.by_name:
-        raise ShardyError(f"the module has no computation '{name}'")
+        raise ShardyError.unknown("computation", name, module.by_name)
     return hlo_functions(module)[name]
 
 
 def hlo_functions(module: HloModule) -> dict[str, Function]:
     """All computations as functions, by name."""
-    made: dict[str, Function] = {}
-    for computation in module.computations:  # each comes after those it calls
-        made[computation.name] = _Converter(module, computation, made).function()
-    return made
+    functions: dict[str, Function] = {}
+    for computation in module.computations:  # each follows those it calls
+        functions[computation.name] = _Converter(module, computation, functions).function()
+    return functions
 
 
 class _Converter:
-    def __init__(self, module: HloModule, computation: Computation, made: dict[str, Function]) -> None:
+    def __init__(self, module: HloModule, computation: Computation, functions: dict[str, Function]) -> None:
         self.module = module
         self.computation = computation
-        self.made = made
+        self.functions = functions
         self.nodes: list[Node] = []
         self.values: dict[str, Values] = {}
         self.next = 0
@@ -113,7 +112,7 @@ class _Converter:
         bodies: list[Body] = []
         start = len(operands[0]) if form == "branches" else 0
         for number, name in enumerate(_CALLED[form](instruction)):
-            function = self.made[name]
+            function = self.functions[name]
             end = total
             if form == "branches":
                 end = start + len(operands[number + 1]) if number + 1 < len(operands) else start
@@ -121,21 +120,19 @@ class _Converter:
             start = end if form == "branches" else 0
             gives = 1 if form == "loop" and not number else results
             if len(bodies[-1].inputs) != len(function.parameters) or len(function.results) != gives:
-                message = (
-                    f"'{instruction.opcode}' of {instruction.name}: '{name}' takes or gives other values"
-                )
-                raise ShardyError(Diagnostic(message, instruction.position))
+                what = f"'{instruction.opcode}' {instruction.name}: other operands or results than '{name}'"
+                raise ShardyError(Diagnostic(what, instruction.position))
         return form, tuple(bodies)
 
 
 def _phase(instruction: Instruction) -> str:
-    """Of an asynchronous op "start", "update" or "done"; else empty."""
+    """ "start", "update" or "done" for an asynchronous op; else empty."""
     stem, _, last = instruction.opcode.rpartition("-")
     return last if last in ("start", "update", "done") and stem not in ("send", "recv") else ""
 
 
 def _started(instruction: Instruction) -> tuple[TensorType | None, ...]:
-    """The types of the results that an asynchronous op will have."""
+    """The types of the results of an asynchronous op once it is done."""
     shape = instruction.shape
     if instruction.opcode == "all-reduce-start":
         return leaf_types(shape)
@@ -187,6 +184,6 @@ _WIRES: dict[str, Wires] = {
     "get-tuple-element": _element,
     "add-dependency": _first,
 }
-"""What is no node: the values it hands on."""
+"""The values that an op passes on which is not a node."""
 _FINISHING: dict[str, Wires] = {"update": _first, "done": _first}
-"""What follows the start of an asynchronous op hands on its results."""
+"""Phases of an asynchronous op that pass on the results of its start."""

@@ -1,7 +1,7 @@
-"""Functions of a StableHLO module as functions of the analysis: the only file of this folder that knows xDSL.
+"""Functions of a StableHLO module as functions of the analysis: the only file of this folder that uses xDSL.
 
-What only hands values on (barriers, data-flow edges, tuples) is no node; regions that compute (of `while`,
-`case`, `if`, named computations) become bodies, with what they capture as further parameters.
+Ops that only pass values on (barriers, data-flow edges, tuples) are not nodes; regions that compute (of
+`while`, `case`, `if`, named computations) become bodies, with captured values as further parameters.
 
 >>> from shardy_py.dialects import parse_module
 >>> module = parse_module('''func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
@@ -15,7 +15,7 @@ What only hands values on (barriers, data-flow edges, tuples) is no node; region
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, TupleType
@@ -27,30 +27,30 @@ from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
-from shardy_py.graph.symbols import callee_name, function_name
-from shardy_py.ir import find_ops, terminator_of, walk_pre_order
-from shardy_py.ops import TensorType
+from shardy_py.graph.symbols import function_name
+from shardy_py.ir import find_ops, free_values, terminator_of
+from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
-_MOST_CALLS = 100
+_MAX_CALL_DEPTH = 100
 Values = tuple[int, ...]
 
 
 def mlir_function(module: ModuleOp, name: str = "") -> Function:
-    """The function of that symbol; `@main`, or else the first one, if none is named."""
+    """The function of that name; by default `@main`, or the first one."""
     functions = mlir_functions(module, (name,) if name else ())
     return functions.get(name or "main") or next(iter(functions.values()))
 
 
 def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Function]:
-    """The functions of these symbols, or all, in program order."""
+    """The functions of these names, or all, in program order."""
     symbols = {function_name(op): op for op in find_ops(module, FuncOp.name)}
     if not symbols:
         raise ShardyError("the module has no function")
     for name in names:
         if name not in symbols:
-            raise ShardyError(f"the module has no function @{name}")
+            raise ShardyError.unknown("function", f"@{name}", [f"@{symbol}" for symbol in symbols])
     context = _Context(symbols, ValueNames(module, syntax_table()))
     return {name: context.function(name) for name in names or symbols}
 
@@ -61,25 +61,25 @@ class _Context:
     def __init__(self, symbols: dict[str, Operation], names: ValueNames) -> None:
         self.symbols = symbols
         self.names = names
-        self.made: dict[str, Function] = {}
-        self.waiting: list[str] = []
+        self.functions: dict[str, Function] = {}
+        self.callers: list[str] = []
 
     def function(self, name: str) -> Function:
-        if name not in self.made:
-            if name in self.waiting or len(self.waiting) > _MOST_CALLS or name not in self.symbols:
-                why = "is not there" if name not in self.symbols else "calls itself or nests too deep"
-                raise ShardyError(f"the function @{name} {why}")
-            self.waiting.append(name)
-            self.made[name] = _Region(self, self.symbols[name].regions[0], name, ()).function()
-            self.waiting.pop()
-        return self.made[name]
+        if name not in self.functions:
+            if name in self.callers or len(self.callers) > _MAX_CALL_DEPTH or name not in self.symbols:
+                why = "recursion or too deep calls of" if name in self.symbols else "call of unknown"
+                raise ShardyError(f"{why} function @{name}")
+            self.callers.append(name)
+            self.functions[name] = _Region(self, self.symbols[name].regions[0], name, ()).function()
+            self.callers.pop()
+        return self.functions[name]
 
     def name_of(self, value: SSAValue) -> str:
         return self.names.of.get(id(value), "").removeprefix("%")
 
 
 class _Region:
-    """A region with one block as a function of its arguments and of what it captures."""
+    """A region with one block as a function of its arguments and captured values."""
 
     def __init__(self, context: _Context, region: Region, name: str, captured: Sequence[SSAValue]) -> None:
         self.context = context
@@ -87,7 +87,7 @@ class _Region:
         self.region = region
         self.block: Block | None = region.first_block
         if self.block is not None and self.block.next_block is not None:
-            raise ShardyError(f"@{name}: a function with several blocks has no indexing maps")
+            raise ShardyError.unsupported(f"@{name}: a region with several blocks")
         self.captured = captured
         self.nodes: list[Node] = []
         self.values: dict[int, Values] = {}
@@ -120,17 +120,19 @@ class _Region:
         return tuple(number for value in values for number in self.values[id(value)])
 
     def convert(self, op: Operation) -> None:
-        if op.name in _WIRES:
+        row = TABLE[op.name]
+        if row.is_wire:
             given = self.leaves_of(op.operands)
-            for result, leaves in zip(op.results, _WIRES[op.name](op, given), strict=True):
+            passed = _element(op, given) if row.storage is Storage.ELEMENT else _each(op, given)
+            for result, leaves in zip(op.results, passed, strict=True):
                 self.values[id(result)] = leaves
             return
         record = record_of(op)
         operands, results = _flat(op.operands), _flat(op.results)
         if (operands, results) != (record.operands, record.results):
             record = replace(record, operands=operands, results=results)
-        form = _FORMS.get(op.name, "op")
-        captured = _captures(op) if form != "op" and op.regions else ()
+        form = _FORMS.get(row.control, "op")
+        captured = tuple(dict.fromkeys(free_values(op))) if form != "op" and op.regions else ()
         bodies = self.bodies(op, form, captured)
         if captured:
             record = replace(record, operands=(*operands, *_flat(captured)))
@@ -145,7 +147,8 @@ class _Region:
         if form == "op":
             return ()
         if not op.regions:
-            function = self.context.function(callee_name(op))
+            callee = op.properties.get("callee") or op.properties["decomposition"]
+            function = self.context.function(plain(callee))
             return (Body(function, tuple(range(len(function.parameters)))),)
         own = len(_flat(op.operands))
         last = own + len(_flat(captured))
@@ -165,31 +168,14 @@ def _flat(values: Sequence[SSAValue]) -> tuple[TensorType | None, ...]:
     return tuple(leaf for value in values for leaf in _leaves(value.type))
 
 
-def _captures(op: Operation) -> tuple[SSAValue, ...]:
-    """What the regions of `op` use of the values outside, in order of use."""
-    inside: set[int] = set()
-    used: dict[int, SSAValue] = {}
-    for inner in walk_pre_order(op, include_root=False):
-        for region in inner.regions:
-            inside.update(id(a) for block in region.blocks for a in block.args)
-        inside.update(map(id, inner.results))
-    inside.update(id(a) for region in op.regions for block in region.blocks for a in block.args)
-    for inner in walk_pre_order(op, include_root=False):
-        used.update((id(v), v) for v in inner.operands if id(v) not in inside)
-    return tuple(used.values())
-
-
-Wires = Callable[[Operation, Values], Sequence[Values]]
-
-
 def _each(op: Operation, given: Values) -> Sequence[Values]:
-    """Result k is operand k."""
-    found: list[Values] = []
+    """The leaves of the results, which are those of the operands in order."""
+    leaves: list[Values] = []
     for result in op.results:
         count = len(_leaves(result.type))
-        found.append(given[:count])
+        leaves.append(given[:count])
         given = given[count:]
-    return found
+    return leaves
 
 
 def _element(op: Operation, given: Values) -> Sequence[Values]:
@@ -202,17 +188,9 @@ def _element(op: Operation, given: Values) -> Sequence[Values]:
     return [given[start : start + parts[index]]]
 
 
-_WIRES: dict[str, Wires] = {
-    "stablehlo.optimization_barrier": _each,
-    "stablehlo.tuple": lambda _, given: [given],
-    "stablehlo.get_tuple_element": _element,
-    "sdy.data_flow_edge": _each,
-    "sdy.func_data_flow_edge": _each,
-}
-_FORMS: dict[str, Form] = {
-    "func.call": "call",
-    "sdy.named_computation": "call",
-    "stablehlo.case": "branches",
-    "stablehlo.if": "branches",
-    "stablehlo.while": "loop",
+_FORMS: dict[Control, Form] = {
+    Control.CALL: "call",
+    Control.REGION: "call",
+    Control.BRANCHES: "branches",
+    Control.LOOP: "loop",
 }

@@ -1,12 +1,12 @@
-"""A computation or function as flat data: what fusions and uses work on, the same for HLO and for StableHLO.
+"""A computation or function as flat data, the same for HLO and for StableHLO.
 
-Values have numbers: the parameters first, then the results of each node in order. What only hands values on
-(tuples, barriers, returns) is no node: its users use the values themselves.
+Values have numbers: the parameters first, then the results of each node in order. Ops that only pass values
+on (tuples, barriers, returns) are not nodes: their users use the values directly.
 
     p0, p1 -> add(p0, p1) -> negate -> result         values  0, 1 | 2 | 3
     Function(parameters=(t, t), nodes=(add (0, 1), negate (2,)), results=(3,))
 
-Not here: where functions come from (`from_hlo.py`, `from_mlir.py`), the maps through one (`fusion.py`).
+Not here: conversions to functions (`from_hlo.py`, `from_mlir.py`), maps through functions (`fusion.py`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ class Body:
 class Node:
     """One op.
 
-    name: as the program names the op (its first result); empty if it names none.
+    name: of the op (of its first result) in the program; may be empty.
     operands: numbers of values.
     form: "op": its maps are those of the op table; "call": those of its body; "branches": those of all its
-        bodies, chosen by operand 0; "loop": bodies are condition and body, run again on the body's results.
+        bodies, selected by operand 0; "loop": the bodies are condition and body, which runs on its own
+        results.
     """
 
     name: str
@@ -50,9 +51,9 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """Nodes in an order in which each comes after those whose values it uses.
+    """Nodes, each after those whose values it uses.
 
-    parameter_names: for each parameter the name it has in the program.
+    parameter_names: the name of each parameter in the program.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Function:
 
     @cached_property
     def first_results(self) -> tuple[int, ...]:
-        """For each node the number of its first result."""
+        """The number of the first result of each node."""
         counts = (len(node.record.results) for node in self.nodes)
         return tuple(accumulate(counts, initial=len(self.parameters)))[:-1] if self.nodes else ()
 

@@ -1,9 +1,9 @@
 """The maps between the results and the parameters of a whole function, through all its ops.
 
-`function_maps(function)[result][parameter]` are the maps from an element of the result to the elements of the
-parameter that it reads: several where the parameter is read in several ways, each once. From a result the
-nodes are visited once, last first: the maps to a value are complete before its maker is reached. The other
-direction goes from a parameter through the nodes first to last.
+`function_maps(function)[result][parameter]` are the distinct maps from an element of the result to the
+elements of the parameter that it reads. From a result the nodes are visited once, last first, so the maps to
+a value are complete before its producer is reached. The other direction visits the nodes from a parameter,
+first to last.
 
 >>> from shardy_py.ops import OpRecord, TensorType
 >>> t = TensorType((4, 4))
@@ -24,7 +24,7 @@ from shardy_py.indexing import IndexMap
 from shardy_py.ops import OpRecord, TensorType
 
 MOST_MAPS = 16
-"""A tensor that would be read in more ways counts as read whole."""
+"""A tensor with more maps counts as read whole."""
 
 
 def function_maps(subject: Function | OpRecord, direction: Direction = "output-to-input") -> Grid:
@@ -38,14 +38,14 @@ def _as_function(subject: Function | OpRecord) -> Function:
 
 
 def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
-    """The maps of one node, the functions it runs included."""
+    """The maps of one node, through the functions it runs."""
     return _Analysis((node,), direction).located(node, direction)
 
 
 class _Analysis:
-    """One question: each function that is called is analysed once.
+    """The analysis of some nodes; each called function is analysed once.
 
-    Those that the nodes run come at once, innermost first, so that depth of calls is no depth of ours.
+    Called functions come first, innermost first, so that the depth of calls does not limit the recursion.
     """
 
     def __init__(self, nodes: Sequence[Node], direction: Direction) -> None:
@@ -100,11 +100,12 @@ class _Analysis:
         return known[2]
 
     def located(self, node: Node, direction: Direction) -> Grid:
-        """The maps of a node; a mistake in it gets the node's place."""
+        """The maps of a node; errors get its position."""
         try:
             return self.node(node, direction)
         except ShardyError as error:
-            raise _placed(error, node) from error
+            first = error.first.at(node.position) if node.position else error.first
+            raise ShardyError(first, *error.diagnostics[1:]) from error
 
     def node(self, node: Node, direction: Direction) -> Grid:
         if node.form == "op":
@@ -137,7 +138,7 @@ class _Analysis:
         return tuple(found)
 
     def from_bodies(self, node: Node, result: int) -> tuple[Maps, ...]:
-        """The union over all bodies; what chooses between them is read whole."""
+        """The union over all bodies; the operand that selects one is read whole."""
         found: list[dict[IndexMap, None]] = [{} for _ in node.operands]
         for body in node.bodies:
             row = self.grid(body.function, "output-to-input")[result]
@@ -148,7 +149,7 @@ class _Analysis:
         return tuple(map(tuple, found))
 
     def from_loop(self, node: Node, result: int) -> tuple[Maps, ...]:
-        """What the body hands on unchanged is its own; else all of whatever it depends on, in any round."""
+        """The identity for values the body does not change; else all that any iteration depends on."""
         record, (condition, body) = node.record, node.bodies
         grid = self.grid(body.function, "output-to-input")
         kept = _kept(body, grid)
@@ -177,7 +178,7 @@ class _Analysis:
 
 
 class _Walk:
-    """From one value on: the maps by which others have been reached."""
+    """The maps from one value to the values reached so far."""
 
     def __init__(self, analysis: _Analysis, function: Function, start: int) -> None:
         self.analysis = analysis
@@ -190,11 +191,11 @@ class _Walk:
             self.reached[start] = {identity(tensor): None}
 
     def step(self, origin: int, value: int, maps: Maps) -> None:
-        """Goes from `origin`, which has been reached, on to `value`."""
+        """Extends the maps to `origin` by `maps` to `value`."""
         if not maps or value in self.whole or origin == value:
             return
         if origin in self.whole:
-            self.give_up(value)
+            self.reach_whole(value)
             return
         found = self.reached.setdefault(value, {})
         for then in maps:
@@ -208,10 +209,10 @@ class _Walk:
         if not found:
             del self.reached[value]
         if len(found) > MOST_MAPS:
-            self.give_up(value)
+            self.reach_whole(value)
 
-    def give_up(self, value: int) -> None:
-        """From here on everything counts as read."""
+    def reach_whole(self, value: int) -> None:
+        """Makes every element of `value` count as read."""
         self.whole.add(value)
         self.reached[value] = dict.fromkeys(everything(self.source, self.types[value]))
 
@@ -245,14 +246,9 @@ _BY_FORM = {"call": _Analysis.from_bodies, "branches": _Analysis.from_bodies, "l
 
 
 def _is_identity(index_map: IndexMap, source: TensorType | None) -> bool:
-    """Whether each element of `source` goes with the one in its own place."""
+    """Returns whether the map is the identity of `source`."""
     return source is not None and (
         index_map.results == (known := identity(source)).results
         and index_map.dims == known.dims
         and not (index_map.ranges or index_map.runtimes or index_map.constraints)
     )
-
-
-def _placed(error: ShardyError, node: Node) -> ShardyError:
-    first, *rest = error.diagnostics
-    return ShardyError(first.at(node.position) if node.position else first, *rest)

@@ -1,8 +1,8 @@
-"""Images of maps: which elements are read when a whole domain is computed, as strided boxes where they are.
+"""Images of maps: the elements read over a whole domain, as strided boxes where possible.
 
 Variables under divisions are split into quotient and remainder (`d0 = 8 * a + b` for `d0 floordiv 8`), after
-which the maps of reshapes are linear; results that share variables are enumerated. What is too large for that
-is bounded by a box, and said to be.
+which the maps of reshapes are linear; results that share variables are enumerated. Images too large for that
+are over-approximated by a box, and flagged.
 
 >>> from shardy_py.indexing import parse_map
 >>> print(image_of(parse_map("(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 9], s0 in [0, 3]")).box)
@@ -36,7 +36,7 @@ from shardy_py.indexing import (
 )
 
 MOST_POINTS = 1 << 20
-"""Groups of results with more points than this are bounded, not enumerated."""
+"""The most points of a group of results that are enumerated; larger groups are over-approximated."""
 _MOST_SPLITS = 32
 _NOTHING = Progression(0, 1, 0)
 Points = NDArray[np.int64]
@@ -48,7 +48,7 @@ class Image:
 
     box: the smallest strided box around them.
     clouds: dimensions whose indices are not a product of progressions, with their joint indices.
-    is_bound: whether some elements of the box (and clouds) may not be reached.
+    is_bound: whether the box (and clouds) over-approximate the image.
     """
 
     box: StridedBox
@@ -62,7 +62,7 @@ class Image:
 
     @property
     def count(self) -> int:
-        """The number of elements; at least that many if it is a bound."""
+        """The number of elements; an upper bound if `is_bound`."""
         clouded = {d for dims, _ in self.clouds for d in dims}
         boxed = prod(p.count for d, p in enumerate(self.box.dimensions) if d not in clouded)
         return boxed * prod(len(points) for _, points in self.clouds)
@@ -86,7 +86,7 @@ class Image:
 
 
 def image_of(index_map: IndexMap, *, fixed_runtimes: bool = False) -> Image:
-    """The image; with fixed_runtimes that for one value of the runtime variables, the least."""
+    """The image of a map; with fixed_runtimes for the least values of the runtime variables."""
     if fixed_runtimes:
         index_map = replace(index_map, runtimes=tuple(Interval(i.low, i.low) for i in index_map.runtimes))
     made = _split(index_map.simplified)
@@ -124,7 +124,7 @@ _Group = tuple[set[int], set[Variable], list[Constraint]]
 def _groups(
     index_map: IndexMap,
 ) -> Iterator[tuple[tuple[int, ...], frozenset[Variable], tuple[Constraint, ...]]]:
-    """Results, variables and constraints that hang together."""
+    """Results, variables and constraints that are connected by shared variables."""
     groups: list[_Group] = []
     parts: list[tuple[int | None, frozenset[Variable], Constraint | None]] = [
         *((d, r.variables, None) for d, r in enumerate(index_map.results)),
@@ -153,7 +153,7 @@ def _group_image(
     variables: frozenset[Variable],
     constraints: tuple[Constraint, ...],
 ) -> tuple[list[Progression] | None, Points | None]:
-    """Progressions for the dimensions, with the points themselves if they are not their product."""
+    """Progressions for the dimensions, and the points themselves if they are not the product of these."""
     bounds = index_map.bounds
     if len(dims) == 1:
         found = _linear_image(index_map.results[dims[0]], constraints, index_map)
@@ -201,7 +201,7 @@ def _linear_image(
         count += abs(factor) // step * (interval.size - 1)
     found = Progression(start, step or 1, count)
     for expression, interval in constraints:
-        # a constraint on the same sum cuts the progression; on any other it cuts we know not where
+        # A constraint on the same sum clips the progression; the effect of any other is unknown.
         shift = expression - result
         if not shift.is_constant:
             return None
@@ -210,9 +210,9 @@ def _linear_image(
 
 
 def _split(index_map: IndexMap) -> IndexMap:
-    """The map with variables under divisions split so that the divisions go; the same image."""
+    """A map with the same image and variables under divisions split to eliminate the divisions."""
     for _ in range(_MOST_SPLITS):
-        made = _thinned(index_map) or _halved(index_map)
+        made = _without_residue(index_map) or _without_quotient(index_map)
         if made is None:
             return index_map
         index_map = made.simplified
@@ -222,13 +222,13 @@ def _split(index_map: IndexMap) -> IndexMap:
 def _replaced(
     index_map: IndexMap, variable: Variable, value: Expr, parts: dict[Variable, Interval]
 ) -> IndexMap:
-    """The map with `value`, over the variables of `parts` beside the others, in the place of `variable`."""
+    """The map with `value`, an expression over the new variables of `parts`, in place of `variable`."""
     kept = {v: i for v, i in index_map.bounds.items() if v is not variable}
     return _as_dims(index_map.substituted({variable: value}), kept | parts)
 
 
 def _as_dims(index_map: IndexMap, bounds: dict[Variable, Interval]) -> IndexMap:
-    """All variables become dimensions: an image does not ask which they are."""
+    """The map with all variables as dimensions; images do not depend on their kinds."""
     renamed: dict[Variable, Expr] = {v: dim(i) for i, v in enumerate(bounds)}
     made = index_map.substituted(renamed)
     return IndexMap(made.results, tuple(bounds.values()), constraints=made.constraints)
@@ -237,7 +237,7 @@ def _as_dims(index_map: IndexMap, bounds: dict[Variable, Interval]) -> IndexMap:
 _FRESH = dim(1 << 20), dim((1 << 20) + 1)
 
 
-def _thinned(index_map: IndexMap) -> IndexMap | None:
+def _without_residue(index_map: IndexMap) -> IndexMap | None:
     """Replaces x by c * t + first where (x + k) mod c must be one number."""
     for number, (expression, interval) in enumerate(index_map.constraints):
         if not isinstance(expression, Division) or expression.op != "mod" or interval.size != 1:
@@ -256,7 +256,7 @@ def _thinned(index_map: IndexMap) -> IndexMap | None:
     return None
 
 
-def _halved(index_map: IndexMap) -> IndexMap | None:
+def _without_quotient(index_map: IndexMap) -> IndexMap | None:
     """Replaces x by c * a + b where c divides both a division of x and the size of x's interval."""
     for division in _divisions((*index_map.results, *(e for e, _ in index_map.constraints))):
         for atom, factor in division.dividend.terms:

@@ -25,7 +25,7 @@ class Progression:
 
     @property
     def last(self) -> int:
-        """The greatest."""
+        """The greatest integer."""
         return self.start + self.step * (self.count - 1)
 
     def intersect(self, other: Progression) -> Progression:
@@ -42,11 +42,11 @@ class Progression:
         return between(first, step, min(self.last, other.last))
 
     def clipped(self, low: int, high: int) -> Progression:
-        """Those in [low, high]."""
+        """The integers in [low, high]."""
         return self.intersect(between(low, 1, high))
 
     def covers(self, other: Progression) -> bool:
-        """Whether all of `other` is in it."""
+        """Returns whether all of `other` is in it."""
         return self.intersect(other).count == other.count
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Progression:
 
 
 def between(start: int, step: int, last: int) -> Progression:
-    """From `start` in steps up to at most `last`."""
+    """The progression from `start` in steps to at most `last`."""
     count = max(0, (last - start) // step + 1)
     return Progression(start, step if count > 1 else 1, count)
 
@@ -91,7 +91,7 @@ class StridedBox:
         return StridedBox(tuple(a.intersect(b) for a, b in pairs))
 
     def covers(self, other: StridedBox) -> bool:
-        """Whether all of `other` is in it."""
+        """Returns whether all of `other` is in it."""
         return self.intersect(other).count == other.count
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ def whole(sizes: Sequence[int]) -> StridedBox:
 
 
 def union_count(boxes: Sequence[StridedBox]) -> int:
-    """How many elements lie in at least one box: by inclusion and exclusion, 2^n terms for n boxes.
+    """The number of elements in at least one box, by inclusion and exclusion: 2^n terms for n boxes.
 
     >>> union_count((whole((4, 4)), StridedBox((Progression(2, 1, 4), Progression(2, 1, 4)))))
     28

@@ -1,4 +1,4 @@
-"""Tiles: from a tile of a result to the tiles of the operands that it needs, or the other way round.
+"""Tiles: from a tile of a result to the tiles of the operands that it needs, or the reverse.
 
 >>> from shardy_py.ops import OpRecord, TensorType
 >>> record = OpRecord("stablehlo.transpose", (TensorType((64, 32)),), (TensorType((32, 64)),),
@@ -11,28 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
-
-import numpy as np
 
 from shardy_py.analysis.function import Function
 from shardy_py.analysis.fusion import function_maps
 from shardy_py.analysis.image import Image, image_of
 from shardy_py.analysis.maps import Direction, sizes_of
-from shardy_py.analysis.strided import Progression, StridedBox, merged, union_count, whole
+from shardy_py.analysis.strided import Progression, StridedBox, merged, whole
+from shardy_py.analysis.utilization import exact_union
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import Expr, IndexMap, Interval, Variable, dim, range_var
 from shardy_py.ops import OpRecord, TensorType
 
-_MOST_BOXES = 12
-_MOST_MARKED = 1 << 24
-
 
 @dataclass(frozen=True)
 class Tile:
-    """Indices offset, offset + stride, ... (size of them) in each dimension of a tensor.
+    """`size` indices from `offset` on, `stride` apart, in each dimension of a tensor.
 
-    strides: empty means 1 everywhere. is_exact: whether every element is needed; else some may not be.
+    strides: empty: all 1. is_exact: False if some elements may not be needed.
     """
 
     offsets: tuple[int, ...]
@@ -60,13 +55,13 @@ def propagate_tile(
 ) -> tuple[Tile | None, ...]:
     """The tile of each operand that a tile of result `number` needs; None for an operand it does not read.
 
-    The other direction gives the tile of each result that a tile of operand `number` reaches.
+    The other direction returns the tile of each result that a tile of operand `number` reaches.
     """
     grid = function_maps(subject, direction)
     here, there = _sides(subject, direction)
     sizes = sizes_of(here[number])
     if len(tile.sizes) != len(sizes) or not whole(sizes).covers(tile.box):
-        raise ShardyError(f"the tile {tile} does not lie in a tensor of sizes {sizes}")
+        raise ShardyError(f"tile {tile} outside a tensor of sizes {sizes}")
     return tuple(
         tile_of(maps, tile, sizes_of(tensor)) for maps, tensor in zip(grid[number], there, strict=True)
     )
@@ -82,7 +77,7 @@ def _sides(
 
 
 def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Tile | None:
-    """The smallest tile of a tensor of `sizes` that holds what the maps reach from `tile`."""
+    """The smallest tile of a tensor of `sizes` that holds all elements that the maps reach from `tile`."""
     images = [image_of(_on_tile(m, tile)) for m in maps]
     images = [image for image in images if image.count]
     if not images:
@@ -93,22 +88,14 @@ def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Til
 
 
 def _fills(images: Sequence[Image], box: StridedBox, sizes: tuple[int, ...]) -> bool:
-    """Whether the images together are all of the box."""
+    """Returns whether the union of the images is the box."""
     if any(image.is_box and image.count == box.count for image in images):
         return True
-    if any(image.is_bound for image in images):
-        return False
-    if prod(sizes) <= _MOST_MARKED:
-        mask = np.zeros(sizes, dtype=np.bool_)
-        for image in images:
-            image.mark(mask)
-        return int(np.count_nonzero(mask)) == box.count
-    boxes = [image.box for image in images if image.is_box]
-    return len(boxes) == len(images) <= _MOST_BOXES and union_count(boxes) == box.count
+    return not any(image.is_bound for image in images) and exact_union(images, sizes)[0] == box.count
 
 
 def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
-    """The map on the elements of the tile, numbered within it; what the domain leaves out stays out."""
+    """The map on the elements of the tile, numbered within it, with the constraints of its domain."""
     strides = tile.box.strides
     renamed: dict[Variable, Expr] = {
         dim(i): dim(i) * strides[i] + offset for i, offset in enumerate(tile.offsets)
@@ -124,10 +111,10 @@ def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
 
 @dataclass(frozen=True)
 class SymbolicTile:
-    """The tiles of an operand for all tiles of a result: d0, d1, ... are the numbers of the result's tile.
+    """The tiles of an operand for all tiles of a result: d0, d1, ... are the indices of the result's tile.
 
-    offsets: the map from a tile's numbers to its offsets. sizes, strides: the same for all tiles, but that
-    tiles at the end may reach beyond the tensor. is_exact: whether all tiles within hold only what is needed.
+    offsets: the map from a tile's indices to its offsets. sizes, strides: of all tiles; tiles at the end may
+    exceed the tensor. is_exact: whether all elements of tiles inside the tensor are needed.
     """
 
     offsets: IndexMap
@@ -146,7 +133,11 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     ('(d0, d1) -> (d1 * 16, 0),', (8, 8), (2, 1))
     """
     if len(tile_sizes) != len(index_map.dims) or any(size < 1 for size in tile_sizes):
-        raise ShardyError(f"expected a positive tile size for each of {len(index_map.dims)} dimensions")
+        raise ShardyError.unexpected(
+            "tile sizes",
+            expected=f"a positive one for each of {len(index_map.dims)} dimensions",
+            got=f"{tuple(tile_sizes)}",
+        )
     index_map = index_map.simplified
     counts = [-(-(i.high + 1) // size) for i, size in zip(index_map.dims, tile_sizes, strict=True)]
     inner = len(index_map.ranges)
@@ -158,7 +149,7 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     made = index_map.substituted(renamed)
     tiled = IndexMap(made.results, dims, (*index_map.ranges, *within), index_map.runtimes).simplified
     is_exact = not made.constraints
-    outer, inner_parts = zip(*map(_apart, tiled.results), strict=True) if tiled.results else ((), ())
+    outer, inner_parts = zip(*map(_separated, tiled.results), strict=True) if tiled.results else ((), ())
     within_tile = image_of(IndexMap(inner_parts, tiled.dims, tiled.ranges, tiled.runtimes))
     is_exact &= within_tile.is_box and all(v.kind == "s" for part in inner_parts for v in part.variables)
     starts = tuple(o + p.start for o, p in zip(outer, within_tile.box.dimensions, strict=True))
@@ -166,8 +157,8 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     return SymbolicTile(offsets, within_tile.box.sizes, within_tile.box.strides, is_exact)
 
 
-def _apart(result: Expr) -> tuple[Expr, Expr]:
-    """What depends on the tile alone, and the rest."""
+def _separated(result: Expr) -> tuple[Expr, Expr]:
+    """The part of an expression that depends on the tile only, and the rest."""
     outer = result * 0
     for atom, factor in result.terms:
         if not any(v.kind == "s" for v in atom.variables):

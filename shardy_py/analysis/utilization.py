@@ -1,11 +1,11 @@
-"""What share of each operand is read when all results are computed: counted, not sampled.
+"""The share of each operand that is read to compute all results.
 
-The images of all maps to an operand are united exactly: on a mask of the operand if it is small, by inclusion
-and exclusion of strided boxes if they are few. Where neither is possible the share is bounded.
+The union of the images of all maps to an operand is exact if the operand is small (a mask) or the images are
+a few strided boxes (inclusion and exclusion); otherwise the share is bounded.
 
-Runtime variables (offsets of dynamic slices) have one value for the whole op. Where the elements of the
-result have values of their own (a gather's indices: some dimension occurs nowhere in the map) only bounds are
-known: all may be equal, or all different.
+Runtime variables (offsets of dynamic slices) have one value for the whole op. If each element of the result
+has its own (a gather's indices: some dimension does not occur in the map) the share is bounded: all values
+may be equal, or all different.
 
 >>> from shardy_py.ops import OpRecord, TensorType
 >>> attributes = {"start_indices": (0, 5), "limit_indices": (4, 8), "strides": (2, 1)}
@@ -33,21 +33,21 @@ from shardy_py.indexing import IndexMap, Interval, dim, range_var
 from shardy_py.ops import OpRecord
 
 MOST_MARKED = 1 << 24
-"""Operands up to this many elements are counted on a mask."""
+"""The most elements of an operand that are counted on a mask."""
 _MOST_BOXES = 12
 _MOST_RUNTIMES = 6
 
 
 @dataclass(frozen=True)
 class Utilization:
-    """The share of an operand that is read: between `least` and `most`, which are equal where it is exact."""
+    """The share of an operand that is read: between `least` and `most`, which are equal if it is exact."""
 
     least: Fraction
     most: Fraction
 
     @property
     def is_exact(self) -> bool:
-        """Whether the share is known."""
+        """Whether the share is exact."""
         return self.least == self.most
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Utilization:
 
 
 def operand_utilization(subject: Function | OpRecord) -> tuple[Utilization, ...]:
-    """The share of each operand, or of each parameter of a function; of an empty one it is 1."""
+    """The share of each operand, or of each parameter of a function; 1 for an empty one."""
     grid = function_maps(subject)
     operands = subject.parameters if isinstance(subject, Function) else subject.operands
     return tuple(
@@ -89,7 +89,7 @@ def counted(maps: Sequence[IndexMap], sizes: tuple[int, ...]) -> tuple[int, int]
 
 
 def _has_one_value(index_map: IndexMap) -> bool:
-    """Whether every dimension occurs: elements that read alike but for their runtime values cannot be."""
+    """Returns whether every dimension occurs: no two elements differ in their runtime values only."""
     used = index_map.used
     free = [dim(i) for i, interval in enumerate(index_map.dims) if interval.size > 1]
     free += [range_var(i) for i, interval in enumerate(index_map.ranges) if interval.size > 1]
@@ -99,7 +99,7 @@ def _has_one_value(index_map: IndexMap) -> bool:
 def _least_of(index_map: IndexMap) -> int:
     """The least number of elements read, over all runtime values.
 
-    Of linear maps the overlap with the domain is least for extreme values; of others nothing is known.
+    Linear maps reach it at extreme values; for others it is 0.
     """
     expressions = (*index_map.results, *(e for e, _ in index_map.constraints))
     if len(index_map.runtimes) > _MOST_RUNTIMES or any(e.division_count for e in expressions):
@@ -112,7 +112,7 @@ def _least_of(index_map: IndexMap) -> int:
 
 
 def _is_uniform(index_map: IndexMap) -> bool:
-    """Whether other runtime values only shift what is read."""
+    """Returns whether runtime values only shift the elements that are read."""
     shifted = [r for r in index_map.results if any(v.kind == "rt" for v in r.variables)]
     return not index_map.constraints and all(r.division_count == 0 for r in shifted)
 
@@ -123,11 +123,12 @@ def _union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, int]:
     if any(image.is_box and image.count == total for image in exact):
         return total, total
     bounds = sum(image.count for image in images if image.is_bound)
-    least, most = _exact_union(exact, sizes)
+    least, most = exact_union(exact, sizes)
     return least, min(total, most + bounds)
 
 
-def _exact_union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, int]:
+def exact_union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Bounds on the number of elements in the union of images that are not bounds themselves."""
     if len(images) < 2:
         count = images[0].count if images else 0
         return count, count
@@ -146,7 +147,7 @@ def _exact_union(images: Sequence[Image], sizes: tuple[int, ...]) -> tuple[int, 
 
 
 def _outer(boxes: list[StridedBox]) -> list[StridedBox]:
-    """The boxes that lie in no other."""
+    """The boxes that no other box covers."""
     kept: list[StridedBox] = []
     for box in sorted(boxes, key=lambda b: -b.count):
         if not any(other.covers(box) for other in kept):

@@ -1,6 +1,6 @@
-"""Indexing maps: which elements of an operand an element of a result reads, as symbolic affine maps.
+"""Indexing maps: the elements of an operand that each element of a result reads, as symbolic affine maps.
 
-Imports only `errors`; the maps of ops are in `ops/`, what follows from them for sharding in `rules/`.
+Not here: the maps of ops (`ops/`), sharding rules from maps (`rules/`).
 """
 
 from shardy_py.indexing.arrays import evaluate_array, evaluate_points, point_chunks, points_array

@@ -1,6 +1,4 @@
-"""Maps on numpy arrays of points: many points at once.
-
-Values are computed in int64; intervals and factors of tensors are far from its ends.
+"""Maps on numpy arrays of points, computed in int64.
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> m = parse_map("(d0)[s0] -> (d0 * 2 + s0), domain: d0 in [0, 9], s0 in [0, 2], d0 + s0 in [0, 3]")
@@ -32,16 +30,14 @@ def evaluate_array(expression: Expr, values: Mapping[Variable, Array]) -> Array:
 
 
 def evaluate_points(index_map: IndexMap, points: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
-    """The elements read at `points`, and which of the points lie in the domain.
+    """The elements read at `points`, and a mask of the points in the domain.
 
     points: [..., variables] in the order d, s, rt. The elements are [..., results].
     """
     table = np.asarray(points, dtype=np.int64)
     variables = tuple(index_map.bounds)
     if table.shape[-1:] != (len(variables),):
-        raise ValueError(
-            f"points of {len(variables)} variables expected, got an array of shape {table.shape}"
-        )
+        raise ValueError(f"expected points of {len(variables)} variables, got shape {table.shape}")
     evaluation = _Evaluation({v: table[..., i] for i, v in enumerate(variables)})
     is_inside = np.ones(table.shape[:-1], dtype=np.bool_)
     for expression, interval in (*index_map.bounds.items(), *index_map.constraints):
@@ -54,7 +50,7 @@ def evaluate_points(index_map: IndexMap, points: ArrayLike) -> tuple[Array, NDAr
 
 
 def point_chunks(index_map: IndexMap) -> Iterator[Array]:
-    """The points of the domain in row-major order, some at a time: [points, variables]."""
+    """The points of the domain in row-major order, in chunks: [points, variables]."""
     intervals = tuple(index_map.bounds.values())
     total = prod(interval.size for interval in intervals)
     lows = np.array([interval.low for interval in intervals], dtype=np.int64)
@@ -77,7 +73,7 @@ def points_array(index_map: IndexMap) -> Array:
 
 
 class _Evaluation:
-    """Each expression computed once."""
+    """Memoized evaluation of expressions."""
 
     def __init__(self, values: Mapping[Variable, Array]) -> None:
         self._known: dict[Expr, Array] = {**values}

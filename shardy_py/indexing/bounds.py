@@ -1,7 +1,7 @@
-"""Ranges of expressions: interval arithmetic that knows which terms belong together.
+"""Ranges of expressions: interval arithmetic with regrouped terms.
 
-Term by term, `d0 - d0 mod 4` with d0 in [0, 9] would reach from -3 to 9. With the identity
-p = c (p floordiv c) + p mod c, it is `(d0 floordiv 4) * 4`, from 0 to 8. Not here: rewrites (`rewrite.py`).
+Term by term, the range of `d0 - d0 mod 4` with d0 in [0, 9] would be [-3, 9]. By the identity
+p = c (p floordiv c) + p mod c, it is `(d0 floordiv 4) * 4`, in [0, 8]. Not here: rewrites (`rewrite.py`).
 
 >>> from shardy_py.indexing.expr import dim
 >>> str(bounds_of(dim(0) - dim(0) % 4, {dim(0): Interval(0, 9)}))
@@ -19,7 +19,7 @@ Bounds = Mapping[Variable, Interval]
 
 
 def bounds_of(expression: Expr, bounds: Bounds) -> Interval:
-    """An interval that holds every value of `expression`; exact for sums of independent atoms."""
+    """An interval that contains all values of `expression`; exact for sums of independent atoms."""
     return Ranges(bounds).of(expression)
 
 
@@ -31,7 +31,7 @@ class Ranges:
         self._known: dict[Expr, Interval] = {}
 
     def of(self, expression: Expr) -> Interval:
-        """An interval that holds every value of `expression`."""
+        """An interval that contains all values of `expression`."""
         if isinstance(expression, Variable):
             return self.bounds[expression]
         known = self._known.get(expression)
@@ -70,9 +70,9 @@ class Ranges:
 
 
 def regrouped(expression: Expr) -> list[Expr]:
-    """`expression` written without one of its divisions, where that takes something out of the sum.
+    """The forms of `expression` without one of its divisions in which terms cancel.
 
-    p = c (p floordiv c) + p mod c, read from either side.
+    By p = c (p floordiv c) + p mod c, in either direction.
     """
     found: list[Expr] = []
     factors = dict(expression.terms)

@@ -1,12 +1,12 @@
-"""How many points a domain has, exactly, without visiting them where its constraints allow.
+"""Exact numbers of points of domains, without enumeration if the constraints allow.
 
-Variables that no constraint joins are counted apart. A group joined by constraints is counted by
+Variables without common constraints are counted separately. Variables connected by constraints are counted by
 
-| its constraints | by |
+| their constraints | method |
 |---|---|
-| one, on a sum of variables | how often the sum takes each value, variable by variable |
-| one, on a sum mod k | how often the sum takes each remainder |
-| anything else | its points, in chunks |
+| one, on a sum of variables | the frequency of each value of the sum, variable by variable |
+| one, on a sum mod k | the frequency of each remainder |
+| anything else | enumeration, in chunks |
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> domain = "d0 in [0, 999999999], d1 in [0, 9], (d0 - 3) mod 7 in [0, 0]"
@@ -34,7 +34,7 @@ _LARGEST_DIVISOR = 1 << 12
 
 
 def cardinality(index_map: IndexMap) -> int:
-    """The number of points of the domain: of all variables, range and runtime ones included."""
+    """The number of points of the domain, over all variables."""
     _, bounds, constraints = simplify_parts((), index_map.bounds, index_map.constraints)
     total = 1
     joined: set[Variable] = set()
@@ -47,12 +47,12 @@ def cardinality(index_map: IndexMap) -> int:
 
 
 def is_empty(index_map: IndexMap) -> bool:
-    """Whether no point lies in the domain."""
+    """Returns whether the domain has no point."""
     return cardinality(index_map) == 0
 
 
 def _components(constraints: Iterable[Constraint]) -> list[tuple[frozenset[Variable], list[Constraint]]]:
-    """The constraints in groups that share no variable."""
+    """The constraints in groups connected by common variables."""
     found: list[tuple[frozenset[Variable], list[Constraint]]] = []
     for constraint in constraints:
         variables, group = constraint[0].variables, [constraint]
@@ -100,7 +100,7 @@ def _linear(expression: Expr) -> list[tuple[Variable, int]]:
 
 
 def _count_sums(expression: Expr, interval: Interval, bounds: dict[Variable, Interval]) -> int:
-    """Of all values of the variables, those whose sum lies in the interval."""
+    """The number of points whose sum is in the interval."""
     low = expression.constant
     counts: NDArray[np.object_] = np.array([1], dtype=object)
     for variable, factor in _linear(expression):
@@ -121,7 +121,7 @@ def _count_sums(expression: Expr, interval: Interval, bounds: dict[Variable, Int
 def _count_remainders(
     dividend: Expr, divisor: int, interval: Interval, bounds: dict[Variable, Interval]
 ) -> int:
-    """Of all values of the variables, those whose sum has a remainder in the interval."""
+    """The number of points whose sum has a remainder in the interval."""
     counts: NDArray[np.object_] = np.zeros(divisor, dtype=object)
     counts[dividend.constant % divisor] = 1
     for variable, factor in _linear(dividend):

@@ -1,6 +1,4 @@
-"""The brute-force oracle: maps on small domains, point by point.
-
-For tests and for exact answers about small tensors; the number of points is the product of all intervals.
+"""Brute-force evaluation of maps, point by point: the oracle of tests, for small domains.
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> sorted(reads(parse_map("(d0)[s0] -> (d0 + s0), domain: d0 in [0, 1], s0 in [0, 2]"))[(1,)])

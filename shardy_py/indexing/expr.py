@@ -1,4 +1,4 @@
-"""Affine expressions over the variables of an indexing map, in a normal form of our own.
+"""Affine expressions over the variables of an indexing map, in a normal form.
 
 Every expression is a sum of integer multiples of atoms (variables, floordiv, ceildiv, mod) and a constant,
 built through `+ - * // %` and `ceildiv`, immutable and interned: equal expressions are the same object.
@@ -26,9 +26,9 @@ _E = TypeVar("_E", bound="Expr")
 
 
 class Expr:
-    """An expression; make them with `dim`, `range_var`, `runtime`, `constant` and operators.
+    """An expression, built by `dim`, `range_var`, `runtime`, `constant` and operators.
 
-    terms: the atoms with their factors, in printing order; constant: what is added to them.
+    terms: the atoms with their factors, in printing order; constant: the constant summand.
     """
 
     terms: tuple[tuple[Expr, int], ...]
@@ -77,17 +77,17 @@ class Expr:
 
     @property
     def is_constant(self) -> bool:
-        """Whether no variable occurs."""
+        """Whether the expression has no variables."""
         return not self.terms
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is the constant 0."""
+        """Whether the expression is the constant 0."""
         return not self.terms and not self.constant
 
     @cached_property
     def division_count(self) -> int:
-        """How many divisions occur, nested ones included."""
+        """The number of divisions, nested ones included."""
         return sum(atom.division_count for atom, _ in self.terms)
 
     @cached_property
@@ -101,15 +101,15 @@ class Expr:
         return (6, self.constant, tuple((atom.sort_key, factor) for atom, factor in self.terms))
 
     def evaluate(self, values: Mapping[Variable, int]) -> int:
-        """The value with `values` for the variables."""
+        """The value of the expression for values of the variables."""
         return self.constant + sum(factor * atom.evaluate(values) for atom, factor in self.terms)
 
     def replace(self, substitute: Callable[[Variable], Expr]) -> Expr:
-        """The expression with `substitute(v)` in the place of each variable v."""
+        """The expression with `substitute(v)` in place of each variable v."""
         return self.rebuilt(substitute, {})
 
     def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
-        """As `replace`; `known` keeps what was replaced, as expressions share their parts."""
+        """As `replace`; `known` memoizes subexpressions, which expressions share."""
         found = known.get(self)
         if found is None:
             found = constant(self.constant)
@@ -143,25 +143,25 @@ class Variable(Expr):
 
     @cached_property
     def division_count(self) -> int:
-        """None."""
+        """Zero."""
         return 0
 
     @cached_property
     def variables(self) -> frozenset[Variable]:
-        """The variable alone."""
+        """The variable itself."""
         return frozenset((self,))
 
     @cached_property
     def sort_key(self) -> tuple[Any, ...]:
-        """By kind, then number."""
+        """Kind, then number."""
         return (_KIND_RANK[self.kind], self.index)
 
     def evaluate(self, values: Mapping[Variable, int]) -> int:
-        """Its value."""
+        """The value of the variable."""
         return values[self]
 
     def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
-        """What stands in its place."""
+        """The substitute."""
         return substitute(self)
 
 
@@ -178,17 +178,17 @@ class Division(Expr):
 
     @cached_property
     def division_count(self) -> int:
-        """Itself and those of the dividend."""
+        """One more than that of the dividend."""
         return 1 + self.dividend.division_count
 
     @cached_property
     def variables(self) -> frozenset[Variable]:
-        """Those of the dividend."""
+        """The variables of the dividend."""
         return self.dividend.variables
 
     @cached_property
     def sort_key(self) -> tuple[Any, ...]:
-        """By operator, then dividend and divisor."""
+        """Operator, then dividend and divisor."""
         return (_DIVISION_RANK[self.op], self.dividend.sort_key, self.divisor)
 
     def evaluate(self, values: Mapping[Variable, int]) -> int:
@@ -196,7 +196,7 @@ class Division(Expr):
         return _DIVIDE[self.op](self.dividend.evaluate(values), self.divisor)
 
     def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
-        """The division of the replaced dividend."""
+        """The division of the rebuilt dividend."""
         found = known.get(self)
         if found is None:
             found = known[self] = _divide(self.op, self.dividend.rebuilt(substitute, known), self.divisor)
@@ -282,7 +282,7 @@ def _intern(key: Any, cls: type[_E], fill: Callable[[_E], None]) -> _E:
 def _term_text(atom: Expr, factor: int, *, leading: bool, negative: bool) -> str:
     text = str(atom)
     if isinstance(atom, Division) and (factor != 1 or (leading and negative)):
-        text = f"({text})"  # a leading minus and a product bind tighter than a division
+        text = f"({text})"  # A leading minus and a product bind tighter than a division.
     if leading:
         if factor == 1:
             return f"-{text}" if negative else text

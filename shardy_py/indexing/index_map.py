@@ -1,8 +1,8 @@
-"""Indexing maps: which elements of one tensor an element of another reads, symbolically.
+"""Indexing maps: the elements of one tensor that each element of another reads, symbolically.
 
-An `IndexMap` has dimension variables d (they index the domain tensor), range variables s (each runs over its
-whole interval for every d) and runtime variables rt (known only when the program runs), all with closed
-intervals, and constraints `lower <= expression <= upper`. Maps are equal if they are after simplification.
+An `IndexMap` has dimension variables d (they index the domain tensor), range variables s (each has all values
+of its interval for every d) and runtime variables rt (known at run time only), all with closed intervals, and
+constraints `lower <= expression <= upper`. Maps are equal if their simplified forms are.
 
 Not here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`),
 counting and arrays of points (`counting.py`, `arrays.py`), the other direction (`reverse.py`).
@@ -33,9 +33,9 @@ from shardy_py.session import SESSION
 class IndexMap:
     """A map (d, s, rt) -> results on a domain.
 
-    results: one expression for each dimension of the tensor that is read.
+    results: one expression for each dimension of the tensor read.
     dims, ranges, runtimes: the intervals of d0.., s0.., rt0...
-    constraints: what else holds in the domain.
+    constraints: further conditions on the domain.
     """
 
     results: tuple[Expr, ...]
@@ -46,9 +46,9 @@ class IndexMap:
 
     @cached_property
     def simplified(self) -> IndexMap:
-        """The normal form: the same element at every point, unused range and runtime variables dropped.
+        """The normal form: the same element at every point, without unused range and runtime variables.
 
-        A map with undeclared variables (of a bare affine map) is its own.
+        A map with undeclared variables (a bare affine map) is returned unchanged.
         """
         if not self.used <= self.bounds.keys():
             return self
@@ -56,7 +56,7 @@ class IndexMap:
 
     @cached_property
     def tidied(self) -> IndexMap:
-        """How maps of ops read: simplified, but `d0 + rt0` stays where d0 or rt0 has one value only.
+        """The form of the maps of ops: simplified, but `d0 + rt0` stays if d0 or rt0 has one value only.
 
         Runtime variables keep their numbers, so that rt0 is the same value in all maps of an op.
         """
@@ -80,7 +80,7 @@ class IndexMap:
         return self.compose(then).simplified
 
     def restricted(self, box: Mapping[Variable, Interval] | Sequence[Interval]) -> IndexMap:
-        """The map on a part of its domain: intervals of some variables, or of the first dimensions.
+        """The map restricted to intervals of some variables, or of the first dimensions.
 
         >>> print(IndexMap((dim(0),), (Interval(0, 9),)).restricted((Interval(4, 12),)))
         (d0) -> (d0),
@@ -91,7 +91,7 @@ class IndexMap:
             box = {dim(i): interval for i, interval in enumerate(box)}
         unknown = [v for v in box if v not in self.bounds]
         if unknown:
-            raise ValueError(f"{unknown[0]} is no variable of the map")
+            raise ValueError(f"unknown variable {unknown[0]} of the map")
         bounds = {v: i.intersect(box[v]) if v in box else i for v, i in self.bounds.items()}
         return replace(self, **by_kind(bounds))
 
@@ -113,23 +113,23 @@ class IndexMap:
     def evaluate(
         self, dims: Sequence[int], ranges: Sequence[int] = (), runtimes: Sequence[int] = ()
     ) -> tuple[int, ...] | None:
-        """The element read at one point, None if the point lies outside the domain."""
+        """The element read at one point, None if the point is outside the domain."""
         values = _point(dims, ranges, runtimes)
         if not self.holds(values):
             return None
         return tuple(result.evaluate(values) for result in self.results)
 
     def holds(self, values: Mapping[Variable, int]) -> bool:
-        """Whether the point with these values lies in the domain."""
+        """Returns whether the point with these values is in the domain."""
         return all(interval.contains(values[v]) for v, interval in self.bounds.items()) and all(
             interval.contains(expression.evaluate(values)) for expression, interval in self.constraints
         )
 
     def trimmed(self, *, in_order: bool = False, keeps_runtimes: bool = False) -> IndexMap:
-        """The same map without range and runtime variables that do not occur, the rest numbered anew.
+        """The map without unused range and runtime variables, the rest renumbered.
 
-        Those with an empty interval stay: they make the domain empty. in_order: ranges are numbered as they
-        occur. keeps_runtimes: runtime variables keep their numbers if any of them occurs.
+        Variables with an empty interval stay, as they make the domain empty. in_order: ranges are numbered in
+        order of occurrence. keeps_runtimes: runtime variables keep their numbers if any of them is used.
 
         >>> str(IndexMap((range_var(1),), (), (Interval(0, 3), Interval(0, 4))).trimmed()).split(",")[0]
         '()[s0] -> (s0)'
@@ -154,7 +154,7 @@ class IndexMap:
         )
 
     def _places(self) -> Callable[[int], int]:
-        """Where a range variable first occurs, among all in results and constraints."""
+        """The rank of a range variable by its first occurrence in results and constraints."""
         found: dict[int, int] = {}
         for expression in (*self.results, *(e for e, _ in self.constraints)):
             for variable in sorted(expression.variables, key=lambda v: v.sort_key):
@@ -163,8 +163,7 @@ class IndexMap:
         return lambda index: found.get(index, len(found) + index)
 
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
-        """The map with expressions in the place of variables; the intervals stay as they are."""
-
+        """The map with expressions in place of variables and unchanged intervals."""
         known: dict[Expr, Expr] = {}
 
         def replaced(expression: Expr) -> Expr:
@@ -177,10 +176,10 @@ class IndexMap:
         )
 
     def compose(self, then: IndexMap) -> IndexMap:
-        """First this map, then `then`: what the element that this map reads reads in its turn.
+        """First this map, then `then`: the elements read by the elements that this map reads.
 
-        The ranges and runtime variables of `then` come before this map's own, as the outer loops of a
-        reduction do. That this map lands in `then`'s domain becomes a constraint.
+        The ranges and runtime variables of `then` precede this map's own, as the outer loops of a reduction
+        do. Constraints keep the results of this map inside the domain of `then`.
         """
         ranges, runtimes = len(then.ranges), len(then.runtimes)
         shifted = self.substituted(
@@ -214,7 +213,7 @@ class IndexMap:
 
 
 def simplify(index_map: IndexMap) -> IndexMap:
-    """The same map with simplified results, bounds and constraints, without unused range variables."""
+    """The map with simplified results, bounds and constraints, without unused range variables."""
     return index_map.simplified
 
 

@@ -20,19 +20,19 @@ class Interval:
 
     @property
     def size(self) -> int:
-        """How many integers it holds."""
+        """The number of integers in the interval."""
         return max(0, self.high - self.low + 1)
 
     def contains(self, value: int) -> bool:
-        """Whether `value` lies in it."""
+        """Returns whether `value` is in the interval."""
         return self.low <= value <= self.high
 
     def covers(self, other: Interval) -> bool:
-        """Whether all of `other` lies in it."""
+        """Returns whether all of `other` is in the interval."""
         return self.low <= other.low and other.high <= self.high
 
     def intersect(self, other: Interval) -> Interval:
-        """The integers in both."""
+        """The integers in both intervals."""
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
     def __str__(self) -> str:

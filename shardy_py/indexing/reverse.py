@@ -1,4 +1,4 @@
-"""Turning a map round: from "d reads x" to "x is read by d".
+"""Reversed maps: from "d reads x" to "x is read by d".
 
 The pairs (d, x) of a map are the integer solutions of linear equations: each division of an unknown becomes a
 quotient and a remainder, each result an equation, and the unknowns are eliminated in the order
@@ -7,9 +7,9 @@ quotient and a remainder, each result an equation, and the unknowns are eliminat
 |---|---|
 | c u = k | u = k floordiv c, if k mod c = 0 |
 | c u + rest = k, rest in [0, c - 1] | u = k floordiv c, rest = k mod c |
-| c u + rest = k | u = (k - rest) floordiv c, if (k - rest) mod c = 0; what occurs in rest becomes a range |
+| c u + rest = k | u = (k - rest) floordiv c, if (k - rest) mod c = 0; unknowns in rest become ranges |
 
-where k is known: coordinates of x, runtime variables, constants. What no equation determines becomes a range.
+where k consists of coordinates of x, runtime variables and constants. Undetermined unknowns become ranges.
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> str(reverse(parse_map("(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]"))).splitlines()[0]
@@ -30,9 +30,9 @@ _ZERO = Interval(0, 0)
 
 
 def reverse(index_map: IndexMap, target: Sequence[Interval] | None = None) -> IndexMap:
-    """The map from what is read to what reads it, tidied.
+    """The map from elements that are read to the elements that read them, tidied.
 
-    target: the intervals of the tensor that is read; by default those that hold all results.
+    target: the intervals of the tensor that is read; by default those of the results.
     """
     bounds = index_map.bounds
     if target is None:
@@ -41,7 +41,7 @@ def reverse(index_map: IndexMap, target: Sequence[Interval] | None = None) -> In
 
 
 def inverse(index_map: IndexMap) -> IndexMap | None:
-    """The inverse function on the image; None if the map is not found to be one to one.
+    """The inverse function on the image; None unless the map is proved to be one to one.
 
     >>> from shardy_py.indexing.parse import parse_map
     >>> print(inverse(parse_map("(d0) -> (d0 * 2 + 1), domain: d0 in [0, 4]")))
@@ -146,7 +146,7 @@ class _Elimination:
         self.equations = [e.replace(lambda v: value if v is unknown else v) for e in self.equations]
 
     def lone(self) -> bool:
-        """Equations with at most one unknown."""
+        """Solves an equation with at most one unknown."""
         for equation in self.equations:
             terms = self.unknowns(equation)
             if len(terms) > 1:
@@ -161,7 +161,7 @@ class _Elimination:
         return False
 
     def digit(self) -> bool:
-        """An equation whose largest digit is told apart from the rest by its size."""
+        """Solves an equation whose rest is smaller than the factor of its largest digit."""
         for equation in self.equations:
             unknown, factor = max(self.unknowns(equation), key=lambda term: abs(term[1]))
             if factor < 0:
@@ -180,13 +180,13 @@ class _Elimination:
         return False
 
     def pivot(self) -> bool:
-        """Any equation: the unknown with the longest interval is computed from the others."""
+        """Solves any equation for the unknown with the longest interval."""
         equation = min(self.equations, key=lambda e: len(self.unknowns(e)))
         unknown, factor = max(
             self.unknowns(equation), key=lambda t: (abs(t[1]) == 1, self.bounds[t[0]].size, -t[0].index)
         )
         self.equations.remove(equation)
-        if abs(factor) > 1:  # the others go into a division, where elimination no longer sees them
+        if abs(factor) > 1:  # The others end up in a division, which elimination does not enter.
             self.frozen.update(v for v, _ in self.unknowns(equation) if v is not unknown)
         self.divide(unknown, factor, unknown * factor - equation)
         return True

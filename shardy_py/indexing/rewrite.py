@@ -1,11 +1,11 @@
-"""Rewrites of expressions that the bounds of their variables allow, to a normal form.
+"""Rewrites of expressions to a normal form, given the bounds of their variables.
 
 Expressions are first *spread*: every remainder becomes x - c (x floordiv c), so that digits of one number
 cancel as terms of a sum; quotients are split, reduced and flattened. Then they are *folded*: terms that
 make up a remainder are written as one.
 
-Each rewrite opens with its identity and the condition it needs; docs/design/indexing.md lists them and says
-what normal form they lead to. Not here: constraints and whole maps (`simplify.py`).
+Each rewrite opens with its identity and its condition; docs/design/indexing.md lists them and describes the
+normal form. Not here: constraints and whole maps (`simplify.py`).
 
 >>> from shardy_py.indexing.expr import dim
 >>> str(simplify_expr((dim(0) * 16 + dim(1)) // 8, {dim(0): Interval(0, 3), dim(1): Interval(0, 7)}))
@@ -24,12 +24,12 @@ _MANY_DIVISORS = 1 << 12
 
 
 def simplify_expr(expression: Expr, bounds: Bounds) -> Expr:
-    """`expression` rewritten until nothing changes."""
+    """The normal form of `expression`."""
     return Rewriter(bounds).simplify(expression)
 
 
 class Rewriter:
-    """The rewrites under fixed bounds; every expression is rewritten once."""
+    """The rewrites under fixed bounds, memoized."""
 
     def __init__(self, bounds: Bounds, *, keeps_names: bool = False) -> None:
         self.ranges = Ranges(bounds)
@@ -41,9 +41,9 @@ class Rewriter:
         self._quotients: dict[tuple[Expr, int], Expr] = {}
 
     def named(self, expression: Expr) -> Expr:
-        """`expression` simplified; with `keeps_names`, sums of coordinates stay as they are stated.
+        """`expression` simplified; with `keeps_names`, sums of coordinates stay unchanged.
 
-        There `d0 + rt0` stays so although d0 or rt0 has only one value; range variables do not.
+        `d0 + rt0` then stays although d0 or rt0 has only one value; range variables with one value do not.
         """
         if (
             self.keeps_names
@@ -66,7 +66,7 @@ class Rewriter:
             seen = [expression]
             while (known := self.fold(self.spread(seen[-1]))) not in seen:
                 seen.append(known)
-            # Where rewrites lead back to an earlier form, the simplest of the forms on the way round.
+            # If rewrites are cyclic, the simplest form of the cycle.
             known = min(seen[seen.index(known) :], key=lambda e: (_cost(e), e.sort_key))
             self._simple[expression] = self._simple[known] = known
         return known
@@ -97,7 +97,7 @@ class Rewriter:
         return dividend - self.quotient(dividend, atom.divisor) * atom.divisor
 
     def range(self, expression: Expr) -> Interval:
-        """An interval that holds the values of a spread expression."""
+        """An interval that contains the values of a spread expression."""
         known = self._ranges.get(expression)
         if known is None:
             known = self.ranges.of(self.fold(expression))
@@ -122,7 +122,7 @@ class Rewriter:
         return known
 
     def quotient(self, dividend: Expr, divisor: int) -> Expr:
-        """`dividend floordiv divisor` in normal form, the dividend being spread."""
+        """`dividend floordiv divisor` in normal form, for a spread dividend."""
         key = (dividend, divisor)
         known = self._quotients.get(key)
         if known is None:
@@ -146,7 +146,7 @@ class Rewriter:
         return whole + rest // divisor
 
     def _split(self, dividend: Expr, divisor: int) -> tuple[Expr, Expr]:
-        """x = c whole + rest, with factors below c in the rest, whose least value is in [0, c - 1]."""
+        """x = c whole + rest, where factors of the rest are below c and its least value is in [0, c - 1]."""
         whole, rest = constant(0), dividend
         for atom, factor in dividend.terms:
             times = factor // divisor if factor >= 0 else -(-factor // divisor)
@@ -173,7 +173,7 @@ class Rewriter:
         return rest, divisor
 
     def fold(self, expression: Expr) -> Expr:
-        """A spread expression with remainders, where that leaves fewer divisions or terms."""
+        """A spread expression with remainders if that has fewer divisions or terms."""
         known = self._folded.get(expression)
         if known is not None:
             return known
@@ -222,7 +222,7 @@ def _steps(expression: Expr, atom: Division, factor: int) -> list[tuple[int, int
 
 
 def _divisors(number: int) -> tuple[int, ...]:
-    """Those above 1, largest first; of large numbers only the number itself."""
+    """The divisors above 1, largest first; for large numbers only the number itself."""
     if number > _MANY_DIVISORS:
         return (number,)
     return tuple(d for d in range(number, 1, -1) if not number % d)

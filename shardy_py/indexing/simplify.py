@@ -1,8 +1,8 @@
-"""Simplification of whole maps: results, intervals and constraints together, until nothing changes.
+"""Simplification of whole maps: results, intervals and constraints together, to a fixed point.
 
-Constraints on shifts, multiples and quotients become bounds on what is inside; on a lone variable, its
-interval; what always holds goes, and what never holds empties the map. The rewritten map reads the same
-elements at every point of the domain (`enumerate.py` is the oracle of the tests).
+Constraints on shifts, multiples and quotients become constraints on their operands, constraints on a single
+variable become its interval; constraints that always hold are dropped, and one that never holds empties the
+map. The simplified map reads the same elements at every point of the domain.
 
 Not here: rewrites of expressions (`rewrite.py`), `simplify` itself (`index_map.py`).
 
@@ -22,7 +22,7 @@ from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.rewrite import Rewriter
 
 Parts = tuple[tuple[Expr, ...], dict[Variable, Interval], tuple[Constraint, ...]]
-_MOST_ROUNDS = 64  # far more than any map needs: each round narrows an interval or a constraint
+_MOST_ROUNDS = 64  # Each round narrows an interval or a constraint; maps need far fewer.
 _EMPTY, _NEVER = Interval(0, -1), (constant(0), Interval(1, 1))
 
 
@@ -47,7 +47,7 @@ def simplify_parts(
 
 
 def _empty(results: tuple[Expr, ...], bounds: dict[Variable, Interval]) -> Parts:
-    """The map of these ranks that holds nowhere."""
+    """The map of these ranks with an empty domain."""
     dims = {v: _EMPTY for v in bounds if v.kind == "d"}
     return tuple(constant(0) for _ in results), dims, () if dims else (_NEVER,)
 
@@ -55,14 +55,14 @@ def _empty(results: tuple[Expr, ...], bounds: dict[Variable, Interval]) -> Parts
 def _narrowed(
     rewriter: Rewriter, bounds: dict[Variable, Interval], constraints: tuple[Constraint, ...]
 ) -> tuple[dict[Variable, Interval] | None, tuple[Constraint, ...]]:
-    """The intervals that constraints leave, None if nothing is left, and the constraints that stay."""
+    """The intervals narrowed by constraints, None if one is empty, and the remaining constraints."""
     narrowed = dict(bounds)
     kept: dict[Expr, Interval] = {}
     for expression, interval in constraints:
         expression, interval = _normal(rewriter, expression, interval)
         inner = rewriter.range(rewriter.spread(expression))
         if interval.covers(inner):
-            continue  # lb <= x <= ub always holds
+            continue  # The constraint always holds.
         interval = interval.intersect(inner).intersect(kept.get(expression, interval))
         if not interval.size:
             return None, ()
@@ -82,7 +82,7 @@ def _order(item: Constraint) -> tuple[Any, ...]:
 
 
 def _tighten(bounds: dict[Variable, Interval], expression: Expr, interval: Interval) -> None:
-    """The ends of x in [a, b] move to the next x with lb <= (f x + k) mod c <= ub."""
+    """Moves the ends of x in [a, b] to the next x with lb <= (f x + k) mod c <= ub."""
     if not isinstance(expression, Division) or expression.op != "mod" or len(expression.dividend.terms) != 1:
         return
     (variable, factor), shift = expression.dividend.terms[0], expression.dividend.constant

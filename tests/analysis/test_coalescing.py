@@ -56,5 +56,5 @@ def test_against_counting() -> None:
 
 
 def test_layouts_are_checked() -> None:
-    with pytest.raises(ShardyError, match="a layout of rank 2 lists the dimensions 0 to 1"):
+    with pytest.raises(ShardyError, match="layout: expected a permutation of 2 dimensions"):
         coalescing(parse_map(f"(d0, d1) -> (d0, d1), {SQUARE}"), (64, 64), operand_layout=(0, 0))

@@ -86,7 +86,7 @@ def test_large_tensors_are_not_marked() -> None:
 
 def test_uneven_operands_are_refused() -> None:
     m = parse_map("(d0) -> (d0), domain: d0 in [0, 14]")
-    with pytest.raises(ShardyError, match="dimension 0 of size 15 does not divide into 4 parts"):
+    with pytest.raises(ShardyError, match="dimension 0 of size 15 in 4 uneven parts"):
         communication([m], MESH, result=sharding("x"), operand=sharding("x"), sizes=(15,))
 
 

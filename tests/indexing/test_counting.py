@@ -53,5 +53,5 @@ def test_points_outside_are_told() -> None:
     elements, is_inside = evaluate_points(index_map, np.array([[[0], [1]], [[4], [6]]]))
     assert elements.shape == (2, 2, 1)
     assert is_inside.tolist() == [[True, False], [True, False]]
-    with pytest.raises(ValueError, match="points of 1 variables expected"):
+    with pytest.raises(ValueError, match="expected points of 1 variables"):
         evaluate_points(index_map, [[0, 1]])
