@@ -29,6 +29,7 @@ from shardy_py.indexing import (
     Interval,
     Variable,
     bounds_of,
+    connected,
     dim,
     evaluate_points,
     is_empty,
@@ -118,33 +119,17 @@ def _bound(index_map: IndexMap, result: int) -> Progression:
     return between(interval.low, 1, interval.high)
 
 
-_Group = tuple[set[int], set[Variable], list[Constraint]]
-
-
 def _groups(
     index_map: IndexMap,
 ) -> Iterator[tuple[tuple[int, ...], frozenset[Variable], tuple[Constraint, ...]]]:
-    """Results, variables and constraints that are connected by shared variables."""
-    groups: list[_Group] = []
-    parts: list[tuple[int | None, frozenset[Variable], Constraint | None]] = [
-        *((d, r.variables, None) for d, r in enumerate(index_map.results)),
-        *((None, c[0].variables, c) for c in index_map.constraints),
+    """Results, variables and constraints that are connected by common variables."""
+    items: list[tuple[frozenset[Variable], int | Constraint]] = [
+        *((result.variables, d) for d, result in enumerate(index_map.results)),
+        *((constraint[0].variables, constraint) for constraint in index_map.constraints),
     ]
-    for result, variables, constraint in parts:
-        joined: _Group = (
-            set[int]() if result is None else {result},
-            set(variables),
-            [constraint] if constraint else [],
-        )
-        rest: list[_Group] = []
-        for group in groups:
-            if group[1] & joined[1]:
-                joined: _Group = (joined[0] | group[0], joined[1] | group[1], group[2] + joined[2])
-            else:
-                rest.append(group)
-        groups = [*rest, joined]
-    for results, variables, constraints in groups:
-        yield tuple(sorted(results)), frozenset(variables), tuple(constraints)
+    for variables, group in connected(items):
+        results = tuple(sorted(item for item in group if isinstance(item, int)))
+        yield results, variables, tuple(item for item in group if not isinstance(item, int))
 
 
 def _group_image(

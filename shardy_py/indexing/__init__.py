@@ -5,7 +5,7 @@ Not here: the maps of ops (`ops/`), sharding rules from maps (`rules/`).
 
 from shardy_py.indexing.arrays import evaluate_array, evaluate_points, point_chunks, points_array
 from shardy_py.indexing.bounds import bounds_of
-from shardy_py.indexing.counting import cardinality, is_empty
+from shardy_py.indexing.counting import cardinality, connected, is_empty
 from shardy_py.indexing.enumerate import points, reads
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
 from shardy_py.indexing.index_map import IndexMap, forget_simplified, simplify
@@ -23,6 +23,7 @@ __all__ = [
     "Variable",
     "bounds_of",
     "cardinality",
+    "connected",
     "constant",
     "dim",
     "evaluate_array",

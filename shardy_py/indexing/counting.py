@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.simplify import simplify_parts
 
 _MOST_VALUES = 1 << 22
+_Item = TypeVar("_Item")
 _LARGEST_DIVISOR = 1 << 12
 
 
@@ -38,7 +39,7 @@ def cardinality(index_map: IndexMap) -> int:
     _, bounds, constraints = simplify_parts((), index_map.bounds, index_map.constraints)
     total = 1
     joined: set[Variable] = set()
-    for variables, group in _components(constraints):
+    for variables, group in connected((c[0].variables, c) for c in constraints):
         joined |= variables
         total *= _count({v: i for v, i in bounds.items() if v in variables}, group)
         if not total:
@@ -51,19 +52,20 @@ def is_empty(index_map: IndexMap) -> bool:
     return cardinality(index_map) == 0
 
 
-def _components(constraints: Iterable[Constraint]) -> list[tuple[frozenset[Variable], list[Constraint]]]:
-    """The constraints in groups connected by common variables."""
-    found: list[tuple[frozenset[Variable], list[Constraint]]] = []
-    for constraint in constraints:
-        variables, group = constraint[0].variables, [constraint]
-        apart: list[tuple[frozenset[Variable], list[Constraint]]] = []
-        for others, members in found:
+def connected(
+    items: Iterable[tuple[frozenset[Variable], _Item]],
+) -> list[tuple[frozenset[Variable], list[_Item]]]:
+    """Items with their variables, in groups that are connected by common variables."""
+    groups: list[tuple[frozenset[Variable], list[_Item]]] = []
+    for variables, item in items:
+        members, apart = [item], list[tuple[frozenset[Variable], list[_Item]]]()
+        for others, items_before in groups:
             if others & variables:
-                variables, group = variables | others, members + group
+                variables, members = variables | others, items_before + members
             else:
-                apart.append((others, members))
-        found = [*apart, (variables, group)]
-    return found
+                apart.append((others, items_before))
+        groups = [*apart, (variables, members)]
+    return groups
 
 
 def _count(bounds: dict[Variable, Interval], constraints: list[Constraint]) -> int:
