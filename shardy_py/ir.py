@@ -72,17 +72,28 @@ def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[O
 
 
 def find_ops(root: Operation, *names: str) -> list[Operation]:
-    """The operations in `root` of these names, in program order, each before what its regions hold.
+    """The operations in `root` of these names, in program order, each before what its regions hold."""
+    wanted = frozenset(names)
+    return find_ops_where(root, lambda op: op.name in wanted)
+
+
+def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:
+    """The operations in `root` that are wanted, in program order, each before what its regions hold.
+
+    is_wanted: is called for one op of each class only, and so must depend on nothing but the class.
 
     A list, so that the caller may change what it likes; cheaper than a walk with a test.
     """
-    wanted = frozenset(names)
+    wanted: dict[type[Operation], object] = {}
     found: list[Operation] = []
     stack = _first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
-            if op.name in wanted:
+            op_class = op.__class__
+            if op_class not in wanted:
+                wanted[op_class] = is_wanted(op)
+            if wanted[op_class]:
                 found.append(op)
             following = op._next_op
             if op.regions and (inner := _first_ops(op)):

@@ -66,6 +66,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.kinds import Notation
+from shardy_py.dialects.sdy.interfaces import BranchDataFlow, EachOperandDataFlow, LoopDataFlow
 from shardy_py.text.xdsl_hooks import DialectOp, PrettyOp, define_op
 
 if TYPE_CHECKING:
@@ -258,6 +259,9 @@ TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
     "terminator": (IsTerminator,),
     "isolated": (IsolatedFromAbove,),
     "constant": (ConstantLike, _FoldsToValue),
+    "loop_flow": (LoopDataFlow,),
+    "branch_flow": (BranchDataFlow,),
+    "operand_flow": (EachOperandDataFlow,),
 }
 """Traits by the words that rows use."""
 

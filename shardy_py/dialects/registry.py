@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
 
 from shardy_py.errors import ShardyError
+from shardy_py.ops import OpSpec, register
 from shardy_py.text import SyntaxTable, syntax_table
 from shardy_py.text import parse_module as _parse
 from shardy_py.text import print_module as _print
@@ -94,7 +95,7 @@ def register_dialect(dialect: Dialect) -> None:
     it says; of others, `shardy_py.ops.register` states what they read. Raises `ShardyError` for the name of a
     dialect that is known already.
     """
-    from shardy_py.dialects.sdy.interfaces import attach
+    from shardy_py.dialects.sdy.interfaces import ShardingRuleOpInterface
     from shardy_py.dialects.verification.rules import register_checks
 
     context = xdsl_context()
@@ -106,8 +107,10 @@ def register_dialect(dialect: Dialect) -> None:
     syntax_table().look_again()
     register_checks(op_class.name for op_class in dialect.operations)
     for op_class in dialect.operations:
-        for trait in op_class.traits:
-            attach(op_class.name, trait)
+        trait = op_class.get_trait(ShardingRuleOpInterface)
+        if trait is not None:
+            divisible = trait.should_keep_output_shardings_divisible
+            register(OpSpec(op_class.name, rule=trait.sharding_rule, keeps_divisible=divisible))
 
 
 def parse_module(

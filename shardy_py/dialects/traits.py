@@ -91,9 +91,22 @@ def is_commutative(op: Operation) -> bool:
 
 def data_flow(op: Operation) -> ShardableDataFlowOpInterface | None:
     """The data-flow edges of `op`, None if shardings propagate through it by a rule or not at all."""
-    from shardy_py.dialects.sdy.interfaces import DATA_FLOW
+    return data_flow_of(op.__class__)
 
-    return DATA_FLOW.get(op.name)
+
+def required_data_flow(op: Operation) -> ShardableDataFlowOpInterface:
+    """The data-flow edges of `op`, which has some."""
+    flow = data_flow_of(op.__class__)
+    assert flow is not None, f"'{op.name}' has no data-flow edges"
+    return flow
+
+
+@lru_cache(maxsize=4096)
+def data_flow_of(op_class: type[Operation]) -> ShardableDataFlowOpInterface | None:
+    """The data-flow edges of the ops of a class, None if they have none."""
+    from shardy_py.dialects.sdy.interfaces import ShardableDataFlowOpInterface
+
+    return op_class.get_trait(ShardableDataFlowOpInterface)
 
 
 def sharding_property(op: Operation) -> str | None:

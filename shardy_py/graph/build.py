@@ -24,10 +24,10 @@ from shardy_py.dialects.sdy import (
     ShardingGroupOp,
 )
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.traits import is_constant, is_terminator
+from shardy_py.dialects.traits import data_flow, is_constant, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.calls import Calls
-from shardy_py.graph.data_flow import DATA_FLOW, source_values
+from shardy_py.graph.data_flow import source_values
 from shardy_py.graph.dependents import Dependents
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dead_ops, liveness_of
@@ -181,7 +181,7 @@ class _Builder:
         record = record_of_signature(op, signature)
         rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
         if rule is None:
-            if op.name not in DATA_FLOW:  # shardings propagate along the edges of these
+            if data_flow(op) is None:  # shardings propagate along the edges of these
                 self._without_rule.append((op, record))
             kinds = _Kinds(-1, -1)
         else:
@@ -228,7 +228,7 @@ class _Builder:
         boundary = None
         if parent is not None and (axes := manual_axes(parent)):
             is_argument = isinstance(owner, BlockArgument)
-            outer = DATA_FLOW[parent.name].outer_sharding(parent, owner)
+            outer = required_data_flow(parent).outer_sharding(parent, owner)
             assert outer is not None
             boundary = ManualBoundary(outer, axes, is_argument)
         shared = _is_shared(owner) and not self._is_scalar(owner)

@@ -16,15 +16,14 @@ from collections.abc import Sequence
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Source
+from shardy_py.dialects.sdy.interfaces import Source
+from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.ir import next_use, operands_of, owning_op
 from shardy_py.text.source import position_of
 
 __all__ = [
-    "DATA_FLOW",
     "EDGE_NAME",
-    "TERMINATORS",
     "Source",
     "argument_owners",
     "edge_of_owner",
@@ -44,13 +43,13 @@ EDGE_NAME = "sdy.data_flow_edge"
 
 def argument_owners(op: Operation) -> Sequence[BlockArgument]:
     """The block arguments of `op` that own an edge."""
-    flow = DATA_FLOW.get(op.name)
+    flow = data_flow(op)
     return () if flow is None else flow.block_argument_edge_owners(op)
 
 
 def result_owners(op: Operation) -> Sequence[OpResult]:
     """The results of `op` that own an edge."""
-    flow = DATA_FLOW.get(op.name)
+    flow = data_flow(op)
     return () if flow is None else flow.op_result_edge_owners(op)
 
 
@@ -62,7 +61,7 @@ def edge_owners(op: Operation) -> tuple[SSAValue, ...]:
 def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
     """The sources of the edge of `owner`, as uses. Raises `ShardyError` for what can have no edge."""
     op = owning_op(owner)
-    if op is None or op.name not in DATA_FLOW:
+    if op is None or data_flow(op) is None:
         edge = edge_of_owner(owner)
         place = None if edge is None else position_of(edge.location)
         raise ShardyError(
@@ -72,7 +71,7 @@ def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
                 place,
             )
         )
-    return DATA_FLOW[op.name].edge_sources(op, owner)
+    return required_data_flow(op).edge_sources(op, owner)
 
 
 def source_values(owner: SSAValue) -> tuple[SSAValue, ...]:
@@ -84,7 +83,7 @@ def other_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
     """The targets of the edge of `owner` beside `owner` itself."""
     op = owning_op(owner)
     assert op is not None
-    return DATA_FLOW[op.name].non_edge_owner_targets(op, owner)
+    return required_data_flow(op).non_edge_owner_targets(op, owner)
 
 
 def edge_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
@@ -95,7 +94,7 @@ def edge_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
 def owner_of_target(value: SSAValue) -> SSAValue | None:
     """The owner of the edge that has `value` as a target; None when there cannot be one."""
     op = owning_op(value)
-    if op is None or (flow := DATA_FLOW.get(op.name)) is None:
+    if op is None or (flow := data_flow(op)) is None:
         return None
     return flow.edge_owner_from_target(op, value)
 
@@ -115,7 +114,7 @@ def edge_of_target(value: SSAValue) -> Operation | None:
 
 def edge_of_source(user: Operation, index: int) -> Operation | None:
     """The `sdy.data_flow_edge` that has operand `index` of `user` as a source."""
-    op = user.parent_op() if user.name in TERMINATORS else user
-    if op is None or (flow := DATA_FLOW.get(op.name)) is None:
+    op = user.parent_op() if is_terminator(user) else user
+    if op is None or (flow := data_flow(op)) is None:
         return None
     return edge_of_owner(flow.edge_owner_from_source(op, user, index))

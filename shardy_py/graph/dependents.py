@@ -10,14 +10,24 @@ Not here: slots (`slots.py`), the loop that uses this (`propagation/fixpoint.py`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp
+from shardy_py.dialects.traits import data_flow_of, is_terminator
 from shardy_py.graph.calls import Calls
-from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, edge_of_source, other_targets
+from shardy_py.graph.data_flow import edge_of_source, other_targets
 from shardy_py.ir import next_use, operands_of, owning_op
+
+
+@lru_cache(maxsize=4096)
+def _is_forwarding(op_class: type[Operation]) -> bool:
+    """Whether the use of a value by ops of a class counts as one by another op."""
+    is_terminator = op_class.get_trait(IsTerminator) is not None
+    return is_terminator or op_class is CallOp or data_flow_of(op_class) is not None
 
 
 class Dependents:
@@ -27,8 +37,6 @@ class Dependents:
         """Start from the steps and calls of a whole module."""
         self._step_of = step_of
         self._calls = calls
-        # Ops whose use of a value counts as one by another op.
-        self._forwarding = frozenset({*DATA_FLOW, *TERMINATORS, CallOp.name})
 
     def of(self, value: SSAValue) -> tuple[int, ...]:
         """The steps to enqueue when the sharding of `value` changes."""
@@ -51,7 +59,7 @@ class Dependents:
             step = self._step_of.get(id(user))
             if step is not None:
                 steps.append(step)
-            elif user.name in self._forwarding:
+            elif _is_forwarding(user.__class__):
                 self._add_forwarded(user, use.index, steps)
             use = next_use(use)
 
@@ -66,7 +74,7 @@ class Dependents:
             argument = self._calls.argument(user, index)
             if argument is not None:
                 self.add_users(argument, steps)
-        elif user.name in TERMINATORS:
+        elif is_terminator(user):
             parent = user.parent_op()
             if parent is not None:
                 self._add(parent, steps)

@@ -21,8 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW
-from shardy_py.dialects.traits import ShardingProperty
+from shardy_py.dialects.traits import ShardingProperty, data_flow_of, required_data_flow
 from shardy_py.sharding import TensorSharding
 
 SHARDING = "sdy.sharding"
@@ -34,7 +33,7 @@ def sharding_attributes(op_class: type[Operation]) -> tuple[str, ...]:
     """The attributes and properties of an op that hold shardings, beside `sdy.sharding`."""
     if op_class is FuncOp:
         return ("arg_attrs", "res_attrs")
-    trait, flow = op_class.get_trait(ShardingProperty), DATA_FLOW.get(op_class.name)
+    trait, flow = op_class.get_trait(ShardingProperty), data_flow_of(op_class)
     return (() if trait is None else (trait.name,)) + (() if flow is None else flow.sharding_properties)
 
 
@@ -78,9 +77,9 @@ def read(holder: Holder) -> TensorSharding | None:
         case Place.FUNCTION_RESULT:
             return _in_list(op.properties.get("res_attrs"), index)
         case Place.INNER_ARGUMENT:
-            return _at(DATA_FLOW[op.name].block_argument_edge_owner_shardings(op), index)
+            return _at(required_data_flow(op).block_argument_edge_owner_shardings(op), index)
         case Place.OUTER_RESULT:
-            return _at(DATA_FLOW[op.name].op_result_edge_owner_shardings(op), index)
+            return _at(required_data_flow(op).op_result_edge_owner_shardings(op), index)
 
 
 def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
@@ -111,12 +110,12 @@ def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorShard
             count = max(len(cast(Any, op).function_type.outputs), 1 + max(shardings))
             op.properties["res_attrs"] = _with_shardings(op.properties.get("res_attrs"), count, shardings)
         case Place.INNER_ARGUMENT:
-            flow = DATA_FLOW[op.name]
+            flow = required_data_flow(op)
             olds = flow.block_argument_edge_owner_shardings(op)
             new = _completed(flow.block_argument_edge_owners(op), olds, shardings)
             flow.set_block_argument_edge_owner_shardings(op, tuple(new))
         case Place.OUTER_RESULT:
-            flow = DATA_FLOW[op.name]
+            flow = required_data_flow(op)
             olds = flow.op_result_edge_owner_shardings(op)
             new = _completed(flow.op_result_edge_owners(op), olds, shardings)
             flow.set_op_result_edge_owner_shardings(op, tuple(new))

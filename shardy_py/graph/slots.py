@@ -15,7 +15,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_owner, edge_targets, result_owners
+from shardy_py.dialects.traits import data_flow_of
+from shardy_py.graph.data_flow import argument_owners, edge_of_owner, edge_targets, result_owners
 from shardy_py.graph.holders import (
     SHARDING,
     Holder,
@@ -169,7 +170,7 @@ def _adder_of(op_class: type[Operation]) -> Adder | None:
     """How to add ops of a class; None if each result has its own slot and `sdy.sharding` holds them."""
     if op_class is FuncOp:
         return Slots.add_function
-    if op_class.name in DATA_FLOW:
+    if data_flow_of(op_class) is not None:
         return Slots.add_data_flow
     if sharding_attributes(op_class):
         return Slots.add_property

@@ -17,7 +17,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from shardy_py.dialects.sdy import PropagationBarrierOp
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
-from shardy_py.graph.data_flow import DATA_FLOW, edge_of_target, owner_of_target
+from shardy_py.dialects.traits import data_flow
+from shardy_py.graph.data_flow import edge_of_target, owner_of_target
 from shardy_py.graph.holders import (
     SHARDING,
     Holder,
@@ -64,7 +65,7 @@ def shardable_value(value: SSAValue) -> SSAValue | None:
     parent = cast(Block, value.owner).parent_op()
     if parent is None or parent.name == FuncOp.name:
         return value
-    return owner_of_target(value) if parent.name in DATA_FLOW else None
+    return owner_of_target(value) if data_flow(parent) is not None else None
 
 
 def own_holder(value: SSAValue) -> Holder | None:
@@ -81,7 +82,7 @@ def own_holder(value: SSAValue) -> Holder | None:
         return Holder(Place.ARGUMENT, parent, index)
     if TABLE[parent.name].control is Control.ASYNC:
         return holder_of(operands_of(parent)[index])
-    if parent.name not in DATA_FLOW:
+    if data_flow(parent) is None:
         return None
     owner = owner_of_target(value)
     if isinstance(owner, OpResult):
@@ -91,9 +92,9 @@ def own_holder(value: SSAValue) -> Holder | None:
 
 def _result_holder(result: OpResult) -> Holder:
     op = result.op
-    if op.name not in DATA_FLOW and sharding_attributes(type(op)):
+    if data_flow(op) is None and sharding_attributes(type(op)):
         return Holder(Place.PROPERTY, op)
-    return Holder(Place.OUTER_RESULT if op.name in DATA_FLOW else Place.RESULT, op, result.index)
+    return Holder(Place.OUTER_RESULT if data_flow(op) is not None else Place.RESULT, op, result.index)
 
 
 def set_shardings(op: Operation, shardings: Shardings) -> None:
@@ -123,7 +124,7 @@ class ShardingReader:
         """The sharding of `value`, as `sharding_of`."""
         if isinstance(value, OpResult):
             op = value.op
-            if not (op.name in DATA_FLOW or sharding_attributes(op.__class__)):
+            if not (data_flow(op) is not None or sharding_attributes(op.__class__)):
                 given = op.attributes.get(SHARDING)
                 return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
         elif isinstance(value, BlockArgument):

@@ -15,14 +15,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp, TensorShardingAttr
-from shardy_py.graph.data_flow import DATA_FLOW, argument_owners, edge_of_target, result_owners
+from shardy_py.dialects.traits import data_flow
+from shardy_py.graph.data_flow import argument_owners, edge_of_target, result_owners
 from shardy_py.graph.value_shardings import has_static_shape, sharding_of
-from shardy_py.ir import build_operation, find_ops, place_after_value, replace_uses
+from shardy_py.ir import build_operation, find_ops_where, place_after_value, replace_uses
 
 
 def add_data_flow_edges(module: ModuleOp) -> None:
     """Inserts an edge for every owner of one."""
-    for inner in find_ops(module, *DATA_FLOW):
+    for inner in find_ops_where(module, data_flow):
         insert_edges(argument_owners(inner))
         insert_edges(result_owners(inner))
 

@@ -25,10 +25,11 @@ from shardy_py.dialects.sdy import (
     ReturnOp,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn_once
 from shardy_py.graph.calls import calls_in, functions_bottom_up, original_name
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.data_flow import EDGE_NAME, TERMINATORS, argument_owners
+from shardy_py.graph.data_flow import EDGE_NAME, argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.graph.symbols import Symbols, function_name
@@ -169,7 +170,7 @@ def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
                 if op.name == EDGE_NAME:  # computations have edges already, functions get them with the call
                     numbers[id(op.results[0])] = numbers.get(id(operands_of(op)[0]), -1)
                     continue
-                yield from (None if op.name in TERMINATORS else op.name, *_entries(op, symbols))
+                yield from (None if is_terminator(op) else op.name, *_entries(op, symbols))
                 yield tuple(numbers.get(id(operand), -1) for operand in operands_of(op))
                 yield tuple(result.type for result in op.results)
                 for result in op.results:

@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.sdy.interfaces import manual_axes
+from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, argument_owners, edge_sources, result_owners
+from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, read
 from shardy_py.graph.movements import Movement, is_recording, note, note_copies
 from shardy_py.graph.plain import tensor_type
@@ -95,7 +96,7 @@ class ReshardInsertion:
             if self._has_single_devices:
                 self._check_border(function)
             for op in walk_post_order(function, include_root=False):
-                if op.name not in TERMINATORS:
+                if not is_terminator(op):
                     self._visit(op)
             terminator = terminator_of(function.regions[0])
             if terminator is not None:
@@ -127,7 +128,7 @@ class ReshardInsertion:
 
     def _bring_together(self, op: Operation) -> None:
         is_full = self._is_full or self._needs_full(op)
-        if op.name in DATA_FLOW:
+        if data_flow(op) is not None:
             self._visit_data_flow(op, is_full)
         elif op.name == CALL:
             self._visit_call(op)
@@ -158,7 +159,7 @@ class ReshardInsertion:
                 if isinstance(owner, OpResult):
                     target = without_manual_axes(target, axes)
                 else:
-                    outer = DATA_FLOW[op.name].outer_sharding(op, owner)
+                    outer = required_data_flow(op).outer_sharding(op, owner)
                     assert outer is not None
                     target = with_free_axes(outer, target, axes)
             for user, index in edge_sources(owner):

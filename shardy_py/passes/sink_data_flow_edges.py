@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.data_flow import DATA_FLOW, EDGE_NAME, argument_owners, edge_of_target, result_owners
+from shardy_py.dialects.traits import data_flow
+from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target, result_owners
 from shardy_py.graph.holders import Holder, Place, read, write_all
 from shardy_py.graph.value_shardings import own_holder, rank_of
-from shardy_py.ir import erase, find_ops, operands_of, replace_uses
+from shardy_py.ir import erase, find_ops_where, operands_of, replace_uses
 from shardy_py.passes.debug_notes import EDGES, ORIGINS, sink_notes
 from shardy_py.passes.options import SinkDataFlowEdgesOptions
 from shardy_py.sharding import TensorSharding
@@ -27,7 +28,7 @@ def sink_data_flow_edges(module: ModuleOp, options: SinkDataFlowEdgesOptions) ->
     """Moves the sharding of each data-flow edge to its owner."""
     notes = (ORIGINS,) * options.sink_debug_sharding_origins
     notes += (EDGES,) * options.sink_debug_propagation_edge_sharding
-    for inner in find_ops(module, EDGE_NAME, *DATA_FLOW):
+    for inner in find_ops_where(module, lambda op: op.name == EDGE_NAME or data_flow(op)):
         if inner.name == EDGE_NAME:
             remove_edge(inner)
         else:

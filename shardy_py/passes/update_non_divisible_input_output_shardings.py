@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW
+from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.graph.holders import (
     SHARDING,
     Holder,
@@ -30,7 +30,7 @@ from shardy_py.graph.holders import (
 from shardy_py.graph.movements import Movement, Spot, note
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import functions_of, meshes_of
-from shardy_py.ir import find_ops
+from shardy_py.ir import find_ops_where
 from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided
 from shardy_py.sharding import TensorSharding
@@ -50,13 +50,18 @@ def update_non_divisible_input_output_shardings(module: ModuleOp) -> None:
 
     for function in functions_of(module):
         transform_function(function, divide, "sdy-update-non-divisible-input-output-shardings")
-    rules = [row.name for row in TABLE.values() if row.keeps_divisible]
-    flows = [n for n, flow in DATA_FLOW.items() if flow.should_keep_edge_owner_shardings_divisible]
-    for inner in find_ops(module, CallOp.name, *rules, *flows):
-        if inner.name in DATA_FLOW:
+    for inner in find_ops_where(module, _keeps_divisible):
+        if data_flow(inner) is not None:
             transform_owners(inner, divide, "sdy-update-non-divisible-input-output-shardings")
         else:
             transform_results(inner, divide, "sdy-update-non-divisible-input-output-shardings")
+
+
+def _keeps_divisible(op: Operation) -> bool:
+    """Whether results of ops of this class, or owners of their edges, keep divisible shardings."""
+    flow = data_flow(op)
+    keeps_owners = flow is not None and flow.should_keep_edge_owner_shardings_divisible
+    return keeps_owners or isinstance(op, CallOp) or TABLE[op.name].keeps_divisible
 
 
 def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> TensorSharding:
@@ -113,7 +118,7 @@ def transform_results(op: Operation, change: Change, pass_name: str) -> None:
 
 def transform_owners(op: Operation, change: Change, pass_name: str) -> None:
     """Change the shardings of the owners of data-flow edges of `op`: block arguments seen from inside."""
-    flow = DATA_FLOW[op.name]
+    flow = required_data_flow(op)
     for owners, shardings, give in (
         (
             flow.block_argument_edge_owners(op),

@@ -26,8 +26,8 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
+from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.data_flow import TERMINATORS
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.record import name_of
 from shardy_py.graph.sharding_walk import survey
@@ -77,7 +77,7 @@ class _Check:
 
     def _fault(self, op: Operation) -> str | None:
         name = op.name
-        if name in TERMINATORS:
+        if is_terminator(op):
             return self._return_fault(op) if isinstance(op, RETURNS) else None
         if isinstance(op, CallOp):
             return self._call_fault(op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,6 @@ from shardy_py.api import Mesh, P, Program, ShardyError, propagate
 from shardy_py.builder import Argument, build, emit, ops, tensor
 from shardy_py.dialects import register_dialect
 from shardy_py.dialects.sdy import LoopDataFlow
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS
 from shardy_py.rules import einsum_rule
 
 X = tensor((8, 16))
@@ -67,14 +66,9 @@ class EndOp(IRDLOperation):
 
 
 @pytest.fixture(scope="module")
-def turns() -> Iterator[None]:
+def turns() -> None:
     """The dialect, registered."""
-    flows, terminators = dict(DATA_FLOW), set(TERMINATORS)
     register_dialect(Dialect("turns", [TurnOp, OpaqueOp, EndOp]))
-    yield
-    DATA_FLOW.clear()
-    DATA_FLOW.update(flows)
-    TERMINATORS.intersection_update(terminators)
 
 
 MISUSE: tuple[tuple[Callable[..., Any], str], ...] = (

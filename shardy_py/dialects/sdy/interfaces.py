@@ -8,12 +8,8 @@ of its regions) that must be sharded alike; one target, the owner, stands for it
 
 `ShardingRuleOpInterface` is for ops that know their own sharding rule.
 
-An op class has them among its traits; `register_dialect` reads them from there. For StableHLO they are stated
-here, so that what needs them need not load all its ops. Not here: edges (`graph/data_flow.py`), rules that
-follow from indexing maps (`rules/`), worked examples (docs/extending.md).
-
->>> type(DATA_FLOW["stablehlo.while"]).__name__
-'LoopDataFlow'
+An op class has them among its traits (`dialects/traits.py`). Not here: edges (`graph/data_flow.py`), rules
+that follow from indexing maps (`rules/`), worked examples (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -24,10 +20,10 @@ from typing import ClassVar, cast
 
 from typing_extensions import override
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
-from xdsl.traits import IsTerminator, OpTrait
+from xdsl.traits import OpTrait
 
 from shardy_py.dialects.sdy.attributes import ManualAxesAttr, TensorShardingPerValueAttr
-from shardy_py.ops import OpRecord, OpSpec, register
+from shardy_py.ops import OpRecord
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
 from shardy_py.text.op_classes import inherent_names
@@ -214,33 +210,6 @@ class ShardingRuleOpInterface(OpTrait, ABC):
     @abstractmethod
     def sharding_rule(self, record: OpRecord) -> ShardingRule | None:
         """The rule; None: nothing propagates. Asked once for all ops with the same types and attributes."""
-
-
-DATA_FLOW: dict[str, ShardableDataFlowOpInterface] = {
-    "stablehlo.while": LoopDataFlow(),
-    "stablehlo.case": BranchDataFlow(),
-    "stablehlo.optimization_barrier": EachOperandDataFlow(),
-    "sdy.manual_computation": ManualDataFlow(),
-    "sdy.named_computation": RegionDataFlow(),
-}
-"""The ops with data-flow edges, by name; `register_dialect` adds those of other dialects."""
-
-TERMINATORS = {"stablehlo.return", "sdy.return", "func.return"}
-"""The terminators of the dialects in use; each ends its block and passes its operands on."""
-
-
-def attach(name: str, trait: OpTrait) -> None:
-    """Lets the ops of that name take part as a trait of their class says, if it is an interface."""
-    match trait:
-        case ShardableDataFlowOpInterface():
-            DATA_FLOW[name] = trait
-        case ShardingRuleOpInterface():
-            divisible = trait.should_keep_output_shardings_divisible
-            register(OpSpec(name, rule=trait.sharding_rule, keeps_divisible=divisible))
-        case IsTerminator():
-            TERMINATORS.add(name)
-        case _:
-            pass
 
 
 def manual_axes(op: Operation) -> tuple[str, ...]:

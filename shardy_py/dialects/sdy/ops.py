@@ -45,6 +45,7 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.sdy.interfaces import ManualDataFlow, RegionDataFlow
 from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
 from shardy_py.dialects.traits import ShardingProperty, UnfoldableConstant
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
@@ -140,7 +141,7 @@ class ManualComputationOp(PrettyOp):
     manual_axes = prop_def(ManualAxesAttr)
     res = var_result_def()
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), ManualDataFlow())
 
     def __init__(
         self,
@@ -251,7 +252,9 @@ class NamedComputationOp(PrettyOp):
     out_shardings = opt_prop_def(TensorShardingPerValueAttr)
     res = var_result_def()
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable())
+    traits = traits_def(
+        IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable(), RegionDataFlow()
+    )
 
     def __init__(
         self,

@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW
 from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp
+from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.ir import next_use
 from shardy_py.sharding import TensorSharding
 
@@ -50,8 +50,8 @@ def _edge_of(value: SSAValue) -> DataFlowEdgeOp | None:
 
 
 def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
-    if op.name in DATA_FLOW:
-        return _nth(DATA_FLOW[op.name].op_result_edge_owner_shardings(op), index)
+    if data_flow(op) is not None:
+        return _nth(required_data_flow(op).op_result_edge_owner_shardings(op), index)
     if op.name.startswith("sdy."):
         for name in _OWN:
             found = op.properties.get(name)
@@ -65,7 +65,7 @@ def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
     op = owner.parent_op() if isinstance(owner, Block) else None
     if isinstance(op, FuncOp):
         return _at_function(op.arg_attrs, argument.index)
-    if op is None or (flow := DATA_FLOW.get(op.name)) is None:
+    if op is None or (flow := data_flow(op)) is None:
         return None
     owner = flow.edge_owner_from_target(op, argument)
     if owner is argument:

@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW, ShardableDataFlowOpInterface, manual_axes
+from shardy_py.dialects.sdy.interfaces import ShardableDataFlowOpInterface, manual_axes
+from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -31,8 +32,8 @@ def check_registered(op: Any) -> Faults:
     except VerifyException as error:
         yield Fault(str(error))
         return
-    if op.name in DATA_FLOW:
-        yield from _data_flow_faults(op, DATA_FLOW[op.name])
+    if data_flow(op) is not None:
+        yield from _data_flow_faults(op, required_data_flow(op))
 
 
 def _data_flow_faults(op: Operation, flow: ShardableDataFlowOpInterface) -> Faults:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.data_flow import DATA_FLOW
+from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.directions import Direction
@@ -190,6 +190,6 @@ class Stopping:
                 ops.insert(0, value.owner)
             for op in ops:
                 is_without = id(op) in without or (id(op) not in known and op.name in names)
-                is_data_flow = op.name in DATA_FLOW or isinstance(op, CallOp)
+                is_data_flow = data_flow(op) is not None or isinstance(op, CallOp)
                 if is_without and op.operands and op.results and not is_data_flow:
                     yield op, value

@@ -15,7 +15,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
-from shardy_py.graph.data_flow import DATA_FLOW, TERMINATORS, edge_owners, edge_sources
+from shardy_py.dialects.traits import data_flow, is_terminator
+from shardy_py.graph.data_flow import edge_owners, edge_sources
 from shardy_py.graph.holders import RULE, Holder, Place
 from shardy_py.graph.movements import Spot
 from shardy_py.graph.record import record_of
@@ -90,10 +91,10 @@ def _counterpart(op: Operation, position: int) -> Spot | None:
             root = parent
         function = Symbols(cast("object", root)).callee(op)  # pyright: ignore
         return function.regions[0].blocks[0].args[position]
-    parent = op.parent_op() if op.name in TERMINATORS else op
+    parent = op.parent_op() if is_terminator(op) else op
     if isinstance(parent, FuncOp):
         return Holder(Place.FUNCTION_RESULT, parent, position)
-    if parent is not None and parent.name in DATA_FLOW:
+    if parent is not None and data_flow(parent) is not None:
         for owner in edge_owners(parent):
             if any(user is op and index == position for user, index in edge_sources(owner)):
                 return owner

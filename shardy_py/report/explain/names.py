@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.graph.data_flow import DATA_FLOW
+from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Copies, Merger, Spot
 from shardy_py.graph.run_record import EDGES, Record
@@ -113,7 +113,7 @@ def _kind(spot: Spot, owner: Operation | None) -> str:
     op = owning_op(spot) or owner
     if op is None:
         return "sharding"
-    flow = DATA_FLOW.get(op.name)
+    flow = data_flow(op)
     in_properties = flow is not None and flow.sharding_properties
     if isinstance(spot.owner, Operation):
         return "out_shardings" if in_properties else _kind_of_result(op)

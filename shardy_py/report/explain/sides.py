@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.graph.data_flow import TERMINATORS
+from shardy_py.dialects.traits import is_terminator
 from shardy_py.ir import operands_of
 from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
@@ -71,7 +71,7 @@ def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject
 
 def _returned(explainer: Explainer, terminator: Operation, index: int) -> Iterator[tuple[str, Subject]]:
     """Returns the result that operand `index` of a terminator becomes."""
-    around = terminator.parent_op() if terminator.name in TERMINATORS else None
+    around = terminator.parent_op() if is_terminator(terminator) else None
     if isinstance(around, FuncOp):
         entry = explainer.names.result(around, index)
         if entry is not None:

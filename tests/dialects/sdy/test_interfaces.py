@@ -30,8 +30,9 @@ from shardy_py.dialects.sdy import (
     ShardingRuleOpInterface,
     TensorShardingPerValueAttr,
 )
-from shardy_py.dialects.sdy.interfaces import DATA_FLOW, TERMINATORS, Shardings, Source, index_of
+from shardy_py.dialects.sdy.interfaces import Shardings, Source, index_of
 from shardy_py.dialects.sdy.value_sharding import sharding_of
+from shardy_py.dialects.traits import required_data_flow
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.ir import find_ops
@@ -145,13 +146,11 @@ OTHER = Dialect("other", [EndOp, LocalOp, StageOp, FlipOp])
 
 @pytest.fixture(scope="module", autouse=True)
 def _dialect() -> Iterator[None]:
-    tables: list[tuple[dict[str, Any], dict[str, Any]]] = [(t, dict(t)) for t in (TABLE, DATA_FLOW)]
+    before = dict(TABLE)
     register_dialect(OTHER)
     yield
-    for table, before in tables:
-        table.clear()
-        table.update(before)
-    TERMINATORS.discard(EndOp.name)
+    TABLE.clear()
+    TABLE.update(before)
 
 
 def applied(module: ModuleOp, name: str, **options: Any) -> ModuleOp:
@@ -236,7 +235,7 @@ def test_a_new_sharding_is_no_other_change() -> None:
     module = parse_module(run(STAGE, *PROPAGATE))
     before = structure(module)
     (stage,) = find_ops(module, "other.stage")
-    flow = DATA_FLOW["other.stage"]
+    flow = required_data_flow(stage)
     opened = tuple(replace(s, dimensions=s.dimensions) for s in flow.op_result_edge_owner_shardings(stage))
     flow.set_op_result_edge_owner_shardings(stage, opened)
     assert first_change(before, structure(module)) is None

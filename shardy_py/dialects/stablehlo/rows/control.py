@@ -29,7 +29,7 @@ CONTROL = (
         "index:i32",
         results="results*:value",
         regions="branches*",
-        traits="recursive",
+        traits="recursive branch_flow",
         infer=rules.infer_branches,
     ),
     OpRow(
@@ -75,7 +75,7 @@ CONTROL = (
         "operand*:tensor_or_token",
         results="result*:tensor_or_token",
         form=BARRIER_FORM,
-        traits="pure",
+        traits="pure operand_flow",
         verify=(PAIRWISE,),
     ),
     OpRow(
@@ -118,7 +118,7 @@ CONTROL = (
         results="results*:value_or_buffer",
         regions="cond body",
         form=WHILE_FORM,
-        traits="recursive",
+        traits="recursive loop_flow",
         verify=(rules.check_while,),
         infer=rules.infer_operand_types,
         argument_names=while_names,
