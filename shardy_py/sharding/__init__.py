@@ -1,7 +1,7 @@
-"""The vocabulary of sharding as plain frozen values: meshes, axes, tensor shardings, rules.
+"""Sharding as plain frozen values: meshes, axes, tensor shardings, rules.
 
-Every other folder speaks in these values. What each device holds (`local.py`) needs numpy and is imported
-when it is first asked for; the rest needs nothing but the standard library.
+The slices on each device (`local.py`) need numpy and are imported on first use; the rest needs nothing but
+the standard library.
 """
 
 from __future__ import annotations

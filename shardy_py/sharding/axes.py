@@ -1,8 +1,8 @@
-"""References to mesh axes, whole or in part, and the arithmetic on them.
+"""References to mesh axes and sub-axes, and the arithmetic on them.
 
-A sub-axis `"x":(2)4` is the part of axis "x" that one gets by splitting it into (2, 4, rest), major to
-minor, and taking the middle: pre_size 2, size 4. It covers the divisors from 2 to 8 of the axis; all
-arithmetic below is interval arithmetic on these divisors. Lists of axes are in `axis_lists.py`.
+The sub-axis `"x":(2)4` is the middle of axis "x" split into (2, 4, rest), major to minor: pre_size 2, size 4.
+It covers the divisors from 2 to 8 of the axis; all arithmetic below is interval arithmetic on these divisors.
+Lists of axes are in `axis_lists.py`.
 
 >>> str(AxisRef("x", SubAxis(2, 4)))
 '"x":(2)4'
@@ -21,7 +21,7 @@ from shardy_py.sharding.spelling import string_literal
 
 @dataclass(frozen=True, slots=True, order=True)
 class SubAxis:
-    """Which part of an axis: `pre_size` is the product of the parts more major, `size` that of this one."""
+    """A part of an axis: `pre_size` is the product of the more major parts, `size` its own size."""
 
     pre_size: int
     size: int
@@ -32,7 +32,7 @@ class SubAxis:
         return self.pre_size * self.size
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         return f"({self.pre_size}){self.size}"
 
 
@@ -45,7 +45,7 @@ class AxisRef:
 
     @property
     def pre_size(self) -> int:
-        """Where the interval of divisors starts: 1 for a full axis."""
+        """The start of the interval of divisors: 1 for a full axis."""
         return self.sub_axis.pre_size if self.sub_axis else 1
 
     @property
@@ -60,15 +60,15 @@ class AxisRef:
         return (mesh.order[self.name], *self.order[1:])
 
     def size(self, mesh: Mesh) -> int:
-        """The number of parts that this axis cuts a dimension into."""
+        """The number of parts of a dimension sharded along this axis."""
         return self.sub_axis.size if self.sub_axis else mesh.sizes[self.name]
 
     def next_pre_size(self, mesh: Mesh) -> int:
-        """Where the interval of divisors ends: the full size for a full axis."""
+        """The end of the interval of divisors: the full size for a full axis."""
         return self.sub_axis.next_pre_size if self.sub_axis else mesh.sizes[self.name]
 
     def contains(self, other: AxisRef) -> bool:
-        """Whether `other` is this axis or a part of it."""
+        """Whether `other` is this axis or a sub-axis of it."""
         if other.name != self.name:
             return False
         if not self.sub_axis or not other.sub_axis:
@@ -80,16 +80,12 @@ class AxisRef:
         """Whether this is the major part of `other`, or all of it."""
         return other.contains(self) and self.pre_size == other.pre_size
 
-    def is_strict_prefix_of(self, other: AxisRef) -> bool:
-        """Whether this is a major part of `other`, not all of it."""
-        return self != other and self.is_prefix_of(other)
-
     def is_suffix_of(self, other: AxisRef, mesh: Mesh) -> bool:
         """Whether this is the minor part of `other`, or all of it."""
         return other.contains(self) and self.next_pre_size(mesh) == other.next_pre_size(mesh)
 
     def overlaps(self, other: AxisRef) -> bool:
-        """Whether the two have a part in common."""
+        """Whether the two have a common sub-axis."""
         if other.name != self.name:
             return False
         if not self.sub_axis or not other.sub_axis:
@@ -100,8 +96,8 @@ class AxisRef:
     def can_coexist(self, other: AxisRef) -> bool:
         """Whether one splitting of the axis can produce both.
 
-        Cut points 1 <= a <= b <= c <= d of the two intervals must divide each other in order, which says that
-        the common part (or the gap) and the parts beside it have whole sizes.
+        The end points a <= b <= c <= d of the two intervals must divide each other in order: then the common
+        part (or the gap) and the parts beside it have integral sizes.
         """
         if other.name != self.name or not self.sub_axis or not other.sub_axis:
             return True
@@ -113,7 +109,7 @@ class AxisRef:
         return second % third == 0
 
     def overlap(self, other: AxisRef) -> AxisRef | None:
-        """The common part; None when there is none, or when the two cannot coexist."""
+        """The common sub-axis; None if there is none, or the two cannot coexist."""
         if other.name != self.name:
             return None
         if not self.sub_axis or not other.sub_axis:
@@ -125,7 +121,7 @@ class AxisRef:
         return AxisRef(self.name, SubAxis(start, end // start))
 
     def prefix_without(self, other: AxisRef) -> AxisRef | None:
-        """The largest major part that does not overlap `other`; None when there is none."""
+        """The largest major part that does not overlap `other`; None if there is none."""
         if not self.can_coexist(other):
             return None
         if not self.overlaps(other):
@@ -134,7 +130,7 @@ class AxisRef:
         return AxisRef(self.name, SubAxis(start, end // start)) if start < end else None
 
     def suffix_without(self, other: AxisRef, mesh: Mesh) -> AxisRef | None:
-        """The largest minor part that does not overlap `other`; None when there is none."""
+        """The largest minor part that does not overlap `other`; None if there is none."""
         if not self.can_coexist(other):
             return None
         if not self.overlaps(other):
@@ -160,7 +156,7 @@ class AxisRef:
         )
 
     def merge(self, following: AxisRef, mesh: Mesh) -> AxisRef:
-        """This and the sub-axis that follows it, as one; the full axis when nothing is missing."""
+        """This and the sub-axis that follows it as one; the full axis if they cover it."""
         assert self.sub_axis is not None
         assert following.sub_axis is not None
         size = self.sub_axis.size * following.sub_axis.size
@@ -169,6 +165,6 @@ class AxisRef:
         return AxisRef(self.name, SubAxis(self.sub_axis.pre_size, size))
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         name = string_literal(self.name)
         return f"{name}:{self.sub_axis}" if self.sub_axis else name

@@ -23,7 +23,7 @@ Axes = tuple[AxisRef, ...]
 
 
 class Prefix(Enum):
-    """How one list of axes stands to another."""
+    """The relation of one list of axes to another."""
 
     EQUAL = 0
     STRICT = 1
@@ -31,7 +31,7 @@ class Prefix(Enum):
 
 
 def prefix_status(first: Axes, second: Axes) -> Prefix:
-    """How `first` stands to `second` as a prefix; its last axis may be a major part of the axis there."""
+    """Whether `first` is a prefix of `second`; its last axis may be a major part of the axis there."""
     if first == second:
         return Prefix.EQUAL
     if not first:
@@ -48,7 +48,7 @@ def is_strict_prefix(first: Axes, second: Axes) -> bool:
 
 
 def total_size(axes: Iterable[AxisRef], mesh: Mesh) -> int:
-    """The number of parts that `axes` cut a dimension into."""
+    """The number of parts of a dimension sharded along `axes`."""
     return prod(axis.size(mesh) for axis in axes)
 
 
@@ -106,7 +106,7 @@ def common_prefix(first: Axes, second: Axes) -> Axes:
 
 
 def difference(first: Axes, second: Axes, mesh: Mesh) -> Axes:
-    """The parts of `first` that no axis of `second` covers, in the order of `first`."""
+    """The sub-axes of `first` that `second` does not cover, in the order of `first`."""
     if not first or first == second:
         return ()
     taken = sorted(second, key=lambda axis: axis.order)
@@ -126,25 +126,25 @@ def difference(first: Axes, second: Axes, mesh: Mesh) -> Axes:
 
 
 def sort_and_merge(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
-    """`axes`, which do not overlap, in mesh order, with neighbours merged."""
+    """Disjoint `axes` in mesh order, with consecutive sub-axes merged."""
     return append_axes((), sorted(axes, key=lambda axis: axis.order_in(mesh)), mesh)
 
 
 def split_like(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
-    """All axes of `mesh` in order, cut at every point where one of `axes` starts or ends."""
-    cuts: dict[str, set[int]] = {axis.name: {1, axis.size} for axis in mesh.axes}
-    whole = {axis.name for axis in mesh.axes}
+    """All axes of `mesh` in order, split wherever one of `axes` starts or ends."""
+    points: dict[str, set[int]] = {axis.name: set() for axis in mesh.axes}
     for axis in axes:
         if axis.sub_axis:
-            cuts[axis.name] |= {axis.sub_axis.pre_size, axis.sub_axis.next_pre_size}
-            whole.discard(axis.name)
+            points[axis.name] |= {
+                1,
+                axis.sub_axis.pre_size,
+                axis.sub_axis.next_pre_size,
+                mesh.sizes[axis.name],
+            }
     result: list[AxisRef] = []
-    for name, points in cuts.items():
-        if name in whole:
-            result.append(AxisRef(name))
-        else:
-            ordered = sorted(points)
-            result.extend(AxisRef(name, SubAxis(low, high // low)) for low, high in pairwise(ordered))
+    for name, found in points.items():
+        parts = (SubAxis(low, high // low) for low, high in pairwise(sorted(found)))
+        result += [AxisRef(name, part) for part in parts] if found else [AxisRef(name)]
     return tuple(result)
 
 

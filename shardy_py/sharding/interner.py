@@ -1,4 +1,4 @@
-"""Shardings as small integers, so that a table keyed by them costs one hash of a few integers.
+"""Numbers shardings, so that a look-up by several of them hashes a few integers.
 
 >>> from shardy_py.sharding.tensor_sharding import TensorSharding
 >>> interner = Interner()
@@ -15,7 +15,7 @@ NO_SHARDING = 0
 
 
 class Interner:
-    """Numbers for shardings and back; equal shardings have equal numbers."""
+    """Maps shardings to numbers and back; equal shardings have equal numbers."""
 
     def __init__(self) -> None:
         self.values: list[TensorSharding | None] = [None]
@@ -23,7 +23,7 @@ class Interner:
         self._numbers: dict[TensorSharding | None, int] = {None: NO_SHARDING}
 
     def number(self, sharding: TensorSharding | None) -> int:
-        """The number of `sharding`, a new one if it is new."""
+        """Returns the number of `sharding`, a new one if it is new."""
         number = self._numbers.get(sharding)
         if number is None:
             number = self._numbers[sharding] = len(self.values)

@@ -1,13 +1,13 @@
-"""What each device of a mesh holds of a tensor: local shapes, and slices of the global tensor.
+"""Local shapes of sharded tensors, and the slice of the global tensor on each device.
 
-A dimension of size n that axes cut into p parts has parts of ceil(n / p) elements. Part i starts at
-min(i * ceil(n / p), n) and ends where the next one starts: the last parts may be smaller, or empty. Programs
-allocate ceil(n / p) on every device (`local_shape`, as Shardy's local types), of which the slice is what
-belongs to the tensor (as the tiles of XLA's shardings). Device order follows the mesh: i is read from the
-coordinates of the device along the axes, major to minor.
+A dimension of size n sharded into p parts has parts of ceil(n / p) elements. Part i starts at min(i * ceil(n
+/ p), n) and ends where the next one starts: the last parts may be smaller, or empty. Programs allocate ceil(n
+/ p) elements on every device (`local_shape`, as in Shardy's local types); the slice is the part of them
+within the tensor (as in the tiles of XLA's shardings). The coordinates of a device along the axes, major to
+minor, are the digits of i.
 
-Everything is a formula over the grid of the mesh: nothing is done a device until arrays are asked for
-(`slices.py`). Not here: values of programs (`report/local_shapes.py`), bytes (`report/`, `layout/`).
+Everything is a formula over the grid of the mesh; work for each device starts only with arrays (`slices.py`).
+Not here: values of programs (`report/local_shapes.py`), bytes (`report/`, `layout/`).
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 3)))
@@ -43,11 +43,11 @@ def local_shape(
 ) -> tuple[int | None, ...]:
     """The shape that every device allocates: sizes divided by the parts of their dimension, rounded up.
 
-    mesh: what the mesh of `sharding` stands for.
-    shape: of the global tensor, None for a dynamic size, which stays so.
+    mesh: that of `sharding`.
+    shape: of the global tensor; a dynamic size, None, stays None.
 
     Raises:
-        ShardyError: the sharding has another rank, or names an axis that the mesh lacks.
+        ShardyError: the sharding has another rank or an unknown axis.
     """
     dimensions = sharding.dimensions
     if not dimensions:
@@ -64,14 +64,13 @@ def local_shape(
 
 
 def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | None]) -> DeviceSlices:
-    """The slices of a tensor of `shape` that the devices of `mesh` hold.
+    """The slices of a tensor of `shape` on the devices of `mesh`.
 
-    mesh: what the mesh of `sharding` stands for.
+    mesh: that of `sharding`.
     shape: of the global tensor.
 
     Raises:
-        ShardyError: a size is dynamic; the sharding has another rank; it names an axis or a part of one that
-            the mesh lacks, or one twice.
+        ShardyError: a size is dynamic; the sharding has another rank, an invalid axis, or an axis twice.
     """
     sizes = _static(shape)
     axes: Sequence[Axes] = [dimension.axes for dimension in sharding.dimensions]
@@ -86,7 +85,7 @@ def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | No
 def slice_of(
     sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | None], device_id: int
 ) -> Slice | None:
-    """The slice of one device, None if it holds nothing; no other device is looked at.
+    """The slice on one device, None if there is none, in time independent of the size of the mesh.
 
     Raises:
         ShardyError: as `device_slices`, or the mesh has no such device.
@@ -103,15 +102,13 @@ def _static(shape: Sequence[int | None]) -> tuple[int, ...]:
     for dimension, size in enumerate(shape):
         if size is None or size < 0:
             got = "a dynamic size" if size is None else str(size)
-            raise ShardyError(
-                f"dimension {dimension}: what devices hold is known for sizes of 0 and above alone; got {got}"
+            raise ShardyError.unexpected(
+                f"dimension {dimension}", expected="a static size of at least 0", got=got
             )
     return tuple(size for size in shape if size is not None)
 
 
 def _check_rank(sharding: TensorSharding, shape: Sequence[int | None]) -> None:
     if sharding.rank != len(shape):
-        raise ShardyError(
-            f"the sharding {sharding} is of rank {sharding.rank}, the tensor of rank {len(shape)}; "
-            "give axes a dimension"
-        )
+        what, expected = f"sharding {sharding}", f"rank {len(shape)} of the tensor"
+        raise ShardyError.unexpected(what, expected=expected, got=f"rank {sharding.rank}")

@@ -1,6 +1,6 @@
-"""Shardings at the border of a manual computation: manual axes outside, free axes on both sides.
+"""Shardings at the boundary of a manual computation: manual axes outside, free axes on both sides.
 
-Outside, a dimension is sharded by manual axes first and free axes behind; the body sees the free ones alone.
+Outside, a dimension is sharded along manual axes, then along free axes; in the body along the free ones only.
 
 >>> from shardy_py.sharding.axes import AxisRef
 >>> from shardy_py.sharding.tensor_sharding import DimensionSharding
@@ -19,19 +19,19 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 
 def without_manual_axes(sharding: TensorSharding, manual_axes: Sequence[str]) -> TensorSharding:
-    """What the body sees of an outer sharding."""
+    """The sharding in the body of a value with this outer sharding."""
     return _keep(sharding, manual_axes, keep_manual=False) if manual_axes else sharding
 
 
 def without_free_axes(sharding: TensorSharding, manual_axes: Sequence[str]) -> TensorSharding:
-    """The manual axes of the dimensions of an outer sharding, and the free ones it replicates or reduces."""
+    """The outer sharding with only manual axes in its dimensions, and only free axes in its other lists."""
     return _keep(sharding, manual_axes, keep_manual=True)
 
 
 def with_free_axes(
     outer: TensorSharding, inner: TensorSharding, manual_axes: Sequence[str]
 ) -> TensorSharding:
-    """The outer sharding that has the manual axes of `outer` and, behind them, the dimensions of `inner`."""
+    """The outer sharding with the manual axes of `outer`, followed by the axes of `inner`."""
     manual = without_free_axes(outer, manual_axes)
     dimensions = tuple(
         DimensionSharding(m.axes + f.axes, f.is_closed, f.priority)

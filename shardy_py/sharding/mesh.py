@@ -27,7 +27,7 @@ class MeshAxis:
     size: int
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         return f"{string_literal(self.name)}={self.size}"
 
 
@@ -35,9 +35,8 @@ class MeshAxis:
 class Mesh:
     """An n-dimensional grid of devices.
 
-    axes: major to minor; empty with one device id: a maximal mesh (everything on that device); empty
-        without: the empty mesh.
-    device_ids: row-major over the axes; empty means 0, 1, 2, ... (iota).
+    axes: major to minor. Empty: a maximal mesh if there is one device id, else the empty mesh.
+    device_ids: row-major over the axes; empty: 0, 1, 2, ... (iota).
     """
 
     axes: tuple[MeshAxis, ...] = ()
@@ -47,10 +46,11 @@ class Mesh:
     def of(sizes: Mapping[str, int] | None = None, *, device_ids: Iterable[int] = (), **axes: int) -> Mesh:
         """The mesh of axes of these sizes, major to minor.
 
-        Raises `ShardyError` for a size below 1, and for device ids that are not 0, 1, 2, ... in some order.
-
         >>> str(Mesh.of(data=4, model=2))
         '<["data"=4, "model"=2]>'
+
+        Raises:
+            ShardyError: a size is below 1, or the device ids are not 0, 1, 2, ... in some order.
         """
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
@@ -90,7 +90,7 @@ class Mesh:
 
     @property
     def is_maximal(self) -> bool:
-        """Whether everything lies on one given device."""
+        """Whether it is one given device."""
         return not self.axes and len(self.device_ids) == 1
 
     @property
@@ -99,7 +99,7 @@ class Mesh:
         return self.device_ids[0] if self.is_maximal else None
 
     def position_of(self, device_id: int) -> int | None:
-        """Where a device stands in the mesh, row-major over the axes; None: it is not in the mesh."""
+        """The position of a device in the mesh, row-major over the axes; None if it is not in the mesh."""
         if self.device_ids:
             return self._positions.get(device_id)
         return device_id if 0 <= device_id < self.device_count else None
@@ -109,7 +109,7 @@ class Mesh:
         return {device_id: position for position, device_id in enumerate(self.device_ids)}
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         if self.is_maximal:
             return f"<[], device_ids=[{self.device_ids[0]}]>"
         ids = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""

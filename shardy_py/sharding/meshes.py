@@ -1,4 +1,4 @@
-"""Meshes by name: which mesh a sharding is on, and which one several shardings share.
+"""Meshes by name: the mesh of a sharding, and the common mesh of several.
 
 >>> from shardy_py.sharding.mesh import MeshAxis
 >>> meshes = {"mesh": Mesh((MeshAxis("x", 2),)), "one": Mesh(device_ids=(0,))}
@@ -20,7 +20,7 @@ Meshes = Mapping[str, Mesh]
 
 
 def mesh_of(sharding: TensorSharding, meshes: Meshes) -> Mesh:
-    """The mesh of `sharding`, named or inlined."""
+    """The mesh that `sharding` names or inlines."""
     return resolve(sharding.mesh, meshes)
 
 
@@ -37,14 +37,14 @@ def resolve(mesh: str | Mesh, meshes: Meshes) -> Mesh:
 
 
 def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
-    """Whether the tensor lies on one given device."""
+    """Whether the tensor is on one given device."""
     return sharding is not None and mesh_of(sharding, meshes).is_maximal
 
 
 def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
-    """The mesh that all shardings have but for the order of devices; of those, one in iota order if there is.
+    """The mesh of all shardings up to the order of devices, in iota order if one of them is.
 
-    None: there is none, or there are several. Empty meshes count only if all are empty.
+    None if there is none, or several. Empty meshes count only if all are empty.
     """
     found: str | Mesh | None = None
     mesh: Mesh | None = None
@@ -63,9 +63,9 @@ def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> s
 
 
 def mesh_to_work_in(shardings: Sequence[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
-    """The mesh for an op on tensors with `shardings`: the most frequent of those that shard a tensor.
+    """The mesh for an op on tensors with `shardings`: the most frequent one of sharded tensors.
 
-    None: they share no mesh, or the one they share is a single device.
+    None if there is no common mesh, or it is a single device.
     """
     best = common_mesh(shardings, meshes)
     if best is None or resolve(best, meshes).is_maximal:

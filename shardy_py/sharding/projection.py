@@ -1,13 +1,13 @@
-"""Shardings seen from the factors of a rule, and back.
+"""Projects shardings of dimensions to the factors of a rule, and back.
 
-A dimension is a product of factors; projecting hands its axes out to them, major to minor, splitting an axis
-where a factor is full. Going back joins them again.
+A dimension is a product of factors; projecting assigns its axes to them, major to minor, and splits an axis
+where a factor is full. The inverse joins them.
 
     rule ([ij])->([i, j]) {i=2, j=4}, mesh <["x"=4, "y"=2]>, operand [{"x", "y"}], result [{?}, {?}]
     operand: i: "x":(1)2   j: "x":(2)2, "y"        result: i: (none)   j: (none)
-    after handing the operand's axes to the result:      result [{"x":(1)2, ?}, {"x":(2)2, "y", ?}]
+    with the axes of the operand, the result is [{"x":(1)2, ?}, {"x":(2)2, "y", ?}]
 
-Not here: which axes to hand over (`propagation/`).
+Not here: which axes to propagate (`propagation/`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class FactorSharding:
-    """How one tensor is sharded along one factor.
+    """The sharding of one tensor along one factor.
 
-    axes: major to minor.
-    is_closed: whether the factor must stay as it is.
-    is_minor_most: whether it is the last factor of its dimension; only that one may be cut unevenly.
-    overflow: axes of the dimension that do not fit: the first of them and what is left of the factor have no
-        common divisor. They stand at the end of the dimension, and block it.
+    axes: major to minor. is_closed: whether it must not be sharded further. is_minor_most: whether it is the
+    last factor of its dimension; only that one may be sharded unevenly. overflow: axes of the dimension that
+    do not fit: the first of them and the rest of the factor have no common
+        divisor. They are the last of the dimension, and block it.
     """
 
     axes: Axes = ()
@@ -49,7 +48,7 @@ class FactorSharding:
 
 @dataclass(frozen=True, slots=True)
 class TensorProjection:
-    """One tensor: a `FactorSharding` for each factor of the rule, None for those the tensor does not have."""
+    """One tensor: a `FactorSharding` for each factor of the rule, None for factors not in the tensor."""
 
     factors: tuple[FactorSharding | None, ...]
     replicated: Axes = ()
@@ -57,21 +56,21 @@ class TensorProjection:
     reduction: str = "sum"
 
     def with_factor(self, factor: int, axes: Axes, overflow: Axes | None = None) -> TensorProjection:
-        """The same with other axes along `factor`, which the tensor has; `overflow` None: as it was."""
+        """Replaces the axes along `factor`, which the tensor has; `overflow` None leaves that unchanged."""
         old = self.factors[factor]
         assert old is not None
         new = replace(old, axes=axes, overflow=old.overflow if overflow is None else overflow)
         return replace(self, factors=(*self.factors[:factor], new, *self.factors[factor + 1 :]))
 
     def expanded(self, factor: int, axes: Axes) -> TensorProjection:
-        """The same with `axes` along `factor`, if the tensor has it and is sharded by less; else itself."""
+        """Replaces the axes along `factor` by `axes` if they extend them; else returns the same object."""
         old = self.factors[factor]
         if old is None or not is_strict_prefix(old.axes, axes):
             return self
         return self.with_factor(factor, axes)
 
     def sharding_size(self, mesh: Mesh) -> int:
-        """The number of parts the tensor is cut into."""
+        """The number of parts of the tensor."""
         return total_size((a for f in self.factors if f for a in f.axes + f.overflow), mesh)
 
     @property
@@ -82,9 +81,7 @@ class TensorProjection:
     def to_sharding(
         self, mapping: TensorMapping, factor_sizes: Sequence[int], mesh_name: str | Mesh, mesh: Mesh
     ) -> TensorSharding:
-        """Back to dimensions. Factors behind one that is not fully sharded are left out: they would need
-        strides.
-        """
+        """The sharding by dimensions. Factors behind a partly sharded one are dropped: they need strides."""
         dimensions = tuple(self._dimension(dimension, factor_sizes, mesh) for dimension in mapping)
         return TensorSharding(mesh_name, dimensions, self.replicated, self.unreduced, self.reduction)
 
@@ -106,7 +103,7 @@ class TensorProjection:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """All tensors of an op: operands, then results, as `rule.tensors` orders them."""
+    """All tensors of an op: operands, then results, in the order of `rule.tensors`."""
 
     tensors: tuple[TensorProjection, ...]
     operand_count: int
@@ -119,20 +116,13 @@ class Projection:
         *,
         closed_if_missing: bool = False,
     ) -> Projection:
-        """Project `shardings`, one a tensor of `rule`; None is an empty sharding, open or closed."""
+        """Projects the sharding of each tensor of `rule`; None is an empty sharding, open or closed."""
         sizes = rule.factor_sizes
         tensors = tuple(
             project(sharding, mapping, sizes, mesh, closed_if_missing=closed_if_missing)
             for sharding, mapping in zip(shardings, rule.tensors, strict=True)
         )
         return Projection(tensors, len(rule.operands))
-
-    @staticmethod
-    def of_factors(rule: ShardingRule, axes_per_factor: Sequence[Axes]) -> Projection:
-        """The projection in which every tensor is sharded by `axes_per_factor`, closed."""
-        return Projection(
-            tuple(_uniform(mapping, axes_per_factor) for mapping in rule.tensors), len(rule.operands)
-        )
 
     @property
     def operands(self) -> tuple[TensorProjection, ...]:
@@ -149,7 +139,7 @@ class Projection:
         return replace(self, tensors=tuple(tensor.expanded(factor, axes) for tensor in self.tensors))
 
     def updated(self, factor: int, axes: Axes, overflow: Axes = ()) -> Projection:
-        """The projection in which every tensor that has `factor` is sharded by exactly these axes."""
+        """Replaces the axes along `factor` in every tensor that has it."""
         return replace(
             self,
             tensors=tuple(
@@ -164,7 +154,7 @@ class Projection:
         return tuple(i for i, (new, old) in enumerate(pairs) if new is not old and new != old)
 
     def common_prefix_axes(self, factor_count: int) -> tuple[Axes, ...]:
-        """For each factor the largest prefix that all tensors that have it share."""
+        """For each factor the largest common prefix of all tensors that have it."""
         result: list[Axes | None] = [None] * factor_count
         for tensor in self.tensors:
             for index, factor in enumerate(tensor.factors):
@@ -182,7 +172,7 @@ def project(
     *,
     closed_if_missing: bool = False,
 ) -> TensorProjection:
-    """Hand the axes of each dimension of `sharding` out to the factors of `mapping`."""
+    """Assigns the axes of each dimension of `sharding` to the factors of `mapping`."""
     factors: list[FactorSharding | None] = [None] * len(factor_sizes)
     for index, dimension in enumerate(mapping):
         if sharding is None:
@@ -211,7 +201,7 @@ def _project_dimension(
         taken, left = rest.take(factor_sizes[factor])
         if left > 1 and rest.has_more:
             factors[factor] = FactorSharding(taken, is_closed, False, rest.take_all())
-            # Nothing can shard what follows an overflow; factors behind the next one count as absent.
+            # Nothing can be sharded behind an overflow; factors behind the next one count as absent.
             following = dimension[dimension.index(factor) + 1]
             factors[following] = FactorSharding((), True, following == dimension[-1])
             return
@@ -222,7 +212,7 @@ def _project_dimension(
 
 
 class _Rest:
-    """The axes of a dimension not yet handed out; the first of them may be partly handed out."""
+    """The unassigned axes of a dimension; the first of them may be partly assigned."""
 
     def __init__(self, axes: Axes, mesh: Mesh) -> None:
         self._axes = axes
@@ -231,17 +221,17 @@ class _Rest:
         self._load()
 
     def _load(self) -> None:
-        """Stand at the start of the axis at `_index`; `current` None: all are handed out."""
+        """Goes to the start of the axis at `_index`; `current` is None if all are assigned."""
         self.current: AxisRef | None = self._axes[self._index] if self.has_more else None
         self.size = self.current.size(self._mesh) if self.current else 1
 
     @property
     def has_more(self) -> bool:
-        """Whether anything is left."""
+        """Whether axes are left."""
         return self._index < len(self._axes)
 
-    def cut(self, size: int) -> AxisRef:
-        """Hand out `size` of the first axis, which it divides."""
+    def split(self, size: int) -> AxisRef:
+        """Takes the major part of `size` from the first axis, whose size it divides."""
         axis = self.current
         assert axis is not None
         if size >= self.size:
@@ -254,31 +244,31 @@ class _Rest:
         return AxisRef(axis.name, part)
 
     def take(self, factor_size: int) -> tuple[Axes, int]:
-        """Hand out what divides `factor_size`; also what is left of the factor."""
+        """Takes axes as long as they divide the factor; also returns the rest of its size."""
         taken: list[AxisRef] = []
         while self.has_more:
             common = gcd(factor_size, self.size)
             if common == 1 and self.size != 1:
                 break
-            taken.append(self.cut(common))
+            taken.append(self.split(common))
             factor_size //= common
         return tuple(taken), factor_size
 
     def take_all(self) -> Axes:
-        """Hand out everything, sub-axes that follow each other merged."""
+        """Takes all axes, consecutive sub-axes merged."""
         axes: Axes = ()
         while self.has_more:
-            axes = append_axis(axes, self.cut(self.size), self._mesh)
+            axes = append_axis(axes, self.split(self.size), self._mesh)
         return axes
 
 
 def distribute_axes(
     factors: Sequence[FactorSharding], factor_sizes: Sequence[int], axes: Axes, mesh: Mesh
 ) -> tuple[FactorSharding, ...]:
-    """Hand `axes` out to `factors`, each axis to the first factor that divides it, wholly or in part.
+    """Assigns `axes` to `factors`, each axis to the first factor that it or a sub-axis of it divides.
 
-    Other than in `project`, a factor that an axis does not fit is skipped, so axes overflow (into the last
-    factor) only when no factor can take them.
+    Unlike in `project`, a factor that an axis does not fit is skipped, so axes overflow (into the last
+    factor) only if they fit no factor.
     """
     if not factors:
         return ()
@@ -293,7 +283,7 @@ def distribute_axes(
                 continue
             was_used = True
             is_whole = common >= rest.size
-            part = rest.cut(common)
+            part = rest.split(common)
             result[index] = replace(result[index], axes=append_axis(result[index].axes, part, mesh))
             left[index] //= common
             if is_whole:
@@ -304,14 +294,6 @@ def distribute_axes(
     return tuple(result)
 
 
-def _uniform(mapping: TensorMapping, axes_per_factor: Sequence[Axes]) -> TensorProjection:
-    factors: list[FactorSharding | None] = [None] * len(axes_per_factor)
-    for dimension in mapping:
-        for factor in dimension:
-            factors[factor] = FactorSharding(axes_per_factor[factor], True, factor == dimension[-1])
-    return TensorProjection(tuple(factors))
-
-
 def _join(axes: Axes, more: Axes, mesh: Mesh) -> Axes:
-    """`more` behind `axes`; sub-axes that meet at the border between two factors are merged."""
+    """`axes` followed by `more`; sub-axes that continue each other between them are merged."""
     return (*append_axis(axes, more[0], mesh), *more[1:]) if more else axes

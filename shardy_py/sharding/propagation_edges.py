@@ -1,6 +1,6 @@
-"""What propagation did, as values: on which step which axis went from where to where, at one op.
+"""Propagation steps at one op: the axes that moved, from which value to which others.
 
-Not here: how propagation records them (`propagation/`); what they must satisfy (`dialects/sdy`).
+Not here: recording them (`propagation/`), verification (`dialects/sdy`).
 
 >>> edge = AxisEdge(AxisRef("x"), EdgeValueRef("operand", 0), (EdgeValueRef("result", 0),))
 >>> str(PropagationStep(2, (edge,)))
@@ -25,30 +25,30 @@ class EdgeValueRef:
     index: int
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         return f"{self.node}-{self.index}"
 
 
 @dataclass(frozen=True, slots=True)
 class AxisEdge:
-    """An axis that went from one value of the op to others."""
+    """An axis propagated from one value of the op to others."""
 
     axis: AxisRef
     source: EdgeValueRef
     targets: tuple[EdgeValueRef, ...]
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         return f"{{{self.axis} = {self.source} -> [{', '.join(map(str, self.targets))}]}}"
 
 
 @dataclass(frozen=True, slots=True)
 class PropagationStep:
-    """The edges that one step of propagation made at the op; steps count through the program."""
+    """The edges of one step of propagation at the op; steps are numbered through the program."""
 
     index: int
     edges: tuple[AxisEdge, ...]
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         return f"{{step-{self.index} = [{', '.join(map(str, self.edges))}]}}"

@@ -1,9 +1,9 @@
-"""Sharding rules: which dimensions of an op's operands and results belong together, as factors.
+"""Sharding rules: the dimensions of the operands and results of an op as products of factors.
 
-`([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}` is a matrix product: three factors, each the size
-of a loop, each dimension a product of factors, major to minor.
+`([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}` is a matrix product with three factors; each
+dimension is a product of factors, major to minor.
 
-Not here: where rules come from (`rules/`), what is done with them (`projection.py`, `propagation/`).
+Not here: deriving rules (`rules/`), using them (`projection.py`, `propagation/`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from enum import IntEnum
 
 
 class FactorType(IntEnum):
-    """What an op does along a factor, and so what sharding it costs.
+    """The role of a factor in an op, which determines the cost of sharding it.
 
-    PASS_THROUGH: results carry it; sharding it is free. REDUCTION: summed away; sharding it costs an
-    all-reduce. PERMUTATION: elements move along it. NEED_REPLICATION: read whole.
+    PASS_THROUGH: in operands and results; sharding it is free. REDUCTION: reduced; sharding it costs an
+    all-reduce. PERMUTATION: elements move along it. NEED_REPLICATION: must be whole on every device.
     """
 
     PASS_THROUGH = 0
@@ -57,7 +57,7 @@ class ShardingRule:
     is_custom: bool = False
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         tensors = [
             "(" + ", ".join("[" + ", ".join(map(_dimension_text, t)) + "]" for t in side) + ")"
             for side in (self.operands, self.results)

@@ -1,6 +1,6 @@
-"""The slices of one tensor on the devices of a mesh, as formulas, and as arrays when they are asked for.
+"""The slices of one tensor on the devices of a mesh, as formulas, and as arrays on demand.
 
-Not here: which slices a sharding gives (`local.py`).
+Not here: the slices of a sharding (`local.py`).
 
 >>> from shardy_py.sharding.mesh import MeshAxis
 >>> cut = Cut((AxisRef("x"),), parts=4, part_size=3)
@@ -29,12 +29,12 @@ Integers = NDArray[np.int64]
 Number = TypeVar("Number", int, Integers)
 
 MOST_LISTED = 1 << 24
-"""The largest number of devices that arrays are made for; of larger meshes, ask for single devices."""
+"""The largest number of devices in an array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The part of a tensor from `offset`, of `size`; one entry a dimension, in elements."""
+    """The part of a tensor from `offset`, of `size`: an entry for each dimension, in elements."""
 
     offset: tuple[int, ...]
     size: tuple[int, ...]
@@ -45,7 +45,7 @@ class Slice:
         return tuple(slice(o, o + s) for o, s in zip(self.offset, self.size, strict=True))
 
     def __str__(self) -> str:
-        """From and to, a dimension: `[0:4, 8:16]`."""
+        """Start and end of each dimension: `[0:4, 8:16]`."""
         return f"[{', '.join(f'{part.start}:{part.stop}' for part in self.index)}]"
 
 
@@ -54,22 +54,17 @@ class SliceArrays:
     """The slices of many devices.
 
     offsets, sizes: [devices, rank], in elements.
-    holds: [devices]; whether the tensor is on the device at all. Sizes are 0 where it is not.
+    holds: [devices]; whether the tensor is on the device. Sizes are 0 if not.
     """
 
     offsets: Integers
     sizes: Integers
     holds: NDArray[np.bool_]
 
-    @property
-    def element_counts(self) -> Integers:
-        """[devices]: how many elements each device holds, padding not counted."""
-        return self.sizes.prod(axis=1, dtype=np.int64) * self.holds
-
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a dimension is cut once: by which axes, major to minor, into how many parts of which size."""
+    """One split of a dimension along `axes`, major to minor, into `parts` of `part_size` elements."""
 
     axes: Axes
     parts: int
@@ -78,11 +73,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class DeviceSlices:
-    """The slices of one tensor on all devices of a mesh, as formulas; arrays are made when asked for.
+    """The slices of one tensor on all devices of a mesh, as formulas; arrays are computed on demand.
 
     shape: of the global tensor.
-    cuts: by dimension, one after the other: each cuts the parts that the one before leaves. One for a tensor
-        of the whole program; two inside a manual computation, by its manual axes and then by free axes.
+    cuts: for each dimension its successive splits: one for a tensor of the whole program; two inside a manual
+        computation, along its manual axes and then along free axes.
     unreduced_axes: devices along them hold terms of the same slice, still to be reduced.
 
     >>> whole = DeviceSlices(Mesh((MeshAxis("x", 2),)), (4,), ((Cut((AxisRef("x"),), 2, 2),),))
@@ -97,34 +92,27 @@ class DeviceSlices:
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """What every device allocates: the sizes of the largest slice."""
+        """The shape that every device allocates: the sizes of the largest slice."""
         return tuple(cuts[-1].part_size for cuts in self.cuts)
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """The number of parts of each dimension, empty ones counted."""
+        """The number of parts of each dimension, including empty ones."""
         return tuple(prod(cut.parts for cut in cuts) for cuts in self.cuts)
 
     @property
     def replication(self) -> int:
-        """How many devices hold each element."""
+        """The number of devices with each element."""
         return self.mesh.device_count // prod(self.parts)
 
     @property
-    def is_even(self) -> bool:
-        """Whether all slices have the same size."""
-        return all(
-            part * size == n for part, size, n in zip(self.parts, self.local_shape, self.shape, strict=True)
-        )
-
-    @property
     def offsets(self) -> Integers:
-        """[devices, rank] by position in the mesh, row-major over its axes; made anew each time."""
+        """[devices, rank] by position in the mesh, row-major over its axes; computed by each access."""
         return self.by_position().offsets
 
     @property
     def sizes(self) -> Integers:
-        """[devices, rank] by position in the mesh, row-major over its axes; made anew each time."""
+        """[devices, rank] by position in the mesh, row-major over its axes; computed by each access."""
         return self.by_position().sizes
 
     def by_position(self) -> SliceArrays:
@@ -144,8 +132,9 @@ class DeviceSlices:
     def by_device_id(self, device_count: int | None = None) -> SliceArrays:
         """The slices of devices 0, 1, 2, ...
 
-        device_count: of how many devices; None: up to the highest of the mesh. Devices outside the mesh hold
-            nothing, but for the empty mesh, which says that all devices hold the same.
+        device_count: None: up to the highest id of the mesh. Devices outside the mesh hold nothing, except
+        for
+            the empty mesh, where all devices hold the same.
 
         Raises:
             ShardyError: the mesh has more devices than `MOST_LISTED`.
@@ -166,7 +155,7 @@ class DeviceSlices:
     def along(self, dimension: int) -> tuple[Integers, Integers]:
         """Offsets and sizes of one dimension over the grid of the mesh, by coordinates along its axes.
 
-        Axes of size 1 are left out. Read-only views: axes that do not cut the dimension take no memory.
+        Axes of size 1 are left out. Read-only views: axes that do not shard the dimension take no memory.
         """
         grid = _grid_shape(self.mesh)
         indices = [_part_indices(self.mesh.axes, cut.axes) for cut in self.cuts[dimension]]
@@ -174,7 +163,7 @@ class DeviceSlices:
         return np.broadcast_to(offset, grid), np.broadcast_to(size, grid)
 
     def at(self, position: int) -> Slice:
-        """The slice of the device at a position of the mesh, row-major over its axes."""
+        """The slice on the device at a position of the mesh, row-major over its axes."""
         pairs = [
             _offset_and_size(cuts, [_part_index(self.mesh, cut.axes, position) for cut in cuts], size)
             for cuts, size in zip(self.cuts, self.shape, strict=True)
@@ -182,7 +171,7 @@ class DeviceSlices:
         return Slice(tuple(o for o, _ in pairs), tuple(s for _, s in pairs))
 
     def of(self, device_id: int) -> Slice | None:
-        """The slice of a device; None if it holds nothing: the tensor is on one other device.
+        """The slice on a device; None if the tensor is on one other device.
 
         Raises:
             ShardyError: the mesh has no such device.
@@ -194,13 +183,11 @@ class DeviceSlices:
             return self.at(position)
         if self.mesh.is_maximal:
             return None
-        highest = self.mesh.device_count - 1
-        raise ShardyError(
-            f"the mesh {short_text(self.mesh)} has no device {device_id}; expected 0 to {highest}"
-        )
+        what, expected = f"mesh {short_text(self.mesh)}", f"a device from 0 to {self.mesh.device_count - 1}"
+        raise ShardyError.unexpected(what, expected=expected, got=str(device_id))
 
     def part(self, part: tuple[int, ...]) -> Slice:
-        """The slice that is part number `part[d]` of each dimension d."""
+        """The slice with part number `part[d]` of each dimension d."""
         offset, size = list[int](), list[int]()
         for number, cuts, n in zip(part, self.cuts, self.shape, strict=True):
             indices: list[int] = []
@@ -213,17 +200,15 @@ class DeviceSlices:
         return Slice(tuple(offset), tuple(size))
 
     def part_at(self, position: int) -> tuple[int, ...]:
-        """Which part of each dimension the device at a position of the mesh holds."""
+        """The part of each dimension on the device at a position of the mesh."""
         mixed = [[(cut.parts, _part_index(self.mesh, cut.axes, position)) for cut in c] for c in self.cuts]
         return tuple(reduce(lambda n, digit: n * digit[0] + digit[1], digits, 0) for digits in mixed)
 
     def holders(self, part: tuple[int, ...]) -> Integers:
-        """[replication]: the devices that hold part number `part[d]` of each dimension d, ids ascending.
-
-        No other device is looked at.
+        """[replication]: the devices with part number `part[d]` of each dimension d, ids ascending.
 
         Raises:
-            ShardyError: they are more than `MOST_LISTED`.
+            ShardyError: there are more than `MOST_LISTED`.
         """
         check_listed(self.replication)
         mesh, first = self.mesh, 0
@@ -240,10 +225,10 @@ class DeviceSlices:
         return np.sort([ids[position] for position in positions.tolist()]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
-        """The same slices as parts of a larger tensor, of which `outer` gives every device this tensor.
+        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor.
 
         Raises:
-            InternalError: what `outer` gives a device is no tensor of this shape.
+            InternalError: they have another shape.
         """
         if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
             raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
@@ -252,7 +237,7 @@ class DeviceSlices:
 
 
 def short_text(mesh: Mesh) -> str:
-    """A mesh as MLIR spells it; long lists of device ids are cut short."""
+    """The text of a mesh; long lists of device ids are abbreviated."""
     if len(mesh.device_ids) <= 16:
         return str(mesh)
     shown = ", ".join(map(str, mesh.device_ids[:8]))
@@ -260,7 +245,7 @@ def short_text(mesh: Mesh) -> str:
 
 
 def _offset_and_size(cuts: Sequence[Cut], indices: Sequence[Number], size: int) -> tuple[Number, Number]:
-    """Of the part with these indices, one a cut, of a dimension of `size`."""
+    """Of the part with these indices, one for each split, of a dimension of `size`."""
     smaller: Any = np.minimum if isinstance(indices[0], np.ndarray) else min
     offset: Any = indices[0] * 0
     left: Any = offset + size
@@ -271,7 +256,7 @@ def _offset_and_size(cuts: Sequence[Cut], indices: Sequence[Number], size: int) 
 
 
 def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
-    """The coordinate along an axis, or along a part of one, of the device at `position` of the mesh.
+    """The coordinate along an axis or sub-axis of the device at `position` of the mesh.
 
     >>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
     >>> axis_index(mesh, AxisRef("x"), 5), axis_index(mesh, AxisRef("y"), 5)
@@ -281,13 +266,13 @@ def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
 
 
 def _stride(mesh: Mesh, axis: AxisRef) -> int:
-    """How far apart in the mesh neighbours along an axis, or along a part of one, are."""
+    """The distance in the mesh between neighbours along an axis or sub-axis."""
     within = mesh.sizes[axis.name] // axis.next_pre_size(mesh)
     return within * prod(other.size for other in mesh.axes[mesh.order[axis.name] + 1 :])
 
 
 def _part_index(mesh: Mesh, axes: Axes, position: int) -> int:
-    """Which part the device at `position` has of a dimension that `axes` cut."""
+    """The part of a dimension sharded along `axes` on the device at `position`."""
     index = 0
     for axis in axes:
         index = index * axis.size(mesh) + axis_index(mesh, axis, position)
@@ -296,7 +281,7 @@ def _part_index(mesh: Mesh, axes: Axes, position: int) -> int:
 
 @lru_cache(maxsize=32)
 def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
-    """`_part_index` of all positions, over the grid of the mesh; of size 1 along axes that do not matter."""
+    """`_part_index` of all positions, over the grid of the mesh; of size 1 along other axes."""
     mesh = Mesh(mesh_axes)
     wide = [axis.name for axis in mesh_axes if axis.size > 1]
     index = np.zeros((1,) * max(len(wide), 1), np.int64)  # an array, also without axes
@@ -329,8 +314,11 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
 
 
 def check_listed(count: int) -> None:
-    """Raises `ShardyError` for more devices than arrays are made for."""
+    """Raises a `ShardyError` for more than `MOST_LISTED` devices."""
     if count > MOST_LISTED:
-        raise ShardyError(
-            f"{count:,} devices are too many to list, {MOST_LISTED:,} is the limit; ask for single devices"
+        raise ShardyError.unexpected(
+            "listed devices",
+            expected=f"at most {MOST_LISTED:,}",
+            got=f"{count:,}",
+            remedy="query single devices",
         )

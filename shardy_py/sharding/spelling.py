@@ -1,6 +1,6 @@
-r"""Names as MLIR spells them: string literals and symbols, escaped where they need it.
+r"""Names in the text of MLIR: string literals and symbols, escaped where necessary.
 
-Bytes that are not UTF-8 travel as surrogates. Not here: reading them (`text/strings.py`).
+Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`text/strings.py`).
 
 >>> string_literal('a"\n'), symbol_text("a b")
 ('"a\\22\\0A"', '@"a b"')
@@ -15,7 +15,7 @@ _PRINTABLE = re.compile(r"[ !#-\[\]-~]*\Z")
 
 
 def string_literal(text: str) -> str:
-    """A string with quotes, escaped as MLIR does."""
+    """A string in quotes, with the escapes of MLIR."""
     if _PRINTABLE.match(text):
         return f'"{text}"'
     escaped = "".join(
@@ -26,10 +26,10 @@ def string_literal(text: str) -> str:
 
 
 def keyword_or_string(text: str) -> str:
-    """A name as it is if it can stand bare, as a string literal otherwise."""
+    """A name without quotes if it is a bare identifier, else a string literal."""
     return text if _BARE.match(text) else string_literal(text)
 
 
 def symbol_text(name: str) -> str:
-    """`@name`, quoted where the name needs it."""
+    """`@name`, quoted where necessary."""
     return "@" + keyword_or_string(name)

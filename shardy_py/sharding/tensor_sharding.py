@@ -1,4 +1,4 @@
-"""How a tensor is laid over a mesh: `#sdy.sharding`, as plain values.
+"""The sharding of a tensor over a mesh: `#sdy.sharding` as plain values.
 
 Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.py`), factors
 (`projection.py`).
@@ -22,8 +22,8 @@ class DimensionSharding:
     """The axes that shard one dimension.
 
     axes: major to minor; empty: not sharded.
-    is_closed: whether propagation must leave the dimension as it is (an open one prints a `?`).
-    priority: 0 is the most urgent; None counts as 0.
+    is_closed: whether propagation must not shard the dimension further (an open one prints a `?`).
+    priority: 0 is the highest; None counts as 0.
     """
 
     axes: tuple[AxisRef, ...] = ()
@@ -31,7 +31,7 @@ class DimensionSharding:
     priority: int | None = None
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         parts = [str(axis) for axis in self.axes] + ([] if self.is_closed else ["?"])
         priority = "" if self.priority is None else f"p{self.priority}"
         return f"{{{', '.join(parts)}}}{priority}"
@@ -43,9 +43,9 @@ class TensorSharding:
 
     mesh: the symbol name of a `sdy.mesh`, or the mesh itself (an inlined mesh).
     dimensions: one a tensor dimension.
-    replicated_axes: axes explicitly kept from sharding the tensor, in mesh order.
-    unreduced_axes: axes along which the tensor still has to be reduced, in mesh order.
-    reduction: how it is to be reduced along them: "sum", "max" or "min".
+    replicated_axes: explicitly replicated axes, which must not shard the tensor, in mesh order.
+    unreduced_axes: axes along which the tensor is still to be reduced, in mesh order.
+    reduction: along the unreduced axes: "sum", "max" or "min".
     """
 
     mesh: str | Mesh
@@ -56,12 +56,12 @@ class TensorSharding:
 
     @staticmethod
     def fully_open(mesh: str | Mesh, rank: int) -> TensorSharding:
-        """The sharding that says nothing: `rank` empty open dimensions."""
+        """`rank` empty open dimensions."""
         return TensorSharding(mesh, (DimensionSharding(),) * rank)
 
     @staticmethod
     def fully_closed(mesh: str | Mesh, rank: int) -> TensorSharding:
-        """The fully replicated sharding: `rank` empty closed dimensions."""
+        """`rank` empty closed dimensions: fully replicated."""
         return TensorSharding(mesh, (DimensionSharding(is_closed=True),) * rank)
 
     @property
@@ -73,15 +73,11 @@ class TensorSharding:
     def axis_lists(self) -> list[tuple[str, tuple[AxisRef, ...]]]:
         """The lists of axes, each with what it is: "dimension 0", "replicated axes", "unreduced axes"."""
         lists = [(f"dimension {index}", d.axes) for index, d in enumerate(self.dimensions)]
-        return [
-            *lists,
-            ("replicated axes", self.replicated_axes),
-            ("unreduced axes", self.unreduced_axes),
-        ]
+        return [*lists, ("replicated axes", self.replicated_axes), ("unreduced axes", self.unreduced_axes)]
 
     @property
     def has_no_axes(self) -> bool:
-        """Whether no axis is mentioned: neither in a dimension, nor as replicated or unreduced."""
+        """Whether it has no axis in a dimension, none replicated, and none unreduced."""
         return not (self.replicated_axes or self.unreduced_axes or any(d.axes for d in self.dimensions))
 
     @property
@@ -90,7 +86,7 @@ class TensorSharding:
         return not any(d.axes for d in self.dimensions)
 
     def __str__(self) -> str:
-        """As MLIR spells it."""
+        """The text of MLIR."""
         mesh = symbol_text(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}"
         text = f"<{mesh}, [{', '.join(map(str, self.dimensions))}]"
         if self.replicated_axes:

@@ -167,7 +167,7 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         (['[{"x"}]', "--mesh", '["x"=0]', "--shape", "8"], "axis size must be at least 1, got: 0"),
         (['[{"z"}]', *X, "--shape", "8"], 'on mesh <["x"=2]>: unknown axis name: "z"'),
         (['[{"x"}, {"x"}]', *X, "--shape", "8x8"], 'duplicate axis ref: "x"'),
-        (['[{"x"}]', *X, "--shape", "8x8"], "is of rank 1, the tensor of rank 2"),
+        (['[{"x"}]', *X, "--shape", "8x8"], "expected rank 2 of the tensor, got rank 1"),
         (
             ['[{"x"}]', *X, "--shape", "8x?"],
             "argument --shape: expected sizes like 8x16, or scalar, got '8x?'",
@@ -175,7 +175,7 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         (['[{"x"}]', *X, "--shape", "9" * 25], "expected sizes like 8x16, or scalar"),
         (
             ['[{"x"}]', *X, "--shape", "8", "--device", "2"],
-            'the mesh <["x"=2]> has no device 2; expected 0 to 1',
+            'mesh <["x"=2]>: expected a device from 0 to 1, got 2',
         ),
         (['[{"x"}]', *X, "--shape", "8", "--device", "two"], "invalid int value: 'two'"),
         (
@@ -187,7 +187,7 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         (["--program", "p.mlir", "--value", "%7"], "no value is called '%7'"),
         (["--program", "p.mlir", "--value", "%arg1"], "expected a ranked tensor of the program"),
         (["--program", "p.mlir", "--svg", "-"], "--svg draws a single sharding; add --value"),
-        (["--program", "p.mlir", "--device", "9"], "has no device 9; expected 0 to 1"),
+        (["--program", "p.mlir", "--device", "9"], "expected a device from 0 to 1, got 9"),
         (['[{"x"}]', *X, "--shape", "8", "--svg", "gone/x.svg"], "cannot open output file 'gone/x.svg'"),
     ],
 )

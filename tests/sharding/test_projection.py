@@ -103,8 +103,6 @@ def test_common_prefixes_and_updates() -> None:
     assert projection.common_prefix_axes(2) == ((X,), ())
     updated = projection.updated(0, (Y,))
     assert {t.factors[0].axes for t in updated.tensors if t.factors[0]} == {(Y,)}
-    uniform = Projection.of_factors(rule, ((X,), (Z,)))
-    assert {t.sharding_size(MESH) for t in uniform.tensors} == {12}
 
 
 ATOMS = (Y, Z, sub("x", 1, 2), sub("x", 2, 2), sub("w", 1, 2), sub("w", 2, 4))
