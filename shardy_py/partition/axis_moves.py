@@ -1,9 +1,9 @@
-"""What is left to do on the way from one sharding to another: `AxisMoves`, which every collective changes.
+"""The difference between the current and the wanted sharding during a reshard: `AxisMoves`.
 
-Only what differs is kept: of each dimension the axes it has and the axes it is to have, behind those that
-both have in front. Axes are cut so that any two that overlap are equal.
+Holds for each dimension the axes that it has and those that it is to have, without their common prefix. Axes
+are split so that any two that overlap are equal.
 
-    from [{"x", "y"}, {}] to [{"x"}, {"y"}]     have [["y"], []], want [[], ["y"]], current as it was
+    from [{"x", "y"}, {}] to [{"x"}, {"y"}]     have [["y"], []], want [[], ["y"]]
 
 Not here: which collectives are chosen (`collectives.py`).
 """
@@ -22,20 +22,20 @@ Place = tuple[int, int]
 
 
 class AxisMoves:
-    """The difference between the current sharding and the one wanted.
+    """The difference between the current and the wanted sharding.
 
-    current: the axes of each dimension now, merged where they can be.
-    have: of them those behind what is right already.
-    want: what each dimension is to have instead of `have`.
+    current: the axes of each dimension, merged where possible.
+    have: those of them behind the common prefix.
+    want: the axes that each dimension is to have instead of `have`.
     """
 
     def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
-        """Start at `source`."""
+        """Starts at `source`."""
         self.mesh = mesh
         self.current = [dimension.axes for dimension in source.dimensions]
         wanted = [dimension.axes for dimension in target.dimensions]
-        self.have = [_cut_all(axes, _ordered(wanted), mesh) for axes in self.current]
-        self.want = [_cut_all(axes, _ordered(self.current), mesh) for axes in wanted]
+        self.have = [_split_all(axes, _ordered(wanted), mesh) for axes in self.current]
+        self.want = [_split_all(axes, _ordered(self.current), mesh) for axes in wanted]
         for have, want in zip(self.have, self.want, strict=True):
             _drop_common_prefix(have, want)
 
@@ -46,30 +46,30 @@ class AxisMoves:
 
     @property
     def is_done(self) -> bool:
-        """Whether the current sharding is the one wanted."""
+        """Whether the current sharding is the wanted one."""
         return not any(self.have) and not any(self.want)
 
     def copy(self) -> Self:
-        """The same in lists of its own."""
+        """An independent copy."""
         other = copy(self)
         other.current = list(self.current)
         other.have, other.want = [list(axes) for axes in self.have], [list(axes) for axes in self.want]
         return other
 
     def has(self, axis: AxisRef) -> bool:
-        """Whether `axis` shards some dimension and is not where it is to be."""
+        """Whether `axis` shards a dimension, in another place than wanted."""
         return any(axis in axes for axes in self.have)
 
     def places(self) -> dict[AxisRef, Place]:
-        """Where each axis is wanted."""
+        """The place where each axis is wanted."""
         return {a: (dim, index) for dim, axes in enumerate(self.want) for index, a in enumerate(axes)}
 
     def add(self, dimension: int, axes: Iterable[AxisRef]) -> None:
-        """Append `axes` to the current sharding of `dimension`."""
+        """Appends `axes` to the current sharding of `dimension`."""
         self.current[dimension] = append_axes(self.current[dimension], axes, self.mesh)
 
     def pop(self, dimension: int, start: int = 0) -> list[AxisRef]:
-        """Take what `dimension` has from index `start` on out of it."""
+        """Removes the axes that `dimension` has from index `start` on, and returns them."""
         popped = self.have[dimension][start:]
         del self.have[dimension][start:]
         current = list(self.current[dimension])
@@ -81,7 +81,7 @@ class AxisMoves:
         return popped
 
     def arrive(self, dimension: int, axes: Sequence[AxisRef]) -> None:
-        """Append `axes` to `dimension`; those that are wanted next there are done."""
+        """Appends `axes` to `dimension`; those that are wanted next there are done."""
         self.add(dimension, axes)
         have, want = self.have[dimension], self.want[dimension]
         for axis in axes:
@@ -93,14 +93,14 @@ class AxisMoves:
     def distribute(
         self, available: Sequence[list[AxisRef]], capacities: list[int], *, at_front: bool = False
     ) -> list[tuple[int, AxisRef]]:
-        """Hand axes out to `have`, first come first served, as far as the capacities go; what went where.
+        """Adds axes to `have`, dimension by dimension, within the capacities; returns dimensions and axes.
 
-        available: for each dimension the axes it may take, which are taken out; the lists may be one list.
-        capacities: by how much each dimension may be cut further; brought up to date.
-        at_front: before what a dimension has, not behind it.
+        available: for each dimension the axes it may take; they are removed. All may be the same list.
+        capacities: into how many parts each dimension may still be split; updated.
+        at_front: before the axes of a dimension, not behind them.
         """
         placed: list[tuple[int, AxisRef]] = []
-        cut: list[AxisRef] = []
+        divided: list[AxisRef] = []
         for dimension, axes in enumerate(available):
             have = self.have[dimension]
             position = 0 if at_front else len(have)
@@ -116,17 +116,17 @@ class AxisMoves:
                 position += 1
                 placed.append((dimension, within))
                 if rest is not None:
-                    cut.append(within)
+                    divided.append(within)
                     axes.insert(0, rest)
                     index += 1
-        if cut:
-            cut.sort(key=lambda axis: axis.order)
-            self.want = [_cut_all(want, cut, self.mesh) for want in self.want]
+        if divided:
+            divided.sort(key=lambda axis: axis.order)
+            self.want = [_split_all(want, divided, self.mesh) for want in self.want]
         return placed
 
 
 def fit(axis: AxisRef, capacity: int, mesh: Mesh) -> tuple[AxisRef | None, AxisRef | None]:
-    """The part of `axis` that cuts into at most `capacity` parts, and the rest of it.
+    """The major part of `axis` of at most size `capacity`, and the rest of it; None if there is none.
 
     >>> from shardy_py.sharding import MeshAxis
     >>> [str(part) for part in fit(AxisRef("x"), 2, Mesh((MeshAxis("x", 8),)))]
@@ -151,12 +151,12 @@ def _ordered(axes_per_dimension: Iterable[Axes]) -> list[AxisRef]:
     return sorted((a for axes in axes_per_dimension for a in axes), key=lambda axis: axis.order)
 
 
-def _cut_all(axes: Iterable[AxisRef], others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
-    return [part for axis in axes for part in _cut(axis, others, mesh)]
+def _split_all(axes: Iterable[AxisRef], others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
+    return [part for axis in axes for part in _split(axis, others, mesh)]
 
 
-def _cut(axis: AxisRef, others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
-    """`axis` in parts, each one of `others` or free of them; `others` do not overlap and are in order."""
+def _split(axis: AxisRef, others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef]:
+    """`axis` split where one of `others` starts or ends; `others` are disjoint and in order."""
     first = next((index for index, other in enumerate(others) if axis.overlaps(other)), len(others))
     parts: list[AxisRef] = []
     rest: AxisRef | None = axis

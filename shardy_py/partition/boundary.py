@@ -1,7 +1,7 @@
-"""What becomes of shardings where a program ends and its user begins: closed, even, made of whole axes.
+"""Shardings at the boundary of a program: closed, even, without sub-axes.
 
-Users hand in and take out tensors without padding, and many of them cannot spell sub-axes, so the shardings
-of function arguments and results are cut to what they can take. Not here: which values these are (`passes/`).
+Callers pass tensors without padding, and many do not support sub-axes, so the shardings of function arguments
+and results are truncated. Not here: the values concerned (`passes/`).
 
 >>> from shardy_py.sharding import MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 4),))
@@ -21,15 +21,15 @@ from shardy_py.sharding.axis_lists import total_size
 
 
 def closed_like(sharding: TensorSharding) -> TensorSharding:
-    """The same axes and priorities with every dimension closed and nothing explicitly replicated."""
+    """The sharding with every dimension closed and no explicitly replicated axes."""
     dimensions = tuple(d if d.is_closed else replace(d, is_closed=True) for d in sharding.dimensions)
     return replace(sharding, dimensions=dimensions, replicated_axes=())
 
 
 def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> TensorSharding:
-    """Each dimension cut to the largest prefix of its axes that divides it, the last axis maybe in part.
+    """The sharding with each dimension truncated to the largest prefix of its axes that divides it.
 
-    What lies on a single device has no dimensions, and is not cut.
+    The last axis of the prefix may be a sub-axis. A sharding on a single device is unchanged.
     """
     if not sharding.dimensions:
         return sharding
@@ -38,7 +38,7 @@ def evenly_divided(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -
 
 
 def without_sub_axes(sharding: TensorSharding) -> TensorSharding:
-    """Each open dimension cut before its first sub-axis."""
+    """The sharding with each open dimension truncated before its first sub-axis."""
     if not any(axis.sub_axis for d in sharding.dimensions for axis in d.axes):
         return sharding
     dimensions = tuple(

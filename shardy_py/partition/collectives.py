@@ -1,19 +1,19 @@
-"""The collectives that a reshard consists of: a short sequence that sends little.
+"""The collectives that implement a reshard: a short sequence that sends few bytes.
 
-    all_slice           cuts along axes that are to be added; sends nothing
-    collective_permute  gives dimensions other axes of the same total size
+    all_slice           slices along new axes; sends nothing
+    collective_permute  replaces axes of dimensions by others of the same total size
     all_to_all          moves axes from one dimension to another
-    all_gather          undoes the sharding along axes that are to go
+    all_gather          removes axes
 
-They come in this order, since each is cheaper on what the ones before it leave. When all axis sizes are
-powers of two, one round is enough; else axes may not fit into each other's place, and a second round finishes
-most. What is left even then is gathered and sliced.
+They are in this order because each is cheaper on smaller tensors, which those before it leave. If all axis
+sizes are powers of two, one round is enough; otherwise axes may not fit in place of each other, and a second
+round completes most reshards. The rest is gathered and sliced.
 
     from [{"x"}, {}] to [{}, {"x", "y"}]
         all_slice [{"y"}, {}]       [{"x", "y"}, {}]
         all_to_all {"x", "y"}: 0->1     [{}, {"x", "y"}]
 
-Not here: reductions (`steps.py`, `scatter_fusion.py`); which reshards there are (`reshard_plan.py`).
+Not here: reductions (`steps.py`, `scatter_fusion.py`), inserting reshards (`reshard_plan.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class AllSlice:
-    """Cuts the tensor along `axes`, by dimension; `sharding` is that of the result, as in all of these."""
+    """Slices the tensor along `axes`, by dimension; `sharding` is that of the result, as in all of these."""
 
     sharding: TensorSharding
     axes: tuple[Axes, ...]
@@ -40,7 +40,7 @@ class AllSlice:
 
 @dataclass(frozen=True, slots=True)
 class CollectivePermute:
-    """Sends each device's part to another device."""
+    """Sends the shard of each device to another device."""
 
     sharding: TensorSharding
 
@@ -57,7 +57,7 @@ class AllToAll:
 
 @dataclass(frozen=True, slots=True)
 class AllGather:
-    """Puts the parts along `axes`, by dimension, together."""
+    """Joins the shards along `axes`, by dimension."""
 
     sharding: TensorSharding
     axes: tuple[Axes, ...]
@@ -69,9 +69,9 @@ Collective = AllSlice | CollectivePermute | AllToAll | AllGather
 def collectives_between(
     source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
 ) -> tuple[Collective, ...]:
-    """From `source` to `target`, whose meshes are `mesh` but for the order of devices.
+    """The collectives from `source` to `target`, whose meshes are `mesh` up to the order of devices.
 
-    The unreduced axes are those of `target` throughout.
+    All intermediate shardings have the unreduced axes of `target`.
 
     >>> from shardy_py.sharding import AxisRef, MeshAxis
     >>> x = (DimensionSharding((AxisRef("x"),), True),)
@@ -83,7 +83,7 @@ def collectives_between(
 
 
 class _Sequence:
-    """Makes collectives until nothing is left to do."""
+    """Generates collectives until the sharding is the wanted one."""
 
     def __init__(
         self, source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
@@ -99,7 +99,7 @@ class _Sequence:
                 return
             yield from self._slice()
             yield from self._permute()
-            # What an all-to-all can put right goes first: a wrong order in the target would take a permute.
+            # Axes that go directly to their place first: a wrong order there would require a permute.
             yield from self._exchange(only_in_place=True)
             yield from self._exchange(only_in_place=False)
             yield from self._gather()
@@ -120,7 +120,7 @@ class _Sequence:
             yield AllSlice(self._current(), axes)
 
     def _permute(self) -> Iterator[Collective]:
-        """Permute if it helps, or if the devices are in another order."""
+        """Permutes if it helps, or if the devices are in another order."""
         moves = permuted(self._moves) if needs_permute(self._moves) else None
         if moves is not None:
             self._moves = moves
@@ -139,7 +139,7 @@ class _Sequence:
                 yield AllToAll(self._current(), merged, dimension, target)
 
     def _movable(self, dimension: int, *, only_in_place: bool) -> tuple[int, int] | None:
-        """The other dimension that the last axes of `dimension` are wanted in, and where these axes start."""
+        """The other dimension where the last axes of `dimension` are wanted, and the index of the first."""
         have, places = self._moves.have[dimension], self._moves.places()
         target: int | None = None
         start = len(have)
@@ -154,7 +154,7 @@ class _Sequence:
         return (target, start) if is_in_place or not only_in_place else None
 
     def _gather(self) -> Iterator[Collective]:
-        """Gather every dimension whose last axis is to go, whole: axes before it may be wanted elsewhere."""
+        """Gathers all axes of every dimension whose last axis is wanted nowhere."""
         places = self._moves.places()
         axes = tuple(
             append_axes((), self._moves.pop(dimension), self._moves.mesh)
@@ -166,7 +166,7 @@ class _Sequence:
             yield AllGather(self._current(), axes)
 
     def _start_over(self) -> Iterator[Collective]:
-        """Gather all that is not in its place, then slice; the devices are in the right order by now."""
+        """Gathers all axes that are not in their place, then slices; the devices are in the right order."""
         moves = self._moves
         gathered = tuple(append_axes((), moves.pop(d), moves.mesh) for d in range(moves.rank))
         if any(gathered):

@@ -1,7 +1,7 @@
-"""The axes that all tensors of an op are to be sharded by, factor by factor, so that they agree.
+"""The axes by which all tensors of an op are to be sharded, factor by factor, so that no reshard is needed.
 
-When the tensors agree already, these are the axes they have. Otherwise axes are given to factors, the pair
-that spares most reshards first: what counts is the total size of the tensors sharded that way already.
+If the tensors are compatible, these are the axes they have. Otherwise axes are assigned to factors greedily,
+the pair that avoids most reshards first, measured by the total size of the tensors that are sharded that way.
 
     rule ([i, k], [k, j])->([i, j]), i and k of the left tensor by "x", the other tensors by nothing
     candidates (i, "x") and (k, "x"); they exclude each other; (i, "x") wins: no reduction
@@ -32,15 +32,15 @@ _PRECEDENCE = {
     FactorType.PERMUTATION: 1,
     FactorType.NEED_REPLICATION: 0,
 }
-"""Which type of factor is to be sharded before another: what costs less."""
+"""The order in which types of factors are sharded: the cheaper, the higher."""
 
 
 def common_axes(
     projection: Projection, rule: ShardingRule, tensor_sizes: Sequence[int], mesh: Mesh
 ) -> AxesPerFactor:
-    """For each factor of `rule`, the axes that every tensor which has it is to be sharded by.
+    """For each factor of `rule`, the axes by which every tensor with it is to be sharded.
 
-    tensor_sizes: elements of each tensor, operands first; 0 for what has no static shape.
+    tensor_sizes: elements of each tensor, operands first; 0 without a static shape.
     """
     compatible = compatible_axes(projection, rule)
     if compatible is not None:
@@ -73,7 +73,7 @@ def compatible_axes(projection: Projection, rule: ShardingRule) -> AxesPerFactor
 
 
 def shared_axes(projection: Projection, factor: int) -> Axes | None:
-    """The axes along `factor` if all tensors that have it agree, else None."""
+    """The axes along `factor` if all tensors with it agree, else None."""
     found = {f.axes for tensor in projection.tensors if (f := tensor.factors[factor]) is not None}
     if len(found) > 1:
         return None
@@ -87,7 +87,7 @@ def _from_preferred(
     tensor_sizes: Sequence[int],
     mesh: Mesh,
 ) -> AxesPerFactor:
-    """Keep one of the two tensors as it is: without moved factors, larger, cut into more parts, the first."""
+    """Keeps one of the two tensors: without sharded permutation factors, larger, of more parts, the first."""
 
     def preference(index: int) -> tuple[bool, int, int]:
         tensor = projection.tensors[index]
@@ -112,10 +112,10 @@ def _has_sharded_permutation(tensor: TensorProjection, rule: ShardingRule) -> bo
 
 @dataclass(slots=True)
 class _Candidate:
-    """Axes that a factor may be given.
+    """Axes that may be assigned to a factor.
 
     source_size: the total size of the tensors that are sharded by them, or by more, along the factor.
-    gain: into how many parts they cut what is not cut yet.
+    gain: the number of parts beyond those by the axes that the factor has.
     """
 
     factor: int
@@ -125,13 +125,13 @@ class _Candidate:
     gain: int
 
     def key(self) -> tuple[int, int, int, int, int, list[tuple[str, int, int]]]:
-        """What candidates are compared by; the largest wins."""
+        """The sort key; the largest candidate is picked."""
         order = [axis.order for axis in self.axes]
         return self.source_size, self.precedence, self.gain, self.factor, len(order), order
 
 
 class _Choice:
-    """Gives axes to factors, the best candidate first; a pick cuts or removes the candidates it excludes."""
+    """Assigns axes to factors greedily; a pick truncates or removes the candidates that overlap it."""
 
     def __init__(
         self, projection: Projection, rule: ShardingRule, tensor_sizes: Sequence[int], mesh: Mesh
@@ -143,7 +143,7 @@ class _Choice:
         self._waits_for = _dependencies(rule)
 
     def run(self) -> AxesPerFactor:
-        """Pick until no candidate is left that may be picked."""
+        """Picks candidates until none is left that may be picked."""
         while free := [c for c in self._candidates if not self._waits_for.get(c.factor)]:
             self._pick(max(free, key=_Candidate.key))
         return tuple(self._assigned)
@@ -157,13 +157,13 @@ class _Choice:
         self._candidates = [c for c in self._candidates if self._update(c, factor, axes)]
 
     def _update(self, candidate: _Candidate, factor: int, axes: Axes) -> bool:
-        """Adjust `candidate` to the pick; whether it is still one."""
+        """Adjusts `candidate` to the pick; returns whether it is still one."""
         if candidate.factor == factor:
             self._set_gain(candidate, axes)
             return is_strict_prefix(axes, candidate.axes)
         left = truncate_overlaps(candidate.axes, axes)
         if left == candidate.axes:
-            # Shardy counts all the axes here, not only those beyond what the factor has.
+            # Shardy counts all axes here, not only those beyond the axes of the factor.
             self._set_gain(candidate, ())
             return True
         candidate.axes = left
@@ -177,7 +177,7 @@ class _Choice:
 def _candidates(
     projection: Projection, rule: ShardingRule, tensor_sizes: Sequence[int], mesh: Mesh
 ) -> list[_Candidate]:
-    """All prefixes of what a tensor has along a factor."""
+    """All prefixes of the axes that a tensor has along a factor."""
     sources = [
         (factor, f.axes, size)
         for tensor, size in zip(projection.tensors, tensor_sizes, strict=True)
@@ -202,7 +202,7 @@ def _candidates(
 
 
 def _dependencies(rule: ShardingRule) -> dict[int, set[int]]:
-    """For each factor those before it in a dimension: sharding it before they are full would need strides."""
+    """For each factor those before it in a dimension: sharding it before they are full requires strides."""
     result: dict[int, set[int]] = {}
     for mapping in rule.tensors:
         for dimension in mapping:
@@ -212,9 +212,9 @@ def _dependencies(rule: ShardingRule) -> dict[int, set[int]]:
 
 
 def _move_to_batching(axes_per_factor: AxesPerFactor, rule: ShardingRule, mesh: Mesh) -> AxesPerFactor:
-    """Take the axes from factors that need replication, and shard batching factors by them if they fit."""
+    """Moves the axes of factors that need replication to batching factors that they divide."""
     result = list(axes_per_factor)
-    everywhere = {f for f in range(len(rule.factors)) if _is_everywhere(f, rule.tensors)}
+    everywhere = {f for f in range(len(rule.factors)) if _in_all_tensors(f, rule.tensors)}
     batching = [f for f in sorted(everywhere) if rule.factors[f].type is FactorType.PASS_THROUGH]
     for index, factor in enumerate(rule.factors):
         if factor.type is FactorType.NEED_REPLICATION:
@@ -224,8 +224,8 @@ def _move_to_batching(axes_per_factor: AxesPerFactor, rule: ShardingRule, mesh: 
     return tuple(result)
 
 
-def _is_everywhere(factor: int, tensors: Iterable[tuple[tuple[int, ...], ...]]) -> bool:
-    """Whether all tensors but scalars have `factor`."""
+def _in_all_tensors(factor: int, tensors: Iterable[tuple[tuple[int, ...], ...]]) -> bool:
+    """Whether all tensors except scalars have `factor`."""
     return all(any(factor in d for d in mapping) for mapping in tensors if mapping)
 
 

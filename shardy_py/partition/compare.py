@@ -1,11 +1,17 @@
-"""When two shardings mean the same.
+"""Comparisons of shardings: do they put the same elements on the same devices?
 
-Not here: what is done when they do not (`steps.py`, `reshard_plan.py`).
+Not here: reshards between shardings that do not (`steps.py`, `reshard_plan.py`).
 """
 
 from __future__ import annotations
 
-from shardy_py.sharding import TensorSharding
+from collections.abc import Sequence
+from math import prod
+
+from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
+
+Stride = tuple[AxisRef, int]
+"""An axis, and the number of elements between the first ones of neighbours along it."""
 
 
 def is_replicated(sharding: TensorSharding | None) -> bool:
@@ -16,8 +22,8 @@ def is_replicated(sharding: TensorSharding | None) -> bool:
 def is_equivalent(first: TensorSharding | None, second: TensorSharding | None) -> bool:
     """Whether both put the same data on the same devices; None is fully replicated.
 
-    Open and closed, priorities and explicitly replicated axes make no difference. Fully replicated tensors
-    are the same on any mesh.
+    Closed dimensions, priorities and explicitly replicated axes are ignored. Fully replicated tensors are
+    equivalent on any mesh.
 
     >>> x, y = TensorSharding.fully_open("x", 2), TensorSharding.fully_closed("y", 2)
     >>> is_equivalent(x, y), is_equivalent(x, None)
@@ -33,3 +39,61 @@ def is_equivalent(first: TensorSharding | None, second: TensorSharding | None) -
         and first.unreduced_axes == second.unreduced_axes
         and [d.axes for d in first.dimensions] == [d.axes for d in second.dimensions]
     )
+
+
+def is_same_layout(
+    first: TensorSharding,
+    first_shape: Sequence[int],
+    second: TensorSharding,
+    second_shape: Sequence[int],
+    mesh: Mesh,
+) -> bool:
+    """Whether both put each element of the tensor, in two shapes of it, on the same devices of `mesh`.
+
+    An axis that shards a dimension steps through the elements in row-major order by a stride: `[{"x"}, {}]`
+    of tensor<8x4> on 2 devices steps by 16 elements. Shardings with the same axes at the same strides agree.
+
+    >>> from shardy_py.sharding import DimensionSharding, MeshAxis
+    >>> x, mesh = DimensionSharding((AxisRef("x"),)), Mesh((MeshAxis("x", 2),))
+    >>> is_same_layout(
+    ...     TensorSharding("m", (x, DimensionSharding())), (8, 4), TensorSharding("m", (x,)), (32,), mesh
+    ... )
+    True
+    """
+    if first.replicated_axes != second.replicated_axes:
+        return False
+    return strides(first, first_shape, mesh) == strides(second, second_shape, mesh)
+
+
+def strides(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> list[Stride]:
+    """The stride of each axis, the smallest first; consecutive sub-axes are merged."""
+    found: list[Stride] = []
+    elements = 1
+    for dimension, size in zip(reversed(sharding.dimensions), reversed(shape), strict=True):
+        parts = prod(axis.size(mesh) for axis in dimension.axes)
+        stride = elements * -(-size // parts)
+        for axis in reversed(dimension.axes):
+            found.append((axis, stride))
+            stride *= axis.size(mesh)
+        elements *= size
+    merged: list[Stride] = []
+    for axis, stride in sorted(found, key=lambda entry: entry[1]):
+        joined = _joined(axis, stride, merged[-1], mesh) if merged else None
+        if joined is None:
+            merged.append((axis, stride))
+        else:
+            merged[-1] = (joined, merged[-1][1])
+    return merged
+
+
+def _joined(major: AxisRef, stride: int, last: Stride, mesh: Mesh) -> AxisRef | None:
+    """`major` and the last, more minor entry as one axis; None if they are not consecutive."""
+    minor, minor_stride = last
+    if major.name != minor.name or major.pre_size * major.size(mesh) != minor.pre_size:
+        return None
+    if stride != minor_stride * minor.size(mesh):
+        return None
+    size = major.size(mesh) * minor.size(mesh)
+    if major.pre_size == 1 and size == mesh.sizes[major.name]:
+        return AxisRef(major.name)
+    return AxisRef(major.name, SubAxis(major.pre_size, size))

@@ -1,21 +1,21 @@
-"""What collectives cost: bytes that each device takes in, seconds from two numbers an axis.
+"""The cost of collectives: bytes received per device, and seconds from the bandwidth and latency of links.
 
-A link has a bandwidth and a latency. Along an axis of n devices, with `held` bytes on each device before and
-`made` after (ring algorithms; R. Thakur et al., "Optimization of Collective Communication Operations in
-MPICH", 2005, and the bandwidth terms of NCCL's performance notes):
+Along an axis of n devices, with `held` bytes on each device before and `made` after (ring algorithms; R.
+Thakur et al., "Optimization of Collective Communication Operations in MPICH", 2005, and the bandwidth terms
+of NCCL's performance notes):
 
     all_gather      made - held                 (n - 1) latencies
     reduce_scatter  held - made                 (n - 1) latencies
     all_reduce      twice (n - 1) / n of held   2 (n - 1) latencies, as reduce_scatter and all_gather
     all_to_all      (n - 1) / n of held         (n - 1) latencies
-    permute         held                        one latency, over the slowest axis that takes part
-    broadcast       held                        (n - 1) latencies: in small parts, from device to device
+    permute         held                        one latency, over the slowest axis involved
+    broadcast       held                        (n - 1) latencies: pipelined from device to device
     all_slice       nothing
 
-Several axes are taken one after another: gathers the slowest first, while the parts are small, scatters the
-slowest last; what an all_to_all or a broadcast passes on to the next axis costs time, but is no device's to
-keep, and no bytes. Not here: which collectives a program needs (`collectives.py`), the least that a
-reshard takes (`reshard_cost.py`).
+Several axes are processed one after another: gathers the slowest first, while the parts are small, scatters
+the slowest last. Data that an all_to_all or a broadcast forwards to the next axis counts in seconds, not in
+bytes. Not here: the collectives of a program (`collectives.py`), the minimum cost of a reshard
+(`reshard_cost.py`).
 
 >>> model = CostModel("even", Link(1e9, 1e-6))
 >>> model.all_gather((("x", 4),), held_bytes=1000).bytes
@@ -31,31 +31,30 @@ from math import inf, prod
 from shardy_py.errors import ShardyError
 
 AxisSize = tuple[str, int]
-"""The name of an axis, or of the axis that a part is of, and how many devices lie along it."""
+"""The name of an axis, or of the axis of a sub-axis, and the number of devices along it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How devices along an axis are connected.
+    """The connection of devices along an axis.
 
-    bytes_per_second: what each device takes in at most. latency_seconds: of one step from device to device.
+    bytes_per_second: the most that each device receives. latency_seconds: of one step from device to device.
     """
 
     bytes_per_second: float
     latency_seconds: float
 
     def __post_init__(self) -> None:
-        """Raises `ShardyError` for a bandwidth that is not positive, a latency below 0, or no number."""
+        """Raises a `ShardyError` for an infinite value, a bandwidth of 0 or a latency below 0."""
         if not (0 < self.bytes_per_second < inf and 0 <= self.latency_seconds < inf):
-            raise ShardyError(
-                f"a link needs a bandwidth above 0 and a latency of at least 0; got {self.bytes_per_second} "
-                f"bytes/s and {self.latency_seconds} s"
-            )
+            expected = "a bandwidth above 0 and a latency of at least 0"
+            got = f"{self.bytes_per_second} bytes/s and {self.latency_seconds} s"
+            raise ShardyError.unexpected("link", expected=expected, got=got)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one device takes in, and for how long the collective runs."""
+    """The bytes that one device receives, and the seconds that the collective takes."""
 
     bytes: int = 0
     seconds: float = 0.0
@@ -68,7 +67,7 @@ class Cost:
 class CostModel:
     """The links of a machine.
 
-    name: of the machine. link: of every axis that `by_axis` does not name. source: of the numbers.
+    name: of the machine. link: of the axes that are not in `by_axis`. source: of the numbers.
     """
 
     name: str
@@ -81,11 +80,11 @@ class CostModel:
         return self.by_axis.get(axis, self.link)
 
     def all_gather(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
-        """Every device ends up with the parts of all along `axes`."""
+        """Every device receives the shards of all others along `axes`."""
         return Cost(held_bytes * (_count(axes) - 1), self._gather_seconds(axes, held_bytes))
 
     def reduce_scatter(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
-        """The sum over `axes`, of which each device keeps its part."""
+        """The sum over `axes`, one shard of it on each device."""
         count = _count(axes)
         return Cost(_rest(held_bytes, count), self._gather_seconds(axes, held_bytes / count))
 
@@ -95,12 +94,12 @@ class CostModel:
         return Cost(_rest(2 * held_bytes, _count(axes)), 2 * half.seconds)
 
     def all_to_all(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
-        """Every device sends a part of what it holds to each other along `axes`."""
+        """Every device sends a part of its shard to each other device along `axes`."""
         seconds = sum(self._ring(name, size, held_bytes * (size - 1) / size) for name, size in axes)
         return Cost(_rest(held_bytes, _count(axes)), seconds)
 
     def collective_permute(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
-        """Every device sends all it holds to another that differs along `axes`."""
+        """Every device sends its shard to another device along `axes`."""
         moving = [self.link_of(name) for name, size in axes if size > 1]
         if not moving:
             return Cost()
@@ -109,15 +108,16 @@ class CostModel:
         return Cost(held_bytes, held_bytes / slowest + latency)
 
     def collective_broadcast(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
-        """One device along `axes` sends all it holds to all others, who hold as much already."""
+        """One device along `axes` sends its shard to all others, which replace theirs."""
         moving = [(name, size) for name, size in axes if size > 1]
         seconds = sum(self._ring(name, size, held_bytes) for name, size in moving)
         return Cost(held_bytes if moving else 0, seconds)
 
     def from_one_device(self, cut: Sequence[AxisSize], copied: Sequence[AxisSize], made_bytes: int) -> Cost:
-        """One device sends each its part along `cut`, and these parts to all along `copied`.
+        """One device sends each its shard along `cut`, and broadcasts them along `copied`.
 
-        An all_gather backwards and a broadcast; to one device it is an all_gather.
+        A reversed all_gather and a broadcast; the cost of the reverse, to one device, is that of an
+        all_gather.
         """
         seconds = self._gather_seconds(cut, made_bytes)
         return Cost(made_bytes, seconds + self.collective_broadcast(copied, made_bytes).seconds)
@@ -130,7 +130,7 @@ class CostModel:
         return seconds
 
     def _ring(self, axis: str, size: int, moved_bytes: float) -> float:
-        """Seconds for as many steps as it takes round the ring."""
+        """Seconds of size - 1 steps round the ring."""
         if size == 1:
             return 0.0
         link = self.link_of(axis)
@@ -143,7 +143,7 @@ def _count(axes: Iterable[AxisSize]) -> int:
 
 
 def _rest(held_bytes: int, parts: int) -> int:
-    """What is left of so many bytes without one of the parts, rounded up."""
+    """The bytes without one of `parts` parts, rounded up."""
     return held_bytes - held_bytes // parts
 
 
@@ -183,9 +183,9 @@ DEFAULT = PRESETS["tpu-v5p"]
 
 
 def cost_model(text: str) -> CostModel:
-    """A model from its text: `tpu-v5p`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
+    """Parses a model: `tpu-v5p`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
 
-    An axis takes a preset's link, or `bytes per second:seconds`. Raises `ShardyError` for anything else.
+    A link is that of a preset, or `bytes per second:seconds`. Raises a `ShardyError` for other text.
 
     >>> cost_model("tpu-v5p,data=tpu-dcn").link_of("data").bytes_per_second
     6250000000.0
@@ -196,7 +196,7 @@ def cost_model(text: str) -> CostModel:
     for override in overrides:
         axis, equals, value = override.partition("=")
         if not equals or not axis:
-            raise ShardyError(f"expected AXIS=LINK in a cost model, got: '{override}'")
+            raise ShardyError.unexpected("cost model", expected="AXIS=LINK", got=f"'{override}'")
         by_axis[axis] = _link(value)
     return CostModel(base.name, base.link, by_axis, base.source)
 
@@ -204,7 +204,7 @@ def cost_model(text: str) -> CostModel:
 def _preset(name: str) -> CostModel:
     found = PRESETS.get(name)
     if found is None:
-        raise ShardyError(f"there is no cost model '{name}'; there are {', '.join(PRESETS)}")
+        raise ShardyError.unknown("cost model", name, PRESETS)
     return found
 
 
@@ -215,4 +215,4 @@ def _link(text: str) -> Link:
     try:
         return Link(float(bandwidth), float(latency))
     except ValueError:
-        raise ShardyError(f"expected BYTES_PER_SECOND:SECONDS as a link, got: '{text}'") from None
+        raise ShardyError.unexpected("link", expected="BYTES_PER_SECOND:SECONDS", got=f"'{text}'") from None

@@ -1,9 +1,9 @@
-"""Matrix products whose result is better resharded afterwards than their operand beforehand.
+"""Matrix products for which resharding the result is cheaper than resharding an operand.
 
     lhs [{}, {"x"}], rhs [{"x"}, {"y"}], result [{}, {"x"}], on "x" and "y"
 
-The operands agree. The result wants the reduced axis "x" where the operands have "y": rather than giving "y"
-up on the whole operand, compute the result as [{}, {"y"}], reduce it, and reshard it, which is smaller.
+The operands agree. The result has the reduced axis "x" where the operands have "y": instead of gathering "y"
+on the operand, compute the result as [{}, {"y"}], reduce it, and reshard it, which is smaller.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from shardy_py.sharding.axis_lists import overlaps
 
 
 def dot_result_reshard(op: OpShardings) -> ResultReshard | None:
-    """The reshard of the result of a dot with two operands, if it pays.
+    """The reshard of the result of a dot with two operands; None if it is not cheaper.
 
-    It does when the operands agree, the result differs from one of them along one factor, where that operand
-    is sharded and no smaller than the result, and what the result has there are the axes reduced along.
+    It is if the operands agree, the result differs from one of them along one factor, where that operand is
+    sharded and at least as large as the result, and the result has the reduced axes there.
     """
     wanted = op.results[0]
     if wanted is None:
@@ -36,9 +36,9 @@ def dot_result_reshard(op: OpShardings) -> ResultReshard | None:
 
 
 def _conflict(op: OpShardings, projection: Projection) -> tuple[int, Axes, Axes] | None:
-    """The one factor along which result and operand differ, the operand's axes there, the axes reduced along.
+    """The only factor along which result and operand differ, the operand's axes there, and the reduced axes.
 
-    None if there is no such factor, if there are several, or if resharding the result there does not pay.
+    None if there is none, or several, or if resharding the result there is not cheaper.
     """
     lhs, rhs, result = projection.tensors
     found: tuple[int, Axes] | None = None

@@ -1,11 +1,11 @@
-"""When a collective permute brings axes closer to where they are wanted, and which axes it leaves where.
+"""Collective permutes: when one helps, and the axes of each dimension after it.
 
-A permute may replace the axes of a dimension by any others that cut it into as many parts, and put them in
-any order. It is one message a device, which is why it comes before all that costs more.
+A permute may replace the axes of a dimension by any others with as many parts, in any order. It takes one
+message for each device, so it precedes the more expensive collectives.
 
     have [["x", "y"], ["z"]], want [["z"], []]      becomes have [["y"], ["x"]], want [[], []]
 
-Not here: permutes that only follow another order of devices (`collectives.py`).
+Not here: permutes for another order of devices (`collectives.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shardy_py.sharding import AxisRef
 
 
 def needs_permute(moves: AxisMoves) -> bool:
-    """Whether a permute saves something: axes to replace, or axes to bring in order before they move."""
+    """Whether a permute helps: axes to replace, or axes to reorder before they move."""
     mesh = moves.mesh
     for have, want in zip(moves.have, moves.want, strict=True):
         if have and want and is_multiple(have[0].size(mesh), want[0].size(mesh)):
@@ -25,7 +25,7 @@ def needs_permute(moves: AxisMoves) -> bool:
     places = moves.places()
     superfluous = missing = None
     for dimension, (have, want) in enumerate(zip(moves.have, moves.want, strict=True)):
-        found, is_out_of_order = _look(have, dimension, places, is_emptied=not want)
+        found, is_out_of_order = _order(have, dimension, places, is_emptied=not want)
         if is_out_of_order:
             return True
         superfluous = found or superfluous
@@ -37,14 +37,14 @@ def needs_permute(moves: AxisMoves) -> bool:
     )
 
 
-def _look(
+def _order(
     have: list[AxisRef], dimension: int, places: dict[AxisRef, Place], *, is_emptied: bool
 ) -> tuple[AxisRef | None, bool]:
     """The last axis of `have` that is wanted nowhere; whether the axes are out of order.
 
-    They are in order if those wanted in another dimension stand together, in the order wanted, if none is
-    wanted in this dimension behind where it stands, and if in a dimension that is to be emptied what is to be
-    gathered comes first.
+    They are in order if those wanted in another dimension are consecutive and in the wanted order, if none is
+    wanted further behind in this dimension, and if in a dimension that is to be emptied the axes to gather
+    come first.
     """
     superfluous: AxisRef | None = None
     seen: set[int] = set()
@@ -65,10 +65,10 @@ def _look(
 
 
 def permuted(moves: AxisMoves) -> AxisMoves | None:
-    """`moves` with the best axes in the place of those that each dimension has; None if they do not fit.
+    """`moves` with the best axes in each dimension instead of those it has; None if they do not fit.
 
-    What is wanted in the dimension goes first, as far as it fits; what is wanted elsewhere goes to the back,
-    what is to be gathered to the front, where it was if it can, so that an all-to-all can take the back away.
+    Axes wanted in the dimension come first, as far as they fit; axes wanted elsewhere go to the back, axes to
+    gather to the front, in their dimension if possible, so that an all-to-all can move the back away.
     """
     moves = moves.copy()
     wanted = set(moves.places())
@@ -91,7 +91,7 @@ def permuted(moves: AxisMoves) -> AxisMoves | None:
 
 
 def _fill(moves: AxisMoves, dimension: int, capacity: int) -> int:
-    """Put the axes wanted first in `dimension` there; the capacity left."""
+    """Puts the axes wanted first in `dimension` there; returns the remaining capacity."""
     want = moves.want[dimension]
     while capacity > 1 and want:
         within, rest = fit(want[0], capacity, moves.mesh)
@@ -104,7 +104,7 @@ def _fill(moves: AxisMoves, dimension: int, capacity: int) -> int:
 
 
 def _replaced_last(moves: AxisMoves, axes: list[AxisRef], replaced: int) -> list[AxisRef]:
-    """`axes` with those in front that cut into `replaced` parts moved to the end: others stand there now."""
+    """`axes` with those in front of total size `replaced` moved to the end: others have replaced them."""
     kept = list(axes)
     moved: list[AxisRef] = []
     while kept and (parts := fit(kept[0], replaced, moves.mesh))[0] is not None:

@@ -2,8 +2,8 @@
 
     tensor<6x4> [{"x"}, {}] -> tensor<24> [{"x"}] on <["x"=4]>: factors of sizes 6 and 4
 
-"x" does not divide 6, so the reshape cannot keep it on the first dimension. The axes of the side that is cut
-into more parts are handed out to the factors of both sides again, each to where it fits.
+"x" does not divide 6, so the reshape cannot keep it on the first dimension. The axes of the side with more
+parts are assigned to the factors of both sides again, each where it fits.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def overflow_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
     sizes = [tensor.sharding_size(op.mesh) for tensor in projection.tensors]
     axes = _all_axes(projection.tensors[0 if sizes[0] >= sizes[1] else 1])
     pairs = zip(projection.tensors, op.rule.tensors, strict=True)
-    handed_out = Projection(tuple(_hand_out(t, m, axes, op.rule, op.mesh) for t, m in pairs), 1)
-    legal = Projection.build(op.rule, [op.sharding_in(handed_out, i) for i in (0, 1)], op.mesh)
+    assigned = Projection(tuple(_assigned(t, m, axes, op.rule, op.mesh) for t, m in pairs), 1)
+    legal = Projection.build(op.rule, [op.sharding_in(assigned, i) for i in (0, 1)], op.mesh)
     chosen = legal.common_prefix_axes(len(op.rule.factors))
-    after = handed_out
+    after = assigned
     for factor, common in enumerate(chosen):
         after = after.updated(factor, common)
     given = (op.operands[0], op.results[0])
@@ -49,7 +49,7 @@ def _all_axes(tensor: TensorProjection) -> Axes:
     return tuple(axis for f in tensor.factors if f is not None for axis in f.axes + f.overflow)
 
 
-def _hand_out(
+def _assigned(
     tensor: TensorProjection, mapping: TensorMapping, axes: Axes, rule: ShardingRule, mesh: Mesh
 ) -> TensorProjection:
     present = [f for dimension in mapping for f in dimension if tensor.factors[f] is not None]

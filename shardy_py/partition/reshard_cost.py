@@ -1,21 +1,22 @@
-"""What it takes at least to go from one sharding to another, whatever the sequence of collectives.
+"""A lower bound of the cost of a reshard, for any sequence of collectives.
 
-A device must take in what it needs afterwards and does not hold before. More is known of a slice of the mesh,
-devices that share their coordinates along some axes: what none of them holds comes in over these axes, on
-average (needed - held) / devices of the slice on each. With D_j, the most that a slice fixed along the j
-slowest axes lacks a device, and b_1 < b_2 < ... their bandwidths (b_(k+1) infinite):
+A device must receive the elements that it needs afterwards and does not hold before. For a slice of the mesh,
+devices with common coordinates along some axes, the elements that none of them holds come in over these axes,
+on average (needed - held) / devices of the slice on each. Let D_j be the most bytes that a device of a slice
+fixed along the j slowest axes lacks on average, and b_1 < b_2 < ... the bandwidths (b_(k+1) infinite):
 
     seconds = sum over j of D_j * (1 / b_j - 1 / b_(j+1))  +  sum over axes of hops * latency
 
-The first sum is a lower bound: with t_i bytes over axis i, the sum of t_i / b_i is that of
-(t_1 + ... + t_j) * (1 / b_j - 1 / b_(j+1)), and t_1 + ... + t_j is at least D_j. One all_gather or all_slice
-along whole axes reaches it, and one all_to_all along one axis. Hops: as far as bytes may come along the axis,
-(p - 1) * stride for each prime part p that a slice lacks something of (an axis of several prime factors
-counts whole).
+The first sum is a lower bound: with t_i bytes over axis i, the sum of t_i / b_i is that of (t_1 + ... + t_j)
+* (1 / b_j - 1 / b_(j+1)), and t_1 + ... + t_j is at least D_j. One all_gather or all_slice along whole axes
+attains it, and so does one all_to_all along one axis. Hops: the largest distance along the axis, (p - 1) *
+stride for each prime part p along which a slice lacks elements (an axis with several prime factors counts as
+a whole).
 
-The triangle inequality holds for all shardings, with sub-axes and uneven parts too: what C needs and A lacks
-is within what C needs and B lacks, and what B needs and A lacks; maxima and sums with positive weights keep
-that. Not here: the sequence that Shardy takes (`collectives.py`) and what it costs (`cost.py`).
+The triangle inequality holds for all shardings, also with sub-axes and uneven parts: the elements that C
+needs and A lacks are among those that C needs and B lacks, and those that B needs and A lacks; maxima and
+sums with positive weights preserve that. Not here: the sequence of Shardy (`collectives.py`) and its cost
+(`cost.py`).
 
 >>> from shardy_py.partition.cost import Link
 >>> from shardy_py.sharding import DimensionSharding
@@ -50,11 +51,11 @@ def reshard_cost(
     element_bytes: float,
     model: CostModel,
 ) -> Cost:
-    """What any sequence of collectives takes at least: bytes into the device that lacks most, and seconds.
+    """A lower bound for any sequence of collectives: bytes into the device that lacks most, and seconds.
 
-    mesh: what the mesh of both shardings stands for; its device order does not matter.
+    mesh: that of both shardings, in any order of devices.
     shape: of the global tensor. element_bytes: 0.5 for a type of four bits.
-    Unreduced axes are left aside: reductions cost on their own.
+    Unreduced axes are ignored: reductions have their own cost.
 
     Raises:
         ShardyError: as `device_slices`; or the mesh has more devices than can be listed.
@@ -75,9 +76,9 @@ def reshard_cost(
 
 @dataclass(frozen=True, slots=True)
 class _Dimension:
-    """One dimension before and after, taken apart where either sharding cuts it.
+    """One dimension before and after, split wherever either sharding splits it.
 
-    lengths: of the pieces, in elements. old_parts, new_parts: which part of each cut they belong to.
+    lengths: of the pieces, in elements. old_parts, new_parts: the parts of each split that they belong to.
     """
 
     old: Cut
@@ -89,7 +90,7 @@ class _Dimension:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """axes: those of more than one device that cut a dimension before or after."""
+    """axes: those of more than one device that shard a dimension before or after."""
 
     mesh: Mesh
     dimensions: tuple[_Dimension, ...]
@@ -101,9 +102,9 @@ class _Move:
         return tuple(AxisRef(axis.name) for axis in self.mesh.axes if axis.size > 1 and axis.name in used)
 
     def bytes_lacking(self, fixed: Sequence[AxisRef], slices: int) -> float:
-        """The most that any slice of the mesh needs and does not hold, by device of the slice.
+        """The most bytes that any slice of the mesh needs and does not hold, per device of the slice.
 
-        fixed: the slices are those of one coordinate along each. slices: how many the mesh falls into.
+        fixed: a slice has one coordinate along each. slices: the number of slices of the mesh.
         """
         needed = held = np.ones(1)
         for dimension in self.dimensions:
@@ -112,7 +113,7 @@ class _Move:
         return float((needed - held).max()) * self.element_bytes * slices / self.mesh.device_count
 
     def _sizes(self, dimension: _Dimension, fixed: Sequence[AxisRef]) -> tuple[Sizes, Sizes]:
-        """What slices need of a dimension, and hold of that, in elements, over the grid of `fixed`."""
+        """The elements of a dimension that slices need, and those they hold, over the grid of `fixed`."""
         lengths = dimension.lengths
         old_of_part, old_of_slice, _ = _keys(dimension.old.axes, fixed, self.mesh)
         new_of_part, new_of_slice, count = _keys(dimension.new.axes, fixed, self.mesh)
@@ -164,11 +165,11 @@ def _dimension(size: int, old: Cut, new: Cut) -> _Dimension:
 
 
 def _keys(axes: Axes, fixed: Sequence[AxisRef], mesh: Mesh) -> tuple[Integers, Integers, int]:
-    """Which parts of a dimension that `axes` cut a slice of the mesh holds: those with its key.
+    """Keys of parts and slices: a slice of the mesh holds the parts of a dimension with its key.
 
     Returns:
-        by part number, and over the grid of `fixed`: the coordinate along all that `axes` and `fixed` have
-        in common; and the number of such coordinates.
+        by part number, and over the grid of `fixed`: the coordinate along the common sub-axes of `axes`,
+        which shard the dimension, and `fixed`; and the number of such coordinates.
     """
     left = count = prod(axis.size(mesh) for axis in axes)
     numbers = np.arange(count, dtype=np.int64)
@@ -191,12 +192,12 @@ def _keys(axes: Axes, fixed: Sequence[AxisRef], mesh: Mesh) -> tuple[Integers, I
 
 
 def _coordinate(along: Integers, axis: AxisRef, part: AxisRef, mesh: Mesh) -> Integers:
-    """The coordinates along a part of `axis`, of coordinates along `axis` that may count on."""
+    """The coordinates along a part of `axis`, given coordinates along `axis`, modulo its size."""
     return along // (axis.next_pre_size(mesh) // part.next_pre_size(mesh)) % part.size(mesh)
 
 
 def _prime_parts(axis: AxisRef, mesh: Mesh) -> Iterator[tuple[AxisRef, int]]:
-    """The parts that no sub-axis cuts across, and how many hops it is from their first to their last."""
+    """The parts that no sub-axis splits, each with the number of hops from its first to its last."""
     size = axis.size(mesh)
     prime = next((p for p in range(2, isqrt(size) + 1) if size % p == 0), size)
     parts = [prime**number for number in range(size.bit_length()) if prime**number < size]

@@ -1,11 +1,11 @@
-"""Which reshards make one op's tensors agree, and which all-reduces finish its reductions.
+"""The reshards that make the tensors of one op compatible, and the all-reduces of its reductions.
 
     rule ([i, k], [k, j])->([i, j]), operands [{"x"}, {}], [{}, {"x"}], result [{"x"}, {}]
     plan: reshard operand 1 to [{}, {}]
 
-`reshard_plan` is the full version: after it no op has a conflict. `minimal_plan` touches only what a
-partitioner is known to handle badly. Not here: control flow and calls (`steps.py`), single devices
-(`single_device.py`), the IR (`passes/`).
+`reshard_plan` is the full version: it leaves no conflict. `minimal_plan` changes only what partitioners are
+known to handle badly. Not here: control flow and calls (`steps.py`), single devices (`single_device.py`), the
+IR (`passes/`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from shardy_py.sharding.axis_lists import difference, sort_and_merge
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 Shardings = tuple[TensorSharding | None, ...]
-"""One a tensor; None: the tensor has no sharding, which is to be fully replicated."""
+"""The sharding of each tensor; None is fully replicated."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpShardings:
-    """One op as the plans see it.
+    """One op with its rule and shardings.
 
-    operands, results: their shardings.
-    sizes: the number of elements of each tensor, operands first; 0 for what has no static shape.
-    mesh_name: the mesh to work in, by symbol or itself; `mesh` is that mesh.
+    sizes: the number of elements of each tensor, operands first; 0 without a static shape.
+    mesh_name: the mesh of the plan, by symbol or inlined; `mesh` is that mesh.
     """
 
     rule: ShardingRule
@@ -40,12 +39,12 @@ class OpShardings:
     mesh: Mesh
 
     def project(self) -> Projection:
-        """The factors of the rule; what has no sharding is closed."""
+        """The projection to the factors of the rule; a missing sharding is closed."""
         tensors = self.operands + self.results
         return Projection.build(self.rule, tensors, self.mesh, closed_if_missing=True)
 
     def sharding_in(self, projection: Projection, tensor: int) -> TensorSharding:
-        """The sharding of a tensor, operands first, as `projection` has it."""
+        """The sharding of a tensor, operands first, in `projection`."""
         mapping = self.rule.tensors[tensor]
         sizes = self.rule.factor_sizes
         return projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
@@ -53,8 +52,8 @@ class OpShardings:
     def own_sharding(self, result: int, *, is_written: bool) -> TensorSharding:
         """The sharding of a result, fully replicated if it has none.
 
-        is_written: whether another result has just been given a sharding. Shardings are kept for all results
-        or none, so that leaves an open one here, as far as Shardy is concerned.
+        is_written: whether another result has just got a sharding. All results have a sharding or none, so in
+            Shardy this result then has an open one.
         """
         given = self.results[result]
         if given is not None:
@@ -65,7 +64,7 @@ class OpShardings:
 
 @dataclass(frozen=True, slots=True)
 class ResultReshard:
-    """The op makes a result in the sharding `made`; its users see it through reshards to `seen`, in order."""
+    """The op has a result in the sharding `made`; its users get it through reshards to `seen`, in order."""
 
     made: TensorSharding
     seen: tuple[TensorSharding, ...]
@@ -73,11 +72,11 @@ class ResultReshard:
 
 @dataclass(frozen=True, slots=True)
 class ReshardPlan:
-    """What to do around one op.
+    """The communication to insert around one op.
 
-    operands: by index, the shardings to bring an operand to, one after another.
+    operands: by index, the shardings that an operand is resharded to, one after another.
     results: by index.
-    all_reduces: one a result, before its reshards; or none at all.
+    all_reduces: one for each result, before its reshards; or none.
     """
 
     operands: tuple[tuple[int, tuple[TensorSharding, ...]], ...] = ()
@@ -89,7 +88,7 @@ NOTHING = ReshardPlan()
 
 
 def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
-    """The plan that leaves no conflict."""
+    """The plan without any conflict left."""
     before = op.project()
     chosen = common_axes(before, op.rule, op.sizes, op.mesh)
     after = before
@@ -102,9 +101,9 @@ def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
 def plan_for(
     op: OpShardings, after: Projection, changed: frozenset[int], chosen: AxesPerFactor, meshes: Meshes
 ) -> ReshardPlan:
-    """The plan that brings the tensors in `changed`, and those with devices in another order, to `after`.
+    """The plan that reshards the tensors in `changed`, and those with devices in another order, to `after`.
 
-    chosen: the axes of each factor, of which those along reduction factors are to be reduced.
+    chosen: the axes of each factor; those along reduction factors are to be reduced.
     """
     count = len(op.operands)
     operands = tuple(
@@ -132,7 +131,7 @@ def plan_for(
 
 
 def minimal_plan(op: OpShardings, dot: ResultReshard | None = None) -> ReshardPlan:
-    """No reshards but that of a `dot`; all-reduces where a result says what is left unreduced."""
+    """Only the reshard of a `dot`, and all-reduces where a result has unreduced axes."""
     results = ((0, dot),) if dot is not None else ()
     return ReshardPlan((), results, _all_reduces(op, dict(results), _agreed_reduction_axes(op)))
 
@@ -143,7 +142,7 @@ def unreduced_axes(sharding: TensorSharding | None) -> Axes:
 
 
 def _all_reduces(op: OpShardings, made: dict[int, ResultReshard], reduced: Axes) -> tuple[AllReduce, ...]:
-    """Reduces every result along those of `reduced` that the results do not keep unreduced."""
+    """Reduces every result along those of `reduced` that do not stay unreduced."""
     if not reduced or not op.results:
         return ()
     axes = sort_and_merge(difference(reduced, unreduced_axes(op.results[0]), op.mesh), op.mesh)

@@ -1,4 +1,4 @@
-"""An all-reduce whose result is sliced at once is a reduce-scatter.
+"""Fuses an all-reduce and an all-slice of its result into a reduce-scatter.
 
 all_reduce {"x"} then all_slice [{"x", "z"}, {}]    reduce_scatter [{"x"}, {}] then all_slice [{"z"}, {}]
 """
@@ -15,7 +15,7 @@ AxesPerDimension = tuple[Axes, ...]
 
 @dataclass(frozen=True, slots=True)
 class ScatterFusion:
-    """The reduce-scatter, and what is left to slice; None: nothing."""
+    """The reduce-scatter, and the axes left to slice; None if there are none."""
 
     axes: AxesPerDimension
     sharding: TensorSharding
@@ -29,9 +29,9 @@ def scatter_fusion(
     target: TensorSharding,
     mesh: Mesh,
 ) -> ScatterFusion | None:
-    """The fusion of reducing along `reduced` and slicing along `sliced`, which must have all of `reduced`.
+    """The fusion of reducing along `reduced` and slicing along `sliced`; None if `sliced` lacks some of them.
 
-    reduced_from: the sharding of what is reduced. target: that of what is sliced.
+    reduced_from: the sharding of the operand. target: that of the result of slicing.
     """
     left = set(reduced)
     scattered: list[Axes] = []

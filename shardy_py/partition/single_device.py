@@ -1,8 +1,8 @@
-"""Ops that run on one given device: their operands are brought there, their results taken back.
+"""Ops that run on one given device: reshards of their operands to it, and of their results from it.
 
-The way leads through the fully replicated tensor on the mesh of all devices:
+Both go through the fully replicated tensor on the mesh of all devices:
 
-    operand [{"x"}] -> replicated -> device 3;      result on device 3 -> replicated -> what its users expect
+    operand [{"x"}] -> replicated -> device 3;      result on device 3 -> replicated -> sharding of the users
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of
 class SingleDeviceOp:
     """An op with a result on a single device.
 
-    operand_ranks, result_ranks: None for what is no ranked tensor (tokens).
-    everyone: the name of the mesh of all devices; None: there is none, and nothing to do.
+    operand_ranks, result_ranks: None for tokens and other types that are not ranked tensors.
+    everyone: the name of the mesh of all devices; None if there is none: then no reshards are needed.
     """
 
     operands: Shardings
@@ -37,7 +37,7 @@ def global_mesh(meshes: Meshes) -> str | None:
 
 
 def is_single_device_op(results: Shardings, meshes: Meshes) -> bool:
-    """Whether a result lies on a single device."""
+    """Whether a result is on a single device."""
     return any(is_single_device(sharding, meshes) for sharding in results)
 
 

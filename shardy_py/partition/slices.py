@@ -1,11 +1,11 @@
-"""Which axes an all-slice cuts a tensor along: it comes first, since all that follows then moves less.
+"""The axes of an all-slice, the first collective of a reshard: the others then move less.
 
-An axis that is wanted and shards nothing yet is sliced where it is wanted, if that dimension is to be cut
-into more parts than it is now; else in a dimension that is, to be moved from there.
+A wanted axis that shards no dimension yet is sliced where it is wanted if that dimension is to have more
+parts than now; otherwise in a dimension that is, and moved from there.
 
     have [["y"], [], []], want [["x"], ["y"], ["z"]]    slices [[], ["x"], ["z"]]
 
-Not here: what moves axes between dimensions (`collectives.py`, `permutes.py`).
+Not here: moving axes between dimensions (`collectives.py`, `permutes.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SlicedAxes = list[list[AxisRef]]
 
 
 def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
-    """Slice what is to be sliced of a tensor of `shape`; the axes of each dimension."""
+    """Slices a tensor of `shape` along all axes to add; returns those of each dimension."""
     mesh = moves.mesh
     sliced: SlicedAxes = [[] for _ in shape]
     capacities = [
@@ -41,13 +41,13 @@ def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
 
 
 def _slice_ahead(moves: AxisMoves, source: int, size: int, capacities: list[int], sliced: SlicedAxes) -> None:
-    """Slice dimension `source` along axes that follow its own in the dimension that these will move to.
+    """Slices dimension `source` along axes that follow its own in the dimension that these move to.
 
     One all-to-all then moves them together, and in order:
 
         have [["x"], []], want [[], ["x", "y"]]     slices [["y"], []]
 
-    It takes that nothing else is to happen in either dimension, and that the parts have equal sizes.
+    Requires that neither dimension changes otherwise, and that the parts have equal sizes.
     """
     have, places = moves.have[source], moves.places()
     if not have or moves.want[source] or have[-1] not in places:
@@ -74,7 +74,7 @@ def _slice_ahead(moves: AxisMoves, source: int, size: int, capacities: list[int]
 
 
 def _common_suffix(first: Sequence[AxisRef], second: Sequence[AxisRef]) -> int:
-    """The number of axes at the end that are the same."""
+    """The length of the common suffix."""
     count = 0
     for a, b in zip(reversed(first), reversed(second), strict=False):
         if a != b:
@@ -86,7 +86,7 @@ def _common_suffix(first: Sequence[AxisRef], second: Sequence[AxisRef]) -> int:
 def _slice_in_place(
     moves: AxisMoves, dimension: int, capacities: list[int], sliced: list[AxisRef]
 ) -> list[AxisRef]:
-    """Slice `dimension` along the axes wanted there; those that would be too much are returned."""
+    """Slices `dimension` along the axes wanted there; returns those that exceed its capacity."""
     have, want = moves.have[dimension], moves.want[dimension]
     left: list[AxisRef] = []
     index = 0

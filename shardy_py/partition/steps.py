@@ -1,14 +1,13 @@
-"""Communication as a chain of steps: how a tensor gets from one sharding to the one its user expects.
+"""The communication between the sharding of a tensor and that of its user, as a chain of steps.
 
-Unreduced axes matter here: a tensor unreduced along an axis is a sum (or maximum, minimum) still to be
-taken over the devices along it. Getting rid of such an axis takes an all-reduce; getting one takes no
-communication.
+A tensor unreduced along an axis is a sum (or maximum, minimum) still to be taken over the devices along it.
+Removing such an axis requires an all-reduce; adding one requires no communication.
 
     steps_between(unreduced {"x"}, replicated)      AllReduce {"x"}
     steps_between([{"x"}], unreduced {"x"})         ShardedToUnreduced [{"x"}]
     steps_between([{"x"}], [{"y"}])                 Reshard [{"y"}], if reshards are asked for
 
-Not here: which collectives a reshard consists of.
+Not here: the collectives of a reshard (`collectives.py`).
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ Step = Reshard | AllReduce | ReplicatedToUnreduced | ShardedToUnreduced
 def steps_between(
     source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes, *, with_reshard: bool
 ) -> tuple[Step, ...]:
-    """From `source` to `target`; without reshards only what unreduced axes need."""
+    """The steps from `source` to `target`; without reshards only those for unreduced axes."""
     steps: tuple[Step, ...] = reducing_steps(source, target, meshes)
     current = steps[-1].sharding if steps else source
     steps += unreducing_steps(current, target, meshes)
@@ -76,7 +75,7 @@ def steps_between(
 def reducing_steps(
     source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
 ) -> tuple[AllReduce, ...]:
-    """An all-reduce along the unreduced axes of `source` that `target` does not have."""
+    """An all-reduce along the unreduced axes of `source` that are not in `target`."""
     if source is None or not source.unreduced_axes:
         return ()
     mesh = mesh_of(source, meshes)
@@ -93,10 +92,10 @@ def reducing_steps(
 def unreducing_steps(
     source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
 ) -> tuple[Step, ...]:
-    """What makes the unreduced axes of `target` that `source` does not have unreduced; () if there are none.
+    """The steps that make axes unreduced that are unreduced in `target` only.
 
-    New unreduced axes come from axes that `source` is sharded by and `target` is not, as far as they go, and
-    from axes that both are replicated along. What else differs is resharded first.
+    They are axes that `source` is sharded along and `target` is not, or that both are replicated along. Other
+    differences are resharded first.
     """
     if source is None or target is None or not target.unreduced_axes:
         return ()
@@ -144,7 +143,7 @@ def _unreduced_more(
 
 
 def _freed(old: Axes, new: Axes, wanted: Axes, mesh: Mesh) -> Axes | None:
-    """The axes of a dimension that become unreduced; () if it stays as it is, None if it needs a reshard."""
+    """The axes of a dimension that become unreduced; () if it is unchanged, None if it needs a reshard."""
     status = prefix_status(new, old)
     if status is Prefix.EQUAL:
         return ()

@@ -1,35 +1,32 @@
-"""Which changes of unreduced axes an op may make, from its operands to its results.
+"""The changes of unreduced axes that an op may make from its operands to its results.
 
-A tensor unreduced along an axis means something else than its elements say, so an axis may only go where an
-op is known to reduce it, and only come where an op is known to leave a reduction open.
+The elements of a tensor unreduced along an axis are not its values, so an axis may only be removed by an op
+that reduces it, and only be added by an op that leaves a reduction open.
 
     operand unreduced={"x"}, result (nothing)       dropped unreduced axis 'x' ...
     operand unreduced=max{"x"}, result unreduced={"x"}      cannot change the reduction operator ...
 
-Not here: how to get rid of unreduced axes (`steps.py`).
+Not here: removing unreduced axes (`steps.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shardy_py.partition.reshard_plan import Shardings
 from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.axis_lists import difference, overlaps
 from shardy_py.sharding.meshes import Meshes, mesh_of
-
-Shardings = tuple[TensorSharding | None, ...]
 
 
 def transition_fault(
     operands: Shardings, results: Shardings, meshes: Meshes, *, introduced: str | None, removed: str | None
 ) -> str | None:
-    """What is wrong with the unreduced axes of an op; None if nothing is.
+    """The fault of the unreduced axes of an op; None if they are valid, or its tensors are on several meshes.
 
-    - new ones only where `introduced` allows, and with that reduction
-    - fewer only where `removed` allows, and with that reduction
-    - those kept keep their reduction
-
-    Between different meshes nothing is checked.
+    - added axes require `introduced`, and have that reduction
+    - removed axes require `removed`, and had that reduction
+    - kept axes keep their reduction
     """
     before, after = _unreduced(operands), _unreduced(results)
     if not before and not after:
@@ -56,7 +53,7 @@ def transition_fault(
 
 
 def mismatch_fault(source: TensorSharding | None, target: TensorSharding | None, where: str) -> str | None:
-    """What is wrong when two views of one tensor are unreduced along different axes; None if they agree."""
+    """The fault of two shardings of one tensor with different unreduced axes; None if they agree."""
     before, after = set(_unreduced((source,))), set(_unreduced((target,)))
     names = sorted({axis.name for axis in before ^ after})
     return f"has unreduced axes mismatch for '{', '.join(names)}' {where}" if names else None
@@ -67,28 +64,17 @@ def _unreduced(shardings: Iterable[TensorSharding | None]) -> Axes:
 
 
 def _other_reduction(shardings: Shardings, axes: Axes, expected: str) -> str | None:
-    """The reduction of the first sharding that has part of `axes` unreduced in another way than expected."""
-    for sharding in shardings:
-        if (
-            sharding is not None
-            and sharding.reduction != expected
-            and overlaps(sharding.unreduced_axes, axes)
-        ):
-            return sharding.reduction
-    return None
+    """The first reduction along some of `axes` that is not the expected one."""
+    wrong = (s.reduction for s in shardings if s is not None and overlaps(s.unreduced_axes, axes))
+    return next((reduction for reduction in wrong if reduction != expected), None)
 
 
 def _kept_fault(operands: Shardings, results: Shardings) -> str | None:
     for result in results:
-        for operand in operands:
-            if (
-                result is not None
-                and operand is not None
-                and operand.reduction != result.reduction
-                and overlaps(operand.unreduced_axes, result.unreduced_axes)
-            ):
-                return (
-                    "cannot change the reduction operator of kept unreduced axes from "
-                    f"{operand.reduction} to {result.reduction}."
-                )
+        other = result and _other_reduction(operands, result.unreduced_axes, result.reduction)
+        if result and other:
+            return (
+                "cannot change the reduction operator of kept unreduced axes from "
+                f"{other} to {result.reduction}."
+            )
     return None

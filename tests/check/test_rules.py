@@ -265,7 +265,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["/nowhere", "--level", "SDY001=loud"], "argument --level: unknown level 'loud'"),
         (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got 'SDY001'"),
         (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
-        (["/nowhere", "--model", "abacus"], "argument --model: there is no cost model 'abacus'"),
+        (["/nowhere", "--model", "abacus"], "argument --model: unknown cost model 'abacus'"),
         (["/nowhere", "--fail-on", "x"], "invalid choice: 'x'"),
     ],
 )

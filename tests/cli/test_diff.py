@@ -56,7 +56,7 @@ def test_bad_model_and_bad_program(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*files, "--model", "abacus"]) == 1
-    assert "sdy-diff: argument --model: there is no cost model 'abacus'" in capsys.readouterr().err
+    assert "sdy-diff: argument --model: unknown cost model 'abacus'" in capsys.readouterr().err
     bad = tmp_path / "bad.mlir"
     bad.write_text("func.func @f(")
     assert main([str(bad), files[0]]) == 1

@@ -70,10 +70,10 @@ def test_text_of_models() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("abacus", "there is no cost model 'abacus'; there are tpu-v5p"),
-        ("tpu-v5p,x", "expected AXIS=LINK in a cost model, got: 'x'"),
-        ("tpu-v5p,x=abacus", "there is no cost model 'abacus'"),
-        ("tpu-v5p,x=a:b", "expected BYTES_PER_SECOND:SECONDS as a link, got: 'a:b'"),
+        ("abacus", "unknown cost model 'abacus': expected one of 'tpu-v5p'"),
+        ("tpu-v5p,x", "cost model: expected AXIS=LINK, got 'x'"),
+        ("tpu-v5p,x=abacus", "unknown cost model 'abacus'"),
+        ("tpu-v5p,x=a:b", "link: expected BYTES_PER_SECOND:SECONDS, got 'a:b'"),
         ("tpu-v5p,x=0:1", "a bandwidth above 0"),
         ("tpu-v5p,x=inf:0", "a bandwidth above 0"),
         ("tpu-v5p,x=1:nan", "a latency of at least 0"),

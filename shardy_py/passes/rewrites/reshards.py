@@ -19,7 +19,7 @@ from shardy_py.graph.movements import note_copies, note_moved, replace_by_values
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import build_operation, erase, operands_of, place_after, place_after_value
-from shardy_py.partition.strides import is_same_layout
+from shardy_py.partition.compare import is_same_layout
 from shardy_py.passes.rewrites.record import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
