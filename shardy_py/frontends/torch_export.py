@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
 from shardy_py.frontends.torch_nodes import (
     blamed,
@@ -29,6 +31,7 @@ from shardy_py.frontends.torch_nodes import (
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO
+from shardy_py.ir import erase
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
@@ -155,10 +158,8 @@ def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
     returned = {id(tensor.value) for tensor in results}
     for block in blocks:
         for op in reversed(list(block.ops)):
-            is_pure = op.name.startswith("stablehlo.") and op.name != "stablehlo.custom_call"
-            if is_pure and not any(result.first_use or id(result) in returned for result in op.results):
-                op.detach()
-                op.erase()
+            if is_dead_when_unused(op) and not any(r.first_use or id(r) in returned for r in op.results):
+                erase(op)
 
 
 def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
@@ -261,7 +262,7 @@ def _output_names(exported: Any) -> tuple[str, ...]:
 
 def _label_results(module: ModuleOp, names: Sequence[str]) -> None:
     """Gives the results of the function the names by which values are looked up."""
-    function = cast(Any, next(op for op in module.body.block.ops if op.name == "func.func"))
+    function = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
     entries = [DictionaryAttr({RESULT_INFO: StringAttr(name)}) for name in names]
     if entries:
         function.properties["res_attrs"] = ArrayAttr(entries)

@@ -21,13 +21,11 @@ from shardy_py.layout.physical import (
     Reshape,
     Step,
     Transpose,
-    physical_size,
     relayout_steps,
 )
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import parse_array, parse_shape, read_shape
 from shardy_py.layout.tile_level import COMBINE, linear_index, linear_index_with_tile
-from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
     UNBOUNDED,
@@ -39,6 +37,7 @@ from shardy_py.layout.values import (
     SplitConfig,
     Tile,
     TupleShape,
+    faults,
 )
 
 __all__ = [
@@ -76,7 +75,6 @@ __all__ = [
     "padding_share",
     "parse_array",
     "parse_shape",
-    "physical_size",
     "read_shape",
     "relayout_steps",
     "unpack",

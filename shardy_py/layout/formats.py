@@ -19,7 +19,6 @@ from typing import Literal, get_args
 
 from shardy_py.errors import ShardyError
 from shardy_py.layout.element_types import element_type
-from shardy_py.layout.physical import physical_size
 from shardy_py.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile, TupleShape
 
 Target = Literal["tpu", "linear"]
@@ -131,7 +130,7 @@ def padded_bytes(shape: Shape) -> int:
     if isinstance(shape, ArrayShape):
         _check(shape)
         prefix = shape.layout.dynamic_shape_metadata_prefix_bytes if shape.layout else 0
-        return prefix + -(-physical_size(shape) * element_bits(shape) // 8)
+        return prefix + -(-shape.placement.size * element_bits(shape) // 8)
     return sum(map(padded_bytes, _parts(shape)))
 
 

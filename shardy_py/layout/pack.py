@@ -1,7 +1,10 @@
 """Copies arrays into their buffers and back.
 
-Not here: the steps of a layout (`physical.py`), the views copied (`mixed_radix.py`), elements narrower than a
-byte (`bit_packing.py`).
+Elements narrower than a byte fill it from the low-order bits, as in XLA's `PackIntN`. That continues a
+little-endian word: `(8,128)(8,1)` puts eight rows of s4 into a word in the order in which `(8,128)(2,1)` puts
+two of bf16, so a bitcast of bytes to narrower elements moves nothing.
+
+Not here: the steps of a layout (`physical.py`), the views copied (`mixed_radix.py`).
 
 >>> from shardy_py.layout.values import Tile
 >>> layout = Layout((1, 0), (Tile((2, 2)),))
@@ -19,13 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from shardy_py.errors import ShardyError
-from shardy_py.layout.bit_packing import narrow, pack_bits, unpack_bits, widen
 from shardy_py.layout.element_types import element_type, element_type_of
 from shardy_py.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
 from shardy_py.layout.physical import Pad, Reshape, Step, Transpose, relayout_steps
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.values import ArrayShape, Layout
 
+Octets = NDArray[np.uint8]
 Buffer = bytes | bytearray | memoryview | NDArray[Any]
 
 
@@ -190,3 +193,50 @@ def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any])
         )
     wanted = element if bits == 8 * element.itemsize else np.dtype(np.uint8)
     return flat if flat.dtype == wanted else np.ascontiguousarray(flat).view(wanted)
+
+
+# ---------------------------------------------------------------------- narrow and wide elements
+
+
+def pack_bits(elements: Octets, bits: int) -> Octets:
+    """Packs elements of 1, 2 or 4 bits.
+
+    >>> pack_bits(np.array([1, 2, 3], np.uint8), 4).tolist()
+    [33, 3]
+
+    elements: [n], each in the low-order bits of a byte; the other bits are ignored. The result has
+    ceil(n * bits / 8) bytes; bits past the last element are 0.
+    """
+    if bits == 1:
+        return np.packbits(elements & 1, bitorder="little")
+    a_byte, mask = 8 // bits, (1 << bits) - 1
+    packed = np.zeros(-(-elements.size // a_byte), np.uint8)
+    for position in range(a_byte):
+        part = elements[position::a_byte] & mask
+        packed[: part.size] |= part << (position * bits)
+    return packed
+
+
+def unpack_bits(packed: Octets, bits: int, count: int) -> Octets:
+    """The first `count` elements of 1, 2 or 4 bits, each in the low-order bits of a byte of its own."""
+    if bits == 1:
+        return np.unpackbits(packed, count=count, bitorder="little")
+    a_byte, mask = 8 // bits, (1 << bits) - 1
+    elements = np.empty(packed.size * a_byte, np.uint8)
+    for position in range(a_byte):
+        np.bitwise_and(packed >> (position * bits), mask, out=elements[position::a_byte])
+    return elements[:count]
+
+
+def widen(elements: NDArray[Any], size_bytes: int) -> Octets:
+    """Each element in `size_bytes` bytes: its own bytes, little-endian, then zeros."""
+    own = elements.astype(elements.dtype.newbyteorder("<"), copy=False)
+    wide = np.zeros((elements.size, size_bytes), np.uint8)
+    wide[:, : own.itemsize] = own.view(np.uint8).reshape(elements.size, own.itemsize)
+    return wide.reshape(-1)
+
+
+def narrow(wide: Octets, size_bytes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The elements of a type from `size_bytes` bytes each: the inverse of `widen`."""
+    own = np.ascontiguousarray(wide.reshape(-1, size_bytes)[:, : dtype.itemsize]).reshape(-1)
+    return own.view(dtype.newbyteorder("<")).astype(dtype, copy=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from shardy_py.layout.tile_level import TileLevel
-from shardy_py.layout.values import ArrayShape, Layout
+from shardy_py.layout.values import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,6 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
     whole = prod(place.tiled_dimensions)
     steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
     return _without_identities(tuple(dimensions), steps)
-
-
-def physical_size(shape: ArrayShape) -> int:
-    """The number of elements in the buffer of an array, padding included; row-major without a layout.
-
-    Raises ShardyError as `relayout_steps` does.
-    """
-    return shape.placement.size
 
 
 def _tile_steps(level: TileLevel) -> list[Step]:

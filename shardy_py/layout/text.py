@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 from shardy_py.layout.hlo_cursor import HloCursor
 from shardy_py.layout.tile_level import COMBINE
-from shardy_py.layout.validate import faults
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
     OTHER_KINDS,
@@ -32,6 +31,7 @@ from shardy_py.layout.values import (
     SplitConfig,
     Tile,
     TupleShape,
+    faults,
 )
 from shardy_py.session import SESSION
 

@@ -18,7 +18,6 @@ from shardy_py.layout import (
     Tile,
     Transpose,
     parse_array,
-    physical_size,
     relayout_steps,
 )
 from tests.layout.strategies import arrays, elements, points
@@ -48,7 +47,7 @@ def moved(shape: ArrayShape) -> np.ndarray:
 def test_steps_and_arithmetic_agree(shape: ArrayShape) -> None:
     """Every element has its own offset; what no element has is padding; all as numpy moves them."""
     buffer = moved(shape)
-    assert buffer.shape == (physical_size(shape),)
+    assert buffer.shape == (shape.placement.size,)
     index = points(shape)
     offsets = np.broadcast_to(shape.placement.offset(tuple(index.T)), len(index))
     assert np.array_equal(buffer[offsets], np.arange(elements(shape)))
@@ -132,7 +131,7 @@ def test_sizes() -> None:
         "f32[<=9]{0:T(8)}": 16,
         "f32[200]{0:T(8,128)}": 2048,
     }
-    assert {text: physical_size(parse_array(text)) for text in sizes} == sizes
+    assert {text: parse_array(text).placement.size for text in sizes} == sizes
 
 
 def test_one_offset_beyond_64_bits() -> None:
@@ -158,7 +157,7 @@ def test_one_offset_beyond_64_bits() -> None:
 def test_arrays_without_places(text: str, message: str) -> None:
     shape = parse_array(text)
     with pytest.raises(ShardyError) as error:
-        physical_size(shape)
+        _ = shape.placement
     assert message in str(error.value)
 
 
