@@ -1,8 +1,7 @@
-"""Work during which Python's garbage collector rests.
+"""Suspends Python's garbage collector during long work.
 
-A program is one large graph of objects that lives on: a collection walks all of it and finds nothing, which
-can double the time that a large one takes. Not here: commands, which end with their work and do without the
-collector altogether (`cli/`).
+A program is one large graph of live objects: each collection visits all of it and frees nothing, which can
+double the time for a large program. Not here: commands, which disable the collector altogether (`cli/`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Generator[None]:
-    """Within, no garbage is collected but what nothing refers to; afterwards all is as before.
+    """Disable the cyclic garbage collector within; restores its state afterwards.
 
     >>> with without_collection():
     ...     gc.isenabled()

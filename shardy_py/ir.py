@@ -1,16 +1,16 @@
 """xDSL's IR as this package reads, walks, builds and changes it; only this module uses its private fields.
 
 xDSL's public properties and methods check and copy at each call; a pass over 20,000 ops makes millions of
-calls. What is built here is what xDSL would build: tests compare it field by field, for the pinned version.
+calls. Ops built here equal those that xDSL builds: tests compare all fields, for the pinned version.
 
 - reading: `operands_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
 - building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified
 - changing: `replace_uses`, `place_before`, `take_out`, `erase`
 
-Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it.
-A walk reads the next operation before it yields: the caller may erase or move the operation that it was
-given, and nothing else.
+Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
+walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
+other.
 
     for op in walk_pre_order(module): ...
     replace_uses(old, new, but_not_in=new_op)
@@ -27,16 +27,16 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.ir.core import SSAValues
 
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
-"""Returns the operands of an op as the tuple that they are, without xDSL's mutable view."""
+"""Returns the operands of an op as a tuple, without xDSL's mutable view."""
 
 next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
-"""Returns the use behind a use in the list of its value."""
+"""Returns the next use in the use list of a value."""
 
 # ---------------------------------------------------------------------- walking
 
 
 def walk_pre_order(root: Operation, *, include_root: bool = True) -> Iterator[Operation]:
-    """Operations in program order, each before what its regions hold."""
+    """Operations in program order, each before its nested operations."""
     if include_root:
         yield root
     stack: list[Operation | None] = _first_ops(root)
@@ -56,7 +56,7 @@ def walk_pre_order(root: Operation, *, include_root: bool = True) -> Iterator[Op
 
 
 def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[Operation]:
-    """Operations in program order, each after what its regions hold: the order of MLIR's default walk."""
+    """Operations in program order, each after its nested operations, as in MLIR's default walk."""
     pending: list[tuple[Operation, Iterator[Operation]]] = [(root, _children(root))]
     while pending:
         parent, children = pending[-1]
@@ -78,11 +78,11 @@ def find_ops(root: Operation, *names: str) -> list[Operation]:
 
 
 def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:
-    """The operations in `root` that are wanted, in program order, each before what its regions hold.
+    """The operations in `root` that are wanted, in program order, each before its nested operations.
 
     is_wanted: is called for one op of each class only, and so must depend on nothing but the class.
 
-    A list, so that the caller may change what it likes; cheaper than a walk with a test.
+    A list, so that the caller may change any op; cheaper than a walk with a test.
     """
     wanted: dict[type[Operation], object] = {}
     found: list[Operation] = []
@@ -106,7 +106,7 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
 
 
 def innermost_first(ops: Iterable[Operation]) -> list[Operation]:
-    """Operations found in program order, each moved behind those of them that its regions hold."""
+    """Reorders operations from program order: each after those of them that it contains."""
     ordered: list[Operation] = []
     around: list[Operation] = []
     for op in ops:
@@ -155,14 +155,14 @@ def _children(op: Operation) -> Iterator[Operation]:
 
 
 def _first_ops(op: Operation) -> list[Operation | None]:
-    """The first operations of the blocks of `op`, last block first, as a stack wants them."""
+    """The first operations of the blocks of `op`, last block first, to be pushed on a stack."""
     firsts: list[Operation | None] = [b._first_op for b in blocks_of(op) if b._first_op is not None]
     firsts.reverse()
     return firsts
 
 
 def free_values(op: Operation) -> list[SSAValue]:
-    """What the regions of an op use and do not define, use by use; what is inside of an op before the op."""
+    """The values used in the regions of an op and defined outside, once per use; nested ops come first."""
     inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
     uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
     return [value for value in uses if id(owning_op(value)) not in inside]
@@ -284,7 +284,7 @@ def append_argument(block: Block, type_: Attribute, location: Any) -> BlockArgum
 
 
 def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
-    """Make `value` operand `index` of `op`; the use becomes the newest of `value`."""
+    """Set operand `index` of `op` to `value`, as the newest use of `value`."""
     use = op._operand_uses[index]
     operands = list(op._operands)
     operands[index].remove_use(use)
@@ -300,7 +300,7 @@ def replace_uses(
     but_not_in: Operation | None = None,
     only: Callable[[Use], bool] | None = None,
 ) -> None:
-    """Let the users of `old` use `new`, but for those of one op and those that `only` rejects."""
+    """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects."""
     use = old.first_use
     while use is not None:
         following = use._next_use
@@ -311,7 +311,7 @@ def replace_uses(
 
 
 def place_before(op: Operation, anchor: Operation) -> None:
-    """Put an op that stands nowhere right before `anchor`."""
+    """Place a detached op right before `anchor`."""
     block, previous = anchor.parent, anchor._prev_op
     assert block is not None
     op.parent, op._prev_op, op._next_op = block, previous, anchor
@@ -323,7 +323,7 @@ def place_before(op: Operation, anchor: Operation) -> None:
 
 
 def place_after(op: Operation, anchor: Operation) -> None:
-    """Put an op that stands nowhere right after `anchor`."""
+    """Place a detached op right after `anchor`."""
     assert anchor.parent is not None
     if anchor._next_op is None:
         place_at_end(op, anchor.parent)
@@ -332,7 +332,7 @@ def place_after(op: Operation, anchor: Operation) -> None:
 
 
 def place_at_start(op: Operation, block: Block) -> None:
-    """Put an op that stands nowhere first in `block`."""
+    """Place a detached op at the start of `block`."""
     if block._first_op is None:
         place_at_end(op, block)
     else:
@@ -340,7 +340,7 @@ def place_at_start(op: Operation, block: Block) -> None:
 
 
 def place_at_end(op: Operation, block: Block) -> None:
-    """Put an op that stands nowhere last in `block`."""
+    """Place a detached op at the end of `block`."""
     last = block._last_op
     op.parent, op._prev_op, op._next_op = block, last, None
     block._last_op = op
@@ -351,7 +351,7 @@ def place_at_end(op: Operation, block: Block) -> None:
 
 
 def place_after_value(op: Operation, value: SSAValue) -> None:
-    """Put an op that stands nowhere where `value` has just become available."""
+    """Place a detached op right after the definition of `value`."""
     if isinstance(value, OpResult):
         place_after(op, value.op)
     else:
@@ -360,7 +360,7 @@ def place_after_value(op: Operation, value: SSAValue) -> None:
 
 
 def take_out(op: Operation) -> None:
-    """Take an op out of its block; its operands and uses stay."""
+    """Detach an op from its block; its operands and uses stay."""
     block, previous, following = op.parent, op._prev_op, op._next_op
     assert block is not None
     if previous is None:
@@ -375,7 +375,7 @@ def take_out(op: Operation) -> None:
 
 
 def erase(op: Operation) -> None:
-    """Take an op whose results nobody uses out of its block and let go of its operands, and all in it."""
+    """Erase an op without uses, with its regions, and drop its operands."""
     take_out(op)
     if op.regions:
         op.drop_all_references()

@@ -1,11 +1,11 @@
-"""START HERE: from the text of a program to the same program with every sharding decided, stage by stage.
+"""START HERE: from the text of a program to the same program with all shardings, stage by stage.
 
     text -> read -> prepare -> propagate -> finish -> write -> text
                                                    -> report -> a table of what was decided
 
-Each stage takes the module, changes it in place and returns it; `decide_shardings` is all of them. The passes
-behind each stage are in `passes/pipelines.py`; what they rest on is in docs/design/architecture.md. The
-command over the same passes is `cli/`.
+Each stage changes the module in place and returns it; `decide_shardings` runs all of them.
+`passes/pipelines.py` lists the passes of each stage; docs/design/architecture.md describes the layers below.
+`cli/` has the commands.
 
     print(write(finish(propagate(prepare(read(text))))))
 """
@@ -31,31 +31,31 @@ from shardy_py.report.communication import CommunicationReport, communication_re
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
-    """The module that the text spells, verified; `file` is its name in diagnostics."""
+    """Parses and verifies a module; `file` is its name in diagnostics."""
     module = parse_module(text, file)
     verify_module(module)
     return module
 
 
 def prepare(module: ModuleOp) -> ModuleOp:
-    """Makes every flow of data an op with a sharding of its own, and every call part of its caller."""
+    """Adds data-flow edges, which hold shardings, and inlines calls as named computations."""
     return run_passes(module, pipelines.import_passes() + pipelines.inline_passes())
 
 
 def propagate(module: ModuleOp) -> ModuleOp:
-    """Decides the shardings: from what the user fixed to a fixed point of all sharding rules."""
+    """Propagates the shardings of the user to a fixed point of all sharding rules."""
     return run_passes(module, pipelines.propagate_passes())
 
 
 def finish(module: ModuleOp) -> ModuleOp:
-    """Restores functions and calls, removes what propagation needed, inserts the reshards that are left."""
+    """Restores functions and calls, removes data-flow edges, and inserts reshards."""
     return run_passes(
         module, pipelines.outline_passes() + pipelines.export_passes(pipelines.PartitioningOptions())
     )
 
 
 def collectives(module: ModuleOp) -> ModuleOp:
-    """Makes all communication of a finished program visible: every reshard, as collectives."""
+    """Replaces the reshards of a finished program by collectives."""
     return run_passes(module, pipelines.collective_passes())
 
 
@@ -74,8 +74,8 @@ def communication(
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
-    record: what the passes noted that made the program, so that the report names the causes of reshards.
-    The copy is not verified: collectives may stand where an op allows no other, as in `async_start`.
+    record: the events of the passes that made the program, from which the causes of reshards follow.
+    The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))

@@ -1,12 +1,12 @@
-"""A bar that shows how far long work is; on a terminal, once it has taken a second, gone when it is done.
+"""A progress bar for long work: shown on a terminal after one second, removed at the end.
 
     with progress(len(calls)) as begin:
         for call in calls:
             begin(call.row.name)
             ...
 
-Work that is done within the second pays for a timer and no more: `rich` is imported when the bar appears. Not
-here: what the steps are (`api/propagate.py`, `cli/driver.py`).
+`rich` is imported when the bar appears, so shorter work costs only a timer. Not here: the steps
+(`api/propagate.py`, `cli/driver.py`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ DELAY_SECONDS = 1.0
 
 @contextmanager
 def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], None]]:
-    """Gives what is to be called at the beginning of each of `steps` steps with its name.
+    """Yields a function to call with the name of each of `steps` steps when it begins.
 
-    shown: False: there is never a bar; True: there is one if standard error is a terminal that can move its
-        cursor.
+    shown: whether to show a bar if standard error is a terminal that can move its cursor.
     """
     if not (shown and steps and _is_terminal(sys.stderr)):
         yield lambda name: None
@@ -43,14 +42,14 @@ def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], Non
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether there is a terminal behind a stream, and one that can move its cursor."""
+    """Whether a stream is a terminal that can move its cursor."""
     if stream is None or stream.closed or not stream.isatty():
         return False
     return os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
 class _Bar:
-    """The steps begun, and the bar once it is on the screen; the timer has a thread of its own."""
+    """Counts the steps begun, and shows the bar from a timer's thread."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps

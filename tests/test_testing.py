@@ -41,7 +41,7 @@ def test_another_sharding_fails_with_the_reason() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ShardyError, match="no value is called"):
+    with pytest.raises(ShardyError, match="unknown value"):
         assert_sharding(PROGRAM, "nothing", P())
     with pytest.raises(ShardyError, match="unknown mesh '@m'"):
         assert_sharding(PROGRAM, "out", "<@m, [{}, {}]>")

@@ -29,7 +29,7 @@
 // WHYNOT-NEXT: along k: dim 1 of operand 0 -> dim 0 of operand 1
 // WHYNOT-NEXT: to change that: open dimension 0 of %arg2 (w2)
 
-// NOBODY: error: no value is called 'nobody'
+// NOBODY: error: unknown value 'nobody'
 // QUESTION: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x', got 'w2,0'
 // AXIS: error: unknown axis 'time': expected one of 'data', 'model'
 

@@ -94,7 +94,7 @@ class Result:
 
     def copy_numbers(self, value: Value) -> Sequence[int]:
         """Returns the positions in `values` of the copies of a source value, one a use, in a fixed order."""
-        return self._lineage.heirs(self.source.find(value).entry)
+        return self._lineage.counterparts(self.source.find(value).entry)
 
     @cached_property
     def _lineage(self) -> Lineage:

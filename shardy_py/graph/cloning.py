@@ -1,7 +1,6 @@
-"""Copies of ops, with new results and, where a mapping says so, other operands.
+"""Copies of ops, whose operands a mapping can replace.
 
-Uses are made in the order in which MLIR makes them: all ops of a region first, then, op by op, its operands
-before what its regions hold.
+Uses are created in MLIR's order: first all ops of a region, then op by op its operands before its regions.
 
     copy = clone(op, {old_operand: new_operand})
 """
@@ -13,11 +12,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from shardy_py.ir import append_argument, attach_operands, build_operation, operands_of
 
 Mapping = dict[SSAValue, SSAValue]
-"""From values to what stands for them in the copy; cloning adds what it defines."""
+"""From values to their counterparts in the copy; cloning adds the values that it defines."""
 
 
 def clone(op: Operation, mapping: Mapping) -> Operation:
-    """A copy of `op` that stands nowhere; operands that `mapping` does not hold stay as they are."""
+    """Returns a detached copy of `op`; operands that are not in `mapping` stay the same."""
     operands = operands_of(op)
     copy = _shell(op, [mapping.get(value, value) for value in operands] if operands else ())
     for old, new in zip(op.regions, copy.regions, strict=True):

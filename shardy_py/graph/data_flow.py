@@ -1,13 +1,13 @@
-"""Data-flow edges: which values of a control-flow or region op must be sharded alike.
+"""Data-flow edges: the values of a control-flow or region op that must have the same sharding.
 
-An edge joins sources (operands of the op, or of a terminator in its regions) with targets (its results, or
-block arguments of its regions). One target is the owner, it stands for the edge: `sdy.data_flow_edge` takes
-the owner as its operand, and once it exists, its result carries the sharding of all targets.
+An edge connects sources (operands of the op, or of a terminator in its regions) with targets (its results, or
+block arguments of its regions). One target is the owner: it is the operand of `sdy.data_flow_edge`, whose
+result holds the sharding of all targets.
 
     y = stablehlo.while(x) cond { ^c: ... } do { ^b: return r }     sources x, r; owner y; other targets c, b
 
-Which ops have edges, and which ones, they say themselves (`dialects/sdy/interfaces.py`). Not here: making
-edges (`passes/add_data_flow_edges.py`), propagating through them (`propagation/`).
+An interface of the op declares its edges (`dialects/sdy/interfaces.py`). Not here: inserting edges
+(`passes/add_data_flow_edges.py`), propagating through them (`propagation/`).
 """
 
 from __future__ import annotations
@@ -59,16 +59,17 @@ def edge_owners(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
-    """The sources of the edge of `owner`, as uses. Raises `ShardyError` for what can have no edge."""
+    """The sources of the edge of `owner`, as uses; raises `ShardyError` if `owner` cannot have an edge."""
     op = owning_op(owner)
     if op is None or data_flow(op) is None:
         edge = edge_of_owner(owner)
         place = None if edge is None else position_of(edge.location)
         raise ShardyError(
             Diagnostic(
-                f"expected the operand of {EDGE_NAME} to be a target of data flow, such as a result of "
-                "stablehlo.while; sdy-add-data-flow-edges adds the edges that there are",
+                f"invalid operand of '{EDGE_NAME}'",
                 place,
+                expected="a target of data flow, such as a result of stablehlo.while",
+                remedy="run sdy-add-data-flow-edges, which inserts all edges",
             )
         )
     return required_data_flow(op).edge_sources(op, owner)
@@ -80,7 +81,7 @@ def source_values(owner: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def other_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
-    """The targets of the edge of `owner` beside `owner` itself."""
+    """The targets of the edge of `owner` without `owner` itself."""
     op = owning_op(owner)
     assert op is not None
     return required_data_flow(op).non_edge_owner_targets(op, owner)
@@ -92,7 +93,7 @@ def edge_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def owner_of_target(value: SSAValue) -> SSAValue | None:
-    """The owner of the edge that has `value` as a target; None when there cannot be one."""
+    """The owner of the edge of which `value` is a target, or None."""
     op = owning_op(value)
     if op is None or (flow := data_flow(op)) is None:
         return None
@@ -100,7 +101,7 @@ def owner_of_target(value: SSAValue) -> SSAValue | None:
 
 
 def edge_of_owner(owner: SSAValue | None) -> Operation | None:
-    """The `sdy.data_flow_edge` of `owner`: its only user, if it is one."""
+    """The `sdy.data_flow_edge` of `owner`, which is its only user, or None."""
     if owner is None or (use := owner.first_use) is None or next_use(use) is not None:
         return None
     user = use.operation
@@ -108,12 +109,12 @@ def edge_of_owner(owner: SSAValue | None) -> Operation | None:
 
 
 def edge_of_target(value: SSAValue) -> Operation | None:
-    """The `sdy.data_flow_edge` that has `value` as a target."""
+    """The `sdy.data_flow_edge` of which `value` is a target, or None."""
     return edge_of_owner(owner_of_target(value))
 
 
 def edge_of_source(user: Operation, index: int) -> Operation | None:
-    """The `sdy.data_flow_edge` that has operand `index` of `user` as a source."""
+    """The `sdy.data_flow_edge` of which operand `index` of `user` is a source, or None."""
     op = user.parent_op() if is_terminator(user) else user
     if op is None or (flow := data_flow(op)) is None:
         return None

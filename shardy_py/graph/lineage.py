@@ -1,9 +1,9 @@
-"""What became of the values of a program: which values of the final one stand for them.
+"""The values of a final program that correspond to those of its source.
 
     lineage = Lineage(source_table, final_table, origin, record.events)
-    [final_table.entries[place] for place in lineage.heirs(entry)]
+    [final_table.entries[place] for place in lineage.counterparts(entry)]
 
-Not here: making the notes that say so (`movements.py`).
+Not here: the events of passes that it reads (`movements.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from shardy_py.graph.value_table import ValueEntry, ValueTable
 
 @dataclass(eq=False)
 class Lineage:
-    """From the values of one program to those of another, which passes made of a copy of it.
+    """Maps the values of a program to those of the final one, which passes made from a copy of it.
 
-    source, final: the values of both. origin: from those of the source to those of the copy.
-    events: what the passes noted.
+    source, final: the values of both.
+    origin: from values of the source to those of the copy.
+    events: the events of the passes.
     """
 
     source: ValueTable
@@ -32,22 +33,22 @@ class Lineage:
     origin: Mapping[SSAValue, SSAValue]
     events: Sequence[object]
 
-    def heirs(self, entry: ValueEntry) -> Sequence[int]:
-        """The places in the final table of what stands for a value of the source; none if nothing does.
+    def counterparts(self, entry: ValueEntry) -> Sequence[int]:
+        """The indices, in the final table, of the values that correspond to one of the source.
 
-        A value that stands for several copies is there several times. The order is the same whenever the
-        passes make the same copies, whatever they are merged to in the end.
+        A value that replaces several copies occurs several times. The order depends only on the copies that
+        the passes make, not on how they are merged afterwards.
         """
         if entry.value is not None:
-            return self._heirs.get(id(self.origin[entry.value]), ())
+            return self._counterparts.get(id(self.origin[entry.value]), ())
         found = ((function, entry.index) for function in self._functions[entry.function])
         return [self._results[key] for key in found if key in self._results]
 
     @cached_property
-    def _heirs(self) -> dict[int, list[int]]:
-        """By the identity of values.
+    def _counterparts(self) -> dict[int, list[int]]:
+        """By identity of a value, the indices of its counterparts.
 
-        Read backwards: what stands for a copy from a note on stands before it for the value copied, too.
+        Events are read backwards: the counterparts of a copy are counterparts of the copied value before.
         """
         found = {id(entry.value): [place] for place, entry in enumerate(self.final.entries)}
         for event in reversed(self.events):
@@ -58,24 +59,24 @@ class Lineage:
 
     @cached_property
     def _functions(self) -> dict[str, Sequence[str]]:
-        """By function of the source, those that it has become: the functions around what was in it."""
+        """By function of the source, the final functions that contain the counterparts of its values."""
         found: dict[str, Sequence[str]] = dict.fromkeys(self.source.functions, ())
         for entry in self.source.entries:
             parent = entry.op if entry.role == "argument" else entry.op.parent_op()
             if entry.value is not None and parent is not None and isinstance(parent.parent_op(), ModuleOp):
-                around = [self.final.entries[place].function for place in self.heirs(entry)]
+                around = [self.final.entries[place].function for place in self.counterparts(entry)]
                 found[entry.function] = max(found[entry.function], around, key=len)
         return found
 
     @cached_property
     def _results(self) -> dict[tuple[str, int], int]:
-        """The places of the results of functions."""
+        """The indices of the results of functions."""
         entries = enumerate(self.final.entries)
         return {(entry.function, entry.index): place for place, entry in entries if entry.value is None}
 
 
 def _copies(event: object) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The values that have a copy from a note on, with that."""
+    """Pairs of a value and its copy or replacement."""
     match event:
         case Copies():
             yield from event.values.items()

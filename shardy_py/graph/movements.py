@@ -1,11 +1,11 @@
-"""Shardings that passes move, beside propagation: noted by the passes, for whoever records.
+"""Events of passes: shardings moved, values copied and replaced; recorded within `recorded`.
 
     with recorded() as events:
         run passes
     events          [Movement(target=%1, source=%0, "sdy-apply-sharding-constraints", ...), ...]
 
-Without anyone who records, a note costs one look-up. Not here: what propagation itself does
-(`propagation/journal.py`), who reads the notes (`report/explain/`).
+Outside of `recorded`, an event costs one look-up. Not here: propagation (`propagation/journal.py`), the
+readers of events (`report/explain/`, `lineage.py`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from shardy_py.ir import erase, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
 
 Spot = SSAValue | Holder
-"""What has a sharding: a value, or the result of a function."""
+"""Something with a sharding: a value, or a result of a function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Movement:
-    """A sharding that a pass gave to a value.
+    """A sharding that a pass assigned to a value.
 
-    target: what has it now.
-    source: what had it before; `target` itself where the pass changed it in place.
+    target: the value that has the sharding now.
+    source: the value it comes from; `target` itself if the pass changed it in place.
     pass_name: as on the command line.
-    op: the op for whose sake, None if there is no single one.
-    index: which operand of `op` it serves; -1: it is about a result, or the whole op.
-    old: what the target had before, where the pass changed it in place.
-    new: what it has now; None: the same as the source.
+    op: the op that required it, or None.
+    index: the operand of `op` concerned; -1: a result, or the whole op.
+    old: the sharding of the target before a change in place.
+    new: the sharding of the target now; None: that of the source.
     """
 
     target: Spot
@@ -48,14 +48,14 @@ class Movement:
 
     @property
     def is_dictated(self) -> bool:
-        """Whether `op`, which uses the target, says how that is sharded, as a constraint does."""
+        """Whether `op`, a user of the target, determines its sharding, as a constraint does."""
         is_own = isinstance(self.target, SSAValue) and self.op is self.target.owner
         return self.source is self.target and self.old is None and self.op is not None and not is_own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merger:
-    """A function that another one stands for from now on: its values with those that stand for them."""
+    """A function replaced by an equal one: its values, and the corresponding values of the other."""
 
     values: tuple[SSAValue, ...]
     kept_values: tuple[SSAValue, ...]
@@ -63,7 +63,7 @@ class Merger:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copies:
-    """Values with copies that stand for them from now on; what is in several notes has several."""
+    """Values with their copies or replacements; a value may have several, in several events."""
 
     values: Mapping[SSAValue, SSAValue]
 
@@ -72,7 +72,7 @@ _EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)
 
 
 def note(event: object) -> None:
-    """Add an event to the record, if anyone keeps one."""
+    """Record an event, within `recorded`."""
     events = _EVENTS.get()
     if events is not None:
         events.append(event)
@@ -81,7 +81,7 @@ def note(event: object) -> None:
 def note_moved(
     targets: Sequence[Spot], sources: Sequence[Spot], pass_name: str, op: Operation | None = None
 ) -> None:
-    """Note that each target has the sharding of its source, if anyone keeps a record."""
+    """Record that each target has the sharding of its source."""
     events = _EVENTS.get()
     if events is not None:
         pairs = zip(targets, sources, strict=True)
@@ -89,16 +89,16 @@ def note_moved(
 
 
 def note_copies(values: Mapping[SSAValue, SSAValue]) -> None:
-    """Note the copies of values, if anyone keeps a record; the mapping must not change any more."""
+    """Record copies of values; the mapping must not change afterwards."""
     events = _EVENTS.get()
     if events is not None:
         events.append(Copies(values))
 
 
 def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) -> tuple[Movement, ...]:
-    """The movements to values, those that `origin` leads to a copy of as if they had been to the copies.
+    """The movements to values of a module, transferred to a copy of it; `origin` maps values to the copy.
 
-    Those to values that are gone stay: chains of notes lead through them.
+    Movements to erased values stay, because chains of events lead through them.
     """
     return tuple(
         replace(event, target=origin[event.target]) if event.target in origin else event
@@ -108,13 +108,13 @@ def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) 
 
 
 def is_recording() -> bool:
-    """Whether anyone keeps a record."""
+    """Whether events are recorded."""
     return _EVENTS.get() is not None
 
 
 @contextmanager
 def recorded() -> Generator[list[object]]:
-    """The list to which all events within are added."""
+    """Record events; yields the list to which they are appended."""
     events: list[object] = []
     token = _EVENTS.set(events)
     try:
@@ -124,13 +124,13 @@ def recorded() -> Generator[list[object]]:
 
 
 def replace_op(old: Operation, new: Operation) -> None:
-    """Put `new`, which stands nowhere, where `old` stands; its results replace those of `old`."""
+    """Replace `old` by `new`, a detached op with the same number of results."""
     place_before(new, old)
     replace_by_values(old, new.results)
 
 
 def replace_by_values(op: Operation, values: Sequence[SSAValue]) -> None:
-    """Let the users of the results of `op` use `values`; `op` goes."""
+    """Replace the results of `op` by `values` and erase it."""
     for before, after in zip(op.results, values, strict=True):
         replace_uses(before, after)
     if is_recording():

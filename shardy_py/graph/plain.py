@@ -1,7 +1,7 @@
 """Attributes and types of xDSL as plain Python values, each converted once.
 
-The conversions are those of docs/design/architecture.md, "The op record". An attribute class of our own
-dialects brings its own as a method `plain()`. Memo tables are keyed by identity and keep their keys alive.
+docs/design/architecture.md, "The op record", lists the conversions. Attribute classes of our own dialects
+have a method `plain()`. Memo tables are keyed by identity and keep their keys alive.
 
 >>> from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 >>> plain(ArrayAttr([StringAttr("a"), UnitAttr()]))
@@ -23,14 +23,14 @@ from shardy_py.ops import TensorType
 from shardy_py.session import SESSION
 
 MAX_DENSE_ELEMENTS = 4096
-"""Dense attributes of more elements are data, not parameters of an op: they become None."""
+"""Dense attributes with more elements are data rather than parameters of an op; they become None."""
 
 _PLAIN: dict[int, tuple[Attribute, Any]] = SESSION.table("plain values")
 _TENSORS: dict[int, tuple[Attribute, TensorType | None]] = SESSION.table("tensor types")
 
 
 def plain(attribute: Attribute) -> Any:
-    """The plain value of `attribute`; its text if there is none."""
+    """The plain value of `attribute`; its text for other classes."""
     known = _PLAIN.get(id(attribute))
     if known is None:
         known = _PLAIN[id(attribute)] = (attribute, _convert(attribute))
@@ -38,7 +38,7 @@ def plain(attribute: Attribute) -> Any:
 
 
 def tensor_type(type_: Attribute) -> TensorType | None:
-    """The shape and element of a ranked tensor type; None for anything else."""
+    """The shape and element type of a ranked tensor type; None for other types."""
     known = _TENSORS.get(id(type_))
     if known is None:
         known = _TENSORS[id(type_)] = (type_, _convert_tensor(type_))

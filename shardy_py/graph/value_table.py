@@ -1,8 +1,8 @@
-"""All values of a module with the names people know them by: SSA name, label, source location.
+"""All values of a module with their names: SSA name, label, source location.
 
     table = ValueTable(module)
     table.entries                     arguments, results of ops, block arguments, results of functions
-    table.find("%arg0")               also "x" (JAX's name of an argument), "result 0", "@f:%3", "model.py:12"
+    table.find("%arg0")               or "x" (JAX's name of an argument), "result 0", "@f:%3", "model.py:12"
 
 Not here: shardings (`value_shardings.py`), reports on values (`report/`).
 """
@@ -17,23 +17,28 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.registry import syntax_table
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import Holder, Place, read
+from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.ir import blocks_of, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
-FUNCTION = "func.func"
+_NAMES = (
+    "an SSA name ('%3', '@f:%3'), 'result 0', the name of an argument, jax.result_info, or a source location "
+    "('model.py:12')"
+)
 _PLACE = re.compile(r":\d+$")
 RESULT_INFO = "jax.result_info"
 
 Role = Literal["argument", "result", "intermediate"]
-"""Argument or result of a function; what an op or a region inside gives is an intermediate."""
+"""Argument or result of a function; results of ops and block arguments in it are intermediates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,11 +46,11 @@ class ValueEntry:
     """One value of a module.
 
     name: `%3`, `%arg0`, `%0#1`; of a function's result `result 0`.
-    function: the symbol of the function around it, without `@`; "" outside of any.
-    op: what defines it or holds it: an op, or the function or region op of an argument.
-    index: its position among the results of `op`, or among the arguments.
-    value: None for results of functions, which are no SSA values.
-    label: JAX's name of an argument (its location) or result (`jax.result_info`); "" if there is none.
+    function: the symbol of the function around it, without `@`; "" outside of functions.
+    op: the defining op; for an argument, the function or the op with the region.
+    index: its index among the results of `op`, or among the arguments.
+    value: None for results of functions, which are not SSA values.
+    label: JAX's name of an argument (its location) or result (`jax.result_info`), or "".
     """
 
     name: str
@@ -59,14 +64,13 @@ class ValueEntry:
 
     @property
     def location(self) -> Attribute:
-        """Where the source says it is made."""
-        return cast(
-            Any, self.op if self.value is None or self.role == "intermediate" else self.value
-        ).location
+        """Its location in the source."""
+        source = self.op if self.role != "argument" else self.value
+        return cast(Any, source).location
 
     @property
     def holder(self) -> Holder | None:
-        """Where its sharding is kept; None if it cannot have one."""
+        """The place of its sharding; None if it cannot have one."""
         if self.value is None:
             return Holder(Place.FUNCTION_RESULT, self.op, self.index)
         return holder_of(self.value)
@@ -92,7 +96,7 @@ class ValueTable:
 
     @cached_property
     def entries(self) -> tuple[ValueEntry, ...]:
-        """All values: of each function its arguments, then what is inside, then its results."""
+        """All values: for each function its arguments, then the values inside, then its results."""
         return tuple(self._collect())
 
     @cached_property
@@ -103,7 +107,7 @@ class ValueTable:
     @cached_property
     def functions(self) -> tuple[str, ...]:
         """The symbols of the functions, in program order."""
-        return tuple(_symbol(op) for op in self.module.body.block.ops if op.name == FUNCTION)
+        return tuple(map(function_name, functions_of(self.module)))
 
     @cached_property
     def names(self) -> ValueNames:
@@ -111,34 +115,34 @@ class ValueTable:
         return ValueNames(self.module, syntax_table())
 
     def find_all(self, key: str) -> Sequence[ValueEntry]:
-        """Every value that goes by `key`: a name, `@function:name`, label, or source `file:line[:column]`.
+        """All values named `key`: a name, `@function:name`, label, or source `file:line[:column]`.
 
-        A name or label of @main hides the same one of other functions.
+        Values of @main take precedence over values of other functions.
         """
         found = self._by_name.get(key) or (self._by_place.get(key) if _PLACE.search(key) else None) or ()
         main = [entry for entry in found if entry.function == "main"]
         return main or found
 
     def find(self, key: str) -> ValueEntry:
-        """The one value that goes by `key`. Raises `ShardyError` when there is none, or several."""
+        """The value named `key`; raises `ShardyError` if there is none or several."""
         found = self.find_all(key)
         if len(found) == 1:
             return found[0]
         if found:
             names = [f"@{entry.function}:{entry.name}" for entry in found]
-            remedy = "name one of them"
-            if len(set(names)) < len(names):  # regions beside each other have the same names
-                told = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
-                names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, told, strict=True)]
-                remedy = "name one by its location (model.py:12), or take one of values.named(key) in Python"
+            remedy = "use one of these names"
+            if len(set(names)) < len(names):  # values of different regions of a function may share a name
+                places = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
+                names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, places, strict=True)]
+                remedy = "use a location (model.py:12), or values.named(key) in Python"
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-            raise ShardyError(f"'{key}' names {len(found)} values: {', '.join(names[:8])}{more}; {remedy}")
+            got = f"{len(found)} values: {', '.join(names[:8])}{more}"
+            raise ShardyError.unexpected(
+                f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy
+            )
         close = get_close_matches(key, self._by_name, 3)
-        hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else "."
-        raise ShardyError(
-            f"no value is called '{key}'{hint} A value is named by its SSA name ('%3', '@f:%3'), 'result 0', "
-            "its argument name, jax.result_info, or source location ('model.py:12')"
-        )
+        remedy = f"did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+        raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
 
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:
@@ -153,9 +157,9 @@ class ValueTable:
         function: Operation | None = None
         symbol = ""
         for op in walk_pre_order(self.module, include_root=False):
-            if op.name == FUNCTION:
+            if isinstance(op, FuncOp):
                 yield from _results(function)
-                function, symbol = op, _symbol(op)
+                function, symbol = op, function_name(op)
             for result in op.results:
                 index = cast(Any, result).index
                 name = names.get(id(result), "")
@@ -177,7 +181,9 @@ def _results(function: Operation | None) -> Iterator[ValueEntry]:
     for index, type_ in enumerate(types):
         info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
         label = info.data if isinstance(info, StringAttr) else ""
-        yield ValueEntry(f"result {index}", _symbol(function), "result", type_, function, index, None, label)
+        yield ValueEntry(
+            f"result {index}", function_name(function), "result", type_, function, index, None, label
+        )
 
 
 def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:
@@ -200,19 +206,15 @@ def _places_of(entry: ValueEntry) -> Iterator[str]:
             yield f"{file}:{position.line}:{position.column}"
 
 
-def _symbol(function: Operation) -> str:
-    return cast(StringAttr, function.properties["sym_name"]).data
-
-
 def _name_in(location: Any) -> str:
-    """The outermost name in a location: what JAX calls an argument."""
+    """The outermost name in a location, which JAX uses for the name of an argument."""
     while isinstance(location, CallSiteLoc):
         location = location.callee
     return location.desc.data if isinstance(location, NameLoc) else ""
 
 
 def location_text(location: Any) -> str:
-    """A location in a line: the name and the innermost position of the model in it; "" if it says neither.
+    """A location in one line: its innermost position in the model and its name; "" if it has neither.
 
     `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
     """

@@ -58,7 +58,7 @@ class DebugTrail:
         number = self._number(shardable_value(value))
         if number is not None:
             axes = (axis for dimension in sharding.dimensions for axis in dimension.axes)
-            self._origins.give(number, axes, name)
+            self._origins.add(number, axes, name)
 
     def _number(self, value: SSAValue | None) -> int | None:
         if value is not None:

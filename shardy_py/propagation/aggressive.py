@@ -1,7 +1,7 @@
 """The aggressive strategy: when factors compete for an axis, the larger source tensor wins.
 
-    dot: [{"a", ?}, {?}], [{?}, {"a", ?}] -> [{?}, {?}]      the result takes "a" for the factor whose operand
-                                                             is larger (the first, when they are equal)
+    dot: [{"a", ?}, {?}], [{?}, {"a", ?}] -> [{?}, {?}]      "a" goes to the factor of the larger operand
+                                                             (the first if they are equal)
 
 Not here: joining the axes along one factor (`basic.py`).
 """
@@ -24,7 +24,7 @@ from shardy_py.sharding.projection import Projection, TensorProjection
 
 
 def aggressive(projection: Projection, options: StepOptions, mesh: Mesh) -> Projection:
-    """Hand over axes tensor by tensor, results first; factors in the order of `_preference`."""
+    """Propagate axes tensor by tensor, results first; factors in the order of `_preference`."""
     wanted = {
         factor: axes
         for factor in range(len(options.factor_sizes))
@@ -43,7 +43,7 @@ def aggressive(projection: Projection, options: StepOptions, mesh: Mesh) -> Proj
         for factor in order:
             axes = _fitting(tensor, factor, wanted[factor], options, mesh)
             if axes and options.is_elementwise:
-                axes = _cut_to_results(axes, results, factor)
+                axes = _truncate_to_results(axes, results, factor)
             tensor = tensor.expanded(factor, axes)
         operands.append(tensor)
     return Projection((*operands, *results), projection.operand_count)
@@ -52,7 +52,7 @@ def aggressive(projection: Projection, options: StepOptions, mesh: Mesh) -> Proj
 def _preference(
     projection: Projection, wanted: dict[int, Axes], options: StepOptions, mesh: Mesh
 ) -> list[int]:
-    """The factors, those first whose axes come from the larger tensor.
+    """The factors, ordered by decreasing size of the tensor that their axes come from.
 
     Ties: the more sharded factor (elementwise ops only), then the earlier tensor, then the earlier factor.
     """
@@ -75,7 +75,7 @@ def _preference(
 
 
 def _fitting(tensor: TensorProjection, factor: int, axes: Axes, options: StepOptions, mesh: Mesh) -> Axes:
-    """The part of `axes` that `tensor`, as it is now, can have along `factor`; () when that adds nothing."""
+    """The prefix of `axes` that `tensor` can currently have along `factor`; () if that adds nothing."""
     along = tensor.factors[factor]
     if along is None:
         return ()
@@ -93,8 +93,8 @@ def _fitting(tensor: TensorProjection, factor: int, axes: Axes, options: StepOpt
     return truncate(axes, across, mesh, conservative_propagation=options.conservative_propagation)
 
 
-def _cut_to_results(axes: Axes, results: list[TensorProjection], factor: int) -> Axes:
-    """Axes move sideways between operands only as far as the results take them too."""
+def _truncate_to_results(axes: Axes, results: list[TensorProjection], factor: int) -> Axes:
+    """Truncate axes that propagate between operands to those that the results have, too."""
     for result in results:
         along = result.factors[factor]
         if along is not None and is_strict_prefix(along.axes, axes):

@@ -1,10 +1,10 @@
-"""The journal read: which axis arrived where, along which factor of which step, from which other tensors.
+"""Arrivals of axes: where an axis appeared, along which factor of which step, and from which tensors.
 
     arrivals = Arrivals(program, journal)
     arrivals.at(3)      (Arrival(entry=7, slot=3, dimension=1, axis=AxisRef("x"), step=2, factor=1, ...), ...)
 
-Nothing is computed before it is asked for; alike steps are read once. Not here: following arrivals back to
-where an axis began (`report/explain/`).
+Computed from the journal on demand, once per distinct step. Not here: tracing an axis back to its origin
+(`report/explain/`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A tensor that had the axis before: its position in the step, its slot, the dimension of the factor."""
+    """A tensor that had the axis: its position in the step, its slot, and the dimension of the factor."""
 
     position: int
     slot: int
@@ -34,12 +34,11 @@ class Arrival:
     """An axis that appeared on a dimension.
 
     entry: the number of the entry in the journal; smaller is earlier.
-    slot, dimension, axis: what appeared where.
-    step: the step that brought it, `FUNCTION_RESULT` minus an index where a result of the main function was
-        matched, None where another member of the sharding group had it.
+    slot, dimension, axis: the axis, and where it appeared.
+    step: the number of the step, as in the journal; None if it came from another member of a sharding group.
     position: of the tensor among operands, then results, of the step.
     factor: of the step's rule.
-    sources: the tensors that had it, in the order of positions; never empty.
+    sources: the tensors that had it, ordered by position; not empty.
     """
 
     entry: int
@@ -54,7 +53,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """An arrival by positions, the same for all alike entries."""
+    """An arrival in terms of positions, shared by equal entries."""
 
     position: int
     dimension: int
@@ -67,17 +66,17 @@ class Arrivals:
     """All arrivals of one propagation, by slot."""
 
     def __init__(self, program: FlatProgram, journal: Journal) -> None:
-        """Prepare to read the journal of a propagation through `program`."""
+        """The arrivals of a propagation through `program`, given its journal."""
         self.program = program
         self.journal = journal
         self._moves: dict[tuple[int, tuple[int, ...]], tuple[_Move, ...]] = {}
 
     def at(self, slot: int) -> Sequence[Arrival]:
-        """What arrived at a slot, in order."""
+        """The arrivals at a slot, in order."""
         return self._by_slot.get(slot, ())
 
     def slots_of(self, number: int) -> tuple[int, ...]:
-        """The slots of a step, or of what stands for the matching of a result."""
+        """The slots of a step; for a function result, those of the returned value and the result."""
         if number <= FUNCTION_RESULT:
             returned = self.program.returned[FUNCTION_RESULT - number]
             return (returned.slot, returned.result_slot)
@@ -130,7 +129,7 @@ class Arrivals:
 
 
 def _moves(step: Step, passage: Passage, new: dict[int, TensorSharding | None]) -> Iterator[_Move]:
-    """What arrived in one passage, and stayed once factors were joined to dimensions again."""
+    """The axes that one passage added, and that remain when factors are merged to dimensions."""
     tensors = step.rule.tensors
     for position, sharding in new.items():
         assert sharding is not None
@@ -150,7 +149,7 @@ def _moves(step: Step, passage: Passage, new: dict[int, TensorSharding | None]) 
 def _holders(
     rule: ShardingRule, passage: Passage, target: int, factor: int, axis: AxisRef
 ) -> Iterator[tuple[int, int]]:
-    """The other tensors that were sharded by `axis`, or a part of it, along `factor`; with the dimension."""
+    """The other tensors sharded along `factor` on `axis` or a sub-axis of it, with the dimension."""
     for position, tensor in enumerate(passage.before.tensors):
         along = tensor.factors[factor]
         if position != target and along is not None and any(axis.overlaps(other) for other in along.axes):

@@ -1,12 +1,12 @@
-"""The basic strategy: hand over the axes on which all tensors of an op agree.
+"""The basic strategy: propagate the axes on which all tensors of an op agree.
 
-For every factor: join the axes of all tensors to the longest list that none contradicts, cut it where it
-would collide with other factors or with replicated axes of any tensor, give what is left to all of them.
+For each factor, the longest compatible list of axes is truncated where it conflicts with other factors or
+with replicated axes of any tensor, and then assigned to all tensors.
 
     add: [{"a", ?}], [{"a", "b", ?}] -> [{?}]      all become [{"a", "b", ?}]
-    add: [{"a", ?}], [{"b", ?}] -> [{?}]           nothing: "a" and "b" contradict each other
+    add: [{"a", ?}], [{"b", ?}] -> [{?}]           nothing: "a" and "b" conflict
 
-Not here: resolving such conflicts (`aggressive.py`), the order in which ops are visited (`fixpoint.py`).
+Not here: resolving conflicts (`aggressive.py`), the order of ops (`fixpoint.py`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from shardy_py.sharding.projection import FactorSharding, Projection, TensorProj
 
 @dataclass(frozen=True, slots=True)
 class StepOptions:
-    """What a strategy needs to know of an op beside its shardings.
+    """The input of a strategy beside the shardings.
 
-    factor_sizes, directions: one a factor of the rule; a blocked factor has direction NONE.
-    conservative_propagation: never split an axis, nor cut a dimension unevenly.
-    is_elementwise: the op computes each element on its own; the aggressive strategy treats it differently.
+    factor_sizes, directions: one per factor of the rule; a blocked factor has direction NONE.
+    conservative_propagation: do not split axes, and do not shard dimensions unevenly.
+    is_elementwise: whether the op is elementwise; the aggressive strategy distinguishes it.
     """
 
     factor_sizes: tuple[int, ...]
@@ -39,11 +39,11 @@ class StepOptions:
 
 
 Strategy = Callable[[Projection, StepOptions, Mesh], Projection]
-"""Hands axes over between the tensors of one op."""
+"""Propagates axes between the tensors of one op."""
 
 
 def basic(projection: Projection, options: StepOptions, mesh: Mesh) -> Projection:
-    """Hand over, factor after factor, the axes that every tensor can take."""
+    """Propagate, factor by factor, the axes that all tensors can take."""
     for factor, size in enumerate(options.factor_sizes):
         axes = compatible_axes(projection, factor, options.directions[factor])
         if not axes:
@@ -55,9 +55,9 @@ def basic(projection: Projection, options: StepOptions, mesh: Mesh) -> Projectio
 
 
 def compatible_axes(projection: Projection, factor: int, direction: Direction) -> Axes:
-    """The longest list of axes along `factor` that no tensor contradicts.
+    """The longest list of axes along `factor` that is compatible with all tensors.
 
-    In one direction only, the tensors it comes from may lengthen the list; the others may still cut it.
+    In one direction, only the tensors it comes from can extend the list; the others can still shorten it.
     """
     if direction is Direction.NONE:
         return ()
@@ -77,7 +77,7 @@ def truncate(
     *,
     conservative_propagation: bool,
 ) -> Axes:
-    """Cut `axes` behind the first one of which `keep(axis, parts before it)` keeps less than all."""
+    """Truncate `axes` at the first axis that `keep(axis, shards before it)` shortens or drops."""
     sharded = 1
     for index, axis in enumerate(axes):
         kept = keep(axis, sharded)
@@ -90,7 +90,7 @@ def truncate(
 
 
 def prefix_across_factors(axis: AxisRef, tensor: TensorProjection, factor: int) -> AxisRef | None:
-    """The part of `axis` that shards none of the other factors of `tensor`."""
+    """The prefix of `axis` that no other factor of `tensor` uses, or None."""
     result: AxisRef | None = axis
     for index, other in enumerate(tensor.factors):
         if other is None or index == factor:
@@ -109,9 +109,9 @@ def prefix_within_factor(
     factor_size: int,
     mesh: Mesh,
 ) -> AxisRef | None:
-    """The part of `axis` that `tensor` can have along a factor of its own, which `along` describes.
+    """The prefix of `axis` that `tensor` can have along a factor, whose sharding is `along`, or None.
 
-    sharded: the parts that the axes before this one cut the factor into.
+    sharded: the number of shards that the axes before this one make.
     """
     result = prefix_without_all(axis, tensor.replicated + tensor.unreduced)
     if result is None or any(have.contains(result) for have in along.axes):
@@ -126,7 +126,7 @@ def prefix_within_factor(
                 return result
             if fitting != 1:
                 return AxisRef(result.name, SubAxis(result.pre_size, fitting))
-    # The factor cannot grow, but may keep its last axis when that is where `result` starts.
+    # The factor cannot be extended, but keeps its last axis if that is a prefix of `result`.
     return along.axes[-1] if along.axes and along.axes[-1].is_prefix_of(result) else None
 
 
@@ -160,7 +160,7 @@ def _join_all(
 
 
 def join(old: Axes, new: Axes, *, can_expand: bool) -> tuple[Axes, bool]:
-    """The axes on which `old` and `new` agree, with what follows; also whether later lists may add more.
+    """The compatible axes of `old` and `new`, and whether further lists can extend them.
 
     >>> a, b, c = AxisRef("a"), AxisRef("b"), AxisRef("c")
     >>> join((a,), (a, b), can_expand=True) == ((a, b), True)

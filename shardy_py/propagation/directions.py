@@ -10,7 +10,7 @@ from enum import IntFlag
 
 
 class Direction(IntFlag):
-    """In which direction axes may move; `|` and `&` are union and intersection."""
+    """The directions in which axes may propagate; `|` and `&` are union and intersection."""
 
     NONE = 0
     FORWARD = 1
@@ -19,4 +19,4 @@ class Direction(IntFlag):
 
 
 Directions = tuple[Direction, ...]
-"""One direction a factor of a rule."""
+"""The direction of each factor of a rule."""

@@ -1,9 +1,9 @@
-"""Dead ops: the driver of C++ erases them when it comes to them, so each acts only until then.
+"""Dead ops: MLIR's greedy driver erases them when it visits them, so they propagate only until then.
 
-An op that feeds nothing but dead ops still takes its step once before it dies, and an operand of a dead op
-has one user less afterwards, which can free the other user for an earlier round.
+An op that is used by dead ops only is visited once before it is dead. Erasing an op removes a use of its
+operands, so that another user may propagate in an earlier round.
 
-Not here: which ops are dead (`graph/liveness.py`), erasing them from the IR (the passes).
+Not here: which ops are dead (`graph/liveness.py`), erasing them from the IR (`graph/program.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from shardy_py.propagation.worklist import Worklist
 
 
 class Erasure:
-    """Which of the dead ops are still there."""
+    """The dead ops, erased one by one."""
 
     def __init__(self, program: FlatProgram, liveness: Liveness) -> None:
-        """Start with all of them there."""
+        """Start with all dead ops present."""
         self._remaining = dict(liveness.remaining_uses)
         self._users = {value: list(users) for value, users in liveness.users.items()}
         self._liveness = liveness
@@ -34,13 +34,13 @@ class Erasure:
         return len(self._erased) == len(self._remaining)
 
     def add_to(self, worklist: Worklist) -> None:
-        """Put the dead ops that are still there on the list."""
+        """Add the remaining dead ops to the worklist."""
         for step in self._remaining:
             if step not in self._erased:
                 worklist.waiting[step] = 1
 
     def visit(self, step: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> bool:
-        """Erase `step` if it is dead by now; whether it is gone. What is gone changes nothing any more."""
+        """Erase `step` if it is dead by now; returns whether it is erased."""
         remaining = self._remaining.get(step)
         if remaining is None or remaining > 0:
             return False
@@ -58,7 +58,7 @@ class Erasure:
         kinds[step] = self._nothing
         operands = self._liveness.operands[step]
         for maker, value in operands:
-            # As the driver does: what defines an operand is looked at again if at most one user is left.
+            # As in the driver, the op that defines an operand is visited again if at most one user is left.
             if maker >= 0 and len({*self._users[value]} - {step}) < 2:
                 worklist.push(maker)
         for maker, value in operands:
@@ -70,7 +70,7 @@ class Erasure:
                 self._remaining[maker] -= 1
 
     def _unshare(self, user: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
-        """The last user of a value is its only one; if no other operand is shared, its kind changes."""
+        """Change the kind of the only user that is left of a value, unless it has another shared operand."""
         kind = None if user in self._erased else self._unshared.get(user)
         if kind is None or any(len(self._users[value]) > 1 for value in self._liveness.reads[user]):
             return

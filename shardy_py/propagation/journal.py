@@ -1,12 +1,12 @@
-"""What propagation did, in the order in which it did it: a journal that is cheap to keep.
+"""The journal of a propagation: all changes in order, at little cost.
 
-While propagation runs, each step that changes something adds one tuple of things that are there anyway. Who
-wants to know which axis moved where reads the journal afterwards (`arrivals.py`).
+Each step that changes something appends one tuple of existing objects. `arrivals.py` derives from the journal
+which axis moved where.
 
     journal = Journal()
     propagate(program, meshes, journal=journal)
-    journal.entries        [(3, (1, 0, 0), step, ((2, 1),)), ...]: step 3 saw shardings 1, 0, 0 and gave its
-                           tensor number 2 the sharding number 1
+    journal.entries        [(3, (1, 0, 0), step, ((2, 1),)), ...]: step 3 read the shardings number 1, 0, 0
+                           and changed that of its tensor 2 to number 1
 
 Not here: shardings that passes move before and after (`graph/movements.py`).
 """
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from shardy_py.propagation.step import Change, Step, StepTable
 
 FUNCTION_RESULT = -1
-"""Stands for a step where the main function's results are matched with what it returns."""
+"""The number of the step between the first value that the main function returns and its result."""
 
 Entry = tuple[int, tuple[int, ...], "Step", "Sequence[Change]"]
 """One step that changed something: its number, or `FUNCTION_RESULT` minus the index of the result; the
-numbers of the shardings it saw; the way through it; what it changed."""
+numbers of the shardings it read; the step; its changes."""
 
 
 class Stage(NamedTuple):
-    """One round: its first entry, its name, the way through each kind of step (None: no axis may move)."""
+    """One round: its first entry, its name, and the table of each kind of step (None: no axis may move)."""
 
     first_entry: int
     name: str
@@ -38,7 +38,7 @@ class Stage(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A sharding given between two rounds: what a user priority left of the user's sharding."""
+    """A sharding set between rounds, when dimensions of a user priority are held back or restored."""
 
     first_entry: int
     slot: int
@@ -48,12 +48,12 @@ class Setting(NamedTuple):
 class Journal:
     """The record of one propagation; filled by `Propagator`.
 
-    entries: what changed something, in order.
-    stages, settings: rounds, and shardings given between them, by the entry that comes next.
+    entries: the steps that changed something, in order.
+    stages, settings: rounds, and shardings set between them, each with the number of the next entry.
     values: by number, the sharding.
-    start_numbers: by slot, the number of its sharding at first.
+    start_numbers, end_numbers: by slot, the number of its sharding before and after.
     meshes: by symbol.
-    kinds: by step, the index of its kind, as it was at the end.
+    kinds: by step, the index of its kind at the end.
     """
 
     def __init__(self) -> None:
@@ -68,15 +68,15 @@ class Journal:
         self.kinds: Sequence[int] = ()
 
     def sharding(self, slot: int) -> TensorSharding | None:
-        """What `slot` holds at the end."""
+        """The final sharding of `slot`."""
         return self.values[self.end_numbers[slot]]
 
     def first_sharding(self, slot: int) -> TensorSharding | None:
-        """What `slot` held at first."""
+        """The initial sharding of `slot`."""
         return self.values[self.start_numbers[slot]]
 
     def stage_of(self, entry: int) -> str:
-        """The name of the round in which entry number `entry` was made."""
+        """The name of the round of entry number `entry`."""
         name = ""
         for stage in self.stages:
             if stage.first_entry > entry:

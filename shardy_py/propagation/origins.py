@@ -1,11 +1,12 @@
-"""Which of the user's shardings an axis came from: `Origins` follows axes from value to value.
+"""The origins of axes: the user's sharding that each axis of a value comes from.
 
     origins = Origins()
-    origins.give(1, [AxisRef("a")], "input: 0")        value 1 is the function's first argument
+    origins.add(1, [AxisRef("a")], "input: 0")         value 1 is the first argument of the function
     origins.move(1, 3, AxisRef("a"))                   a step moved "a" from value 1 to value 3
     origins.of(3)                                      {AxisRef("a"): "input: 0"}
 
-Values are any numbers. Not here: finding the moves (`provenance.py`), the names (`passes/debug_notes.py`).
+Values are numbers of any kind. Not here: finding the moves (`provenance.py`), the names
+(`passes/debug_notes.py`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from shardy_py.sharding import AxisRef
 
 
 class Origins:
-    """By value: each of its axes with the name of the sharding that it came from."""
+    """By value, its axes and the names of the shardings that they come from."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start empty."""
         self._names: dict[int, dict[AxisRef, str]] = {}
 
     def __iter__(self) -> Iterator[int]:
@@ -29,21 +30,21 @@ class Origins:
         """The axes of `value` with their origins."""
         return self._names.get(value, {})
 
-    def give(self, value: int, axes: Iterable[AxisRef], name: str) -> None:
-        """Say where axes of a value come from; what was said first stays."""
+    def add(self, value: int, axes: Iterable[AxisRef], name: str) -> None:
+        """Add the origin of axes of a value; existing origins are kept."""
         for axis in axes:
             self._names.setdefault(value, {}).setdefault(axis, name)
 
     def move(self, source: int, target: int, axis: AxisRef) -> None:
-        """`target` got `axis` from `source`, which may have it joined to, or split into, other parts."""
+        """Propagate the origin of `axis` from `source`, which may have it split or merged, to `target`."""
         name = self._name(source, axis)
         if name is not None:
-            self.give(target, (axis,), name)
+            self.add(target, (axis,), name)
 
     def copy(self, source: int, target: int) -> None:
-        """All axes of `source` are on `target`, too."""
+        """Propagate the origins of all axes of `source` to `target`."""
         for axis, name in self.of(source).items():
-            self.give(target, (axis,), name)
+            self.add(target, (axis,), name)
 
     def _name(self, value: int, axis: AxisRef) -> str | None:
         names = self.of(value)

@@ -1,6 +1,7 @@
-"""The user's priorities: dimensions of priority p take part from the pass for p on, most urgent (0) first.
+"""User priorities: dimensions of priority p propagate from iteration p on; priority 0 comes first.
 
-Until then a dimension counts as empty and closed, its axes as replicated, so that nothing else takes them.
+Before that, a dimension is empty and closed, and its axes are replicated, so that no other dimension uses
+them.
 
     [{"a"}p1, {"b", ?}]     first:  [{}, {"b", ?}], replicated={"a"}     from p1 on:  [{"a"}, {"b", ?}]
 
@@ -18,7 +19,7 @@ from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 
 
 def held_back(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorSharding:
-    """The sharding at priority 0: later dimensions empty and closed, their axes replicated."""
+    """The sharding at priority 0: later dimensions are empty and closed, their axes replicated."""
     replicated = list(sharding.replicated_axes)
     dimensions: list[DimensionSharding] = []
     for dimension in sharding.dimensions:
@@ -33,7 +34,7 @@ def held_back(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> TensorSha
 
 
 def released(now: TensorSharding, original: TensorSharding, priority: int) -> TensorSharding:
-    """The sharding `now` with the dimensions of that priority as they were in `original`."""
+    """The sharding `now` with the dimensions of that priority from `original`."""
     dimensions = tuple(
         replace(then, priority=None) if (then.priority or 0) == priority else current
         for current, then in zip(now.dimensions, original.dimensions, strict=True)
@@ -46,7 +47,7 @@ def released(now: TensorSharding, original: TensorSharding, priority: int) -> Te
 def hold_back(
     propagator: Propagator, meshes: Mapping[str, Mesh]
 ) -> dict[int, list[tuple[int, TensorSharding]]]:
-    """Hold later dimensions of all slots back; by priority, in order: the slots with their originals."""
+    """Hold back the dimensions of later priorities; returns by priority the slots and original shardings."""
     waiting: dict[int, list[tuple[int, TensorSharding]]] = {}
     for slot, original in enumerate(propagator.program.shardings):
         if original is None:
@@ -60,7 +61,7 @@ def hold_back(
 
 
 def release(propagator: Propagator, slots: list[tuple[int, TensorSharding]], priority: int) -> None:
-    """Let the dimensions of a priority take part."""
+    """Restore the dimensions of one priority."""
     for slot, original in slots:
         now = propagator.sharding(slot)
         assert now is not None

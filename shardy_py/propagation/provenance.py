@@ -1,9 +1,9 @@
-"""Which axis came along which way: from the projections before and after a step to moves of axes.
+"""Moves of axes: derived from the projections before and after a step.
 
     add: [{"a"}], [{?}] -> [{?}]     "a" = operand-0 -> [operand-1, result-0]
 
-Also the form in which `#sdy.propagation_edges` holds such moves: by step, by axis and source, the targets.
-Not here: IR (`passes/debug_trail.py`), nor who follows the moves (`origins.py`).
+Also their form in `#sdy.propagation_edges`: by step, by axis and source, the targets. Not here: IR
+(`passes/debug_trail.py`), tracking origins along moves (`origins.py`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from shardy_py.sharding import (
 from shardy_py.sharding.axis_lists import Axes, Prefix, prefix_status
 
 Edges = tuple[PropagationStep, ...]
-"""By step, in order: what moved."""
+"""By step, in order, the moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An axis that appeared on the tensor at `target`, because the one at `source` had it.
+    """An axis that propagated from the tensor at `source` to the one at `target`.
 
     source, target: positions among operands, then results.
     """
@@ -50,7 +50,7 @@ def moves_of(rule: ShardingRule, before: Projection, after: Projection, mesh: Me
 def _arrivals(
     rule: ShardingRule, before: Projection, after: Projection, target: int, mesh: Mesh
 ) -> dict[AxisRef, int]:
-    """The axes new on one tensor with their sources; parts that join across factors count as one."""
+    """The new axes of one tensor with their sources; sub-axes that merge across factors count as one axis."""
     arrived: dict[AxisRef, int] = {}
     old, new = before.tensors[target].factors, after.tensors[target].factors
     for dimension in rule.tensors[target]:
@@ -72,7 +72,7 @@ def _arrivals(
 
 
 def _source(before: Projection, factor: int, axes: Axes) -> int | None:
-    """The first tensor that was sharded by `axes`, and maybe more, along `factor`."""
+    """The first tensor that was sharded on `axes`, and possibly more, along `factor`."""
     for position, tensor in enumerate(before.tensors):
         along = tensor.factors[factor]
         if along is not None and prefix_status(axes, along.axes) is not Prefix.NONE:
@@ -81,16 +81,16 @@ def _source(before: Projection, factor: int, axes: Axes) -> int | None:
 
 
 def new_axes(old: Axes, new: Axes) -> Iterator[AxisRef]:
-    """What `new` has beyond `old`, whose last axis may have grown."""
+    """The axes of `new` that are not in `old`, including the last axis of `old` if it grew."""
     if old and old[-1] != new[len(old) - 1]:
         yield new[len(old) - 1]
     yield from new[len(old) :]
 
 
 def edges_of(moves: Iterable[tuple[int, Move]], operand_count: int) -> Edges:
-    """The moves of an op, each with the index of its step, as `#sdy.propagation_edges` holds them.
+    """The moves of an op, each with the index of its step, in the form of `#sdy.propagation_edges`.
 
-    What moves the same way again counts once, the first time.
+    Equal moves count once, at their first step.
     """
     first: dict[Move, int] = {}
     for step, move in moves:
@@ -113,7 +113,7 @@ def _nodes(positions: Sequence[int], operand_count: int) -> tuple[EdgeValueRef, 
 
 
 def node(position: int, operand_count: int) -> EdgeValueRef:
-    """A position among operands and results.
+    """The operand or result at a position.
 
     >>> str(node(0, 2)), str(node(2, 2))
     ('operand-0', 'result-0')

@@ -1,9 +1,9 @@
-"""Which ops are propagated through first: a tuple of named functions, most wanted first.
+"""Op priorities: a tuple of functions, highest priority first.
 
-Each says in which direction axes may move along one factor of a step. In round n the first n functions count,
-and a step may move axes in every direction that any of them allows.
+Each function returns the directions in which axes may propagate along one factor of a step. Round n allows
+the union of the first n functions.
 
-Not here: the user's own priorities (`priorities.py`).
+Not here: user priorities (`priorities.py`).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ DirectionOf = Callable[[StepKind, int], Direction]
 
 
 def pass_through(step: StepKind, factor: int) -> Direction:
-    """Ops that only pass elements through, and slices forward."""
+    """Ops that pass elements through, both ways; slices forward only."""
     if step.role is Role.PASS_THROUGH:
         return Direction.BOTH
     return Direction.FORWARD if step.role is Role.SLICE else Direction.NONE
 
 
 def pass_through_single_use(step: StepKind, factor: int) -> Direction:
-    """The same, unless an operand has other users: they may want to shard it otherwise."""
+    """The same for ops whose operands have no other users, which could require another sharding."""
     return Direction.NONE if step.has_shared_operand else pass_through(step, factor)
 
 
 def pass_through_factors(step: StepKind, factor: int) -> Direction:
-    """Pass-through factors of any op, broadcasts backward only: forward a small tensor would decide."""
+    """Pass-through factors of any op; broadcasts backward only, so that small tensors do not decide."""
     if step.rule is not None and step.rule.factors[factor].type is not FactorType.PASS_THROUGH:
         return Direction.NONE
     return all_but_broadcast_forward(step, factor)
 
 
 def all_but_broadcast_forward(step: StepKind, factor: int) -> Direction:
-    """Any factor of any op, broadcasts backward only."""
+    """All factors of all ops; broadcasts backward only."""
     return Direction.BACKWARD if step.role is Role.BROADCAST else Direction.BOTH
 
 
 def everything(step: StepKind, factor: int) -> Direction:
-    """Any factor of any op, both ways."""
+    """All factors of all ops, both ways."""
     return Direction.BOTH
 
 
@@ -64,7 +64,7 @@ ONE_ROUND: tuple[DirectionOf, ...] = (everything,)
 def directions_in_round(step: StepKind, schedule: tuple[DirectionOf, ...], number: int) -> Directions:
     """The directions of all factors of a step in round `number`, counted from 0.
 
-    Blocked factors never move; a barrier has its own direction in every round.
+    Nothing propagates along blocked factors; a barrier has its own direction in every round.
     """
     rule = step.rule
     if rule is None:

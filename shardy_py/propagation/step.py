@@ -1,9 +1,9 @@
-"""One step of propagation: shardings of an op's tensors in, those that change out, remembered.
+"""One step of propagation: from the shardings of an op's tensors to those that change, memoized.
 
-`StepTable` maps shardings, as numbers, to changes, as (position, number) pairs; a look-up that fails
-computes. Alike ops share a table, so in a program of many layers most steps are look-ups.
+`StepTable` maps shardings, as numbers, to changes, as (position, number) pairs, and computes missing entries.
+Ops of one kind share a table, so in a program of many layers most steps are look-ups.
 
-Not here: when a step is taken and whom a change concerns (`fixpoint.py`).
+Not here: when a step runs, and the steps that depend on a change (`fixpoint.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Change = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A way through an op: its rule, the strategy with its options, the border of a manual computation."""
+    """How shardings propagate through an op: rule, strategy, options, boundary of a manual computation."""
 
     rule: ShardingRule
     strategy: Strategy
@@ -54,7 +54,7 @@ class Step:
     def passage(
         self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
     ) -> Passage | None:
-        """What the strategy does with the projections; None without a mesh that can be propagated over."""
+        """The projections before and after the strategy; None if there is no common, non-maximal mesh."""
         seen = shardings
         if self.boundary is not None and (last := shardings[-1]) is not None:
             seen = (*shardings[:-1], before_edge(self.boundary, last))
@@ -68,9 +68,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One way through a step.
+    """One application of a step.
 
-    seen: the shardings as the rule sees them, that of an edge as its source has it.
+    seen: the shardings in terms of the rule; that of an edge at a boundary as seen by its source.
     before, after: their projections.
     """
 
@@ -82,19 +82,19 @@ class Passage:
 
 
 class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
-    """What a step changes, by the numbers of its shardings."""
+    """The changes of a step, by the numbers of its shardings."""
 
     __slots__ = ("_interner", "_meshes", "step")
 
     def __init__(self, step: Step, interner: Interner, meshes: Mapping[str, Mesh]) -> None:
-        """Start without any entry."""
+        """Start empty."""
         super().__init__()
         self.step = step
         self._interner = interner
         self._meshes = meshes
 
     def __missing__(self, numbers: tuple[int, ...]) -> tuple[Change, ...]:
-        """Take the step once and remember."""
+        """Compute and add an entry."""
         values = self._interner.values
         taken = self.step.take(tuple(values[number] for number in numbers), self._meshes)
         changes = tuple((position, self._interner.number(new)) for position, new in taken)
@@ -105,9 +105,9 @@ class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
 def common_mesh(
     shardings: Iterable[TensorSharding | None], meshes: Mapping[str, Mesh]
 ) -> tuple[str | Mesh, Mesh] | None:
-    """The mesh of all `shardings`, with the name of the first that has it; None if there is not exactly one.
+    """The common mesh of all `shardings` and its first name; None if they have several meshes or none.
 
-    Missing shardings and empty meshes fit to any.
+    Missing shardings and empty meshes are compatible with any mesh.
     """
     found: tuple[str | Mesh, Mesh] | None = None
     for sharding in shardings:
@@ -122,7 +122,7 @@ def common_mesh(
 
 
 def mesh_of(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Mesh:
-    """The mesh that `sharding` names or holds."""
+    """The mesh of `sharding`, which is inlined or referred to by name."""
     if isinstance(sharding.mesh, Mesh):
         return sharding.mesh
     mesh = meshes.get(sharding.mesh)
@@ -132,14 +132,14 @@ def mesh_of(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Mesh:
 
 
 def before_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorSharding:
-    """The sharding of an edge as its source has it: outside for an argument, inside for a result."""
+    """The sharding of an edge as seen by its source: outside for an argument, inside for a result."""
     if boundary.is_argument:
         return with_free_axes(boundary.outer, sharding, boundary.manual_axes)
     return without_manual_axes(sharding, boundary.manual_axes)
 
 
 def after_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorSharding:
-    """Back from the sharding as the source has it to that of the edge."""
+    """The inverse of `before_edge`: the sharding of the edge itself."""
     if boundary.is_argument:
         return without_manual_axes(sharding, boundary.manual_axes)
     return with_free_axes(boundary.outer, sharding, boundary.manual_axes)

@@ -1,10 +1,9 @@
-"""Why a step does not hand an axis over: the step taken apart at the point where it stopped.
+"""Why a step does not propagate an axis: the condition that failed first.
 
     stop(step, shardings, meshes, target, factor, axis)      Stop(StopKind.CLOSED, position=2, ...)
 
-For shardings with which the step changes nothing any more. It asks the same questions as the strategies, in
-their order, and reports the first that has the answer no. Not here: which tensors and steps to ask about
-(`report/explain/why_not.py`).
+For shardings with which the step changes nothing. The conditions are those of the strategies, in their order.
+Not here: which tensors and steps to examine (`report/explain/why_not.py`).
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from shardy_py.sharding.projection import TensorProjection
 
 
 class StopKind(Enum):
-    """What stopped an axis.
+    """The condition that stopped an axis.
 
-    MESH: the tensors of the step are on different meshes. DIRECTION: axes do not move along the factor, or
-    only the other way. CONFLICT: a tensor has other axes along the factor. REPLICATED, UNREDUCED: a tensor
-    keeps the axis for that. CLOSED: the dimension of a tensor is. OVERFLOW: axes that fit no factor stand
-    there. NON_DIVISIBLE: the axis does not divide what is left of the factor. USED: another dimension of a
-    tensor has it. STRIDE: a factor before it in the dimension is not fully sharded. ELSEWHERE: where tensors
-    have it, it is along another factor. NOT_TAKEN: the step would hand it over, but was not taken any more.
-    UNKNOWN: none of these.
+    MESH: the tensors of the step are on different meshes. DIRECTION: axes do not propagate along the factor,
+    or only the other way. CONFLICT: a tensor has other axes along the factor. REPLICATED, UNREDUCED: the axis
+    is replicated or unreduced in a tensor. CLOSED: the dimension of a tensor is closed. OVERFLOW: the
+    dimension has axes that fit no factor. NON_DIVISIBLE: the axis does not divide the rest of the factor.
+    USED: another dimension of a tensor has the axis. STRIDE: a more major factor of the dimension is not
+    fully sharded. ELSEWHERE: tensors have the axis along other factors only. NOT_TAKEN: the step would
+    propagate it, but did not run again. UNKNOWN: none of these.
     """
 
     MESH = "mesh"
@@ -50,12 +49,12 @@ class StopKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The point where an axis stopped.
+    """The condition that stopped an axis, and where.
 
-    position: of the tensor that stopped it, among operands, then results; -1 where it is none of them.
-    axis: what did not get on: the axis asked about, or one that would have to stand before it.
-    others: the axes that are in its way.
-    dimension: of that tensor: where they are.
+    position: the tensor that stopped it, among operands, then results; -1 if it is none of them.
+    axis: the axis that stopped: the one asked about, or one that must come before it.
+    others: the conflicting axes.
+    dimension: the dimension of that tensor that has them, or -1.
     """
 
     kind: StopKind
@@ -73,7 +72,7 @@ def stop(
     factor: int,
     axis: AxisRef,
 ) -> Stop:
-    """Why the tensor at position `target` has not got `axis` along `factor`, which another one has."""
+    """Why the tensor at position `target` lacks `axis` along `factor`, which another tensor has."""
     passage = step.passage(shardings, meshes)
     if passage is None:
         return Stop(StopKind.MESH, -1, axis)
@@ -94,7 +93,7 @@ def stop(
     missing = next((a for a in wanted if not any(have.contains(a) for have in own.axes)), None)
     given = passage.after.tensors[target].factors[factor]
     if missing is None or (given is not None and _has(given.axes, missing)):
-        # The factor takes it, but not the dimension: `TensorProjection.to_sharding` leaves it out.
+        # The factor has it, but not the dimension: `TensorProjection.to_sharding` drops it.
         return Stop(StopKind.STRIDE, target, missing or axis, own.axes, _dimension_of(step, target, factor))
     tensors = range(len(projection.tensors)) if step.strategy is basic else ()
     results = range(projection.operand_count, len(projection.tensors)) if step.options.is_elementwise else ()
@@ -106,7 +105,7 @@ def stop(
 
 
 def _along(projection: Projection, factor: int) -> Iterator[tuple[int, Axes]]:
-    """The tensors that have a factor, with their axes along it."""
+    """The tensors with a factor, and their axes along it."""
     for position, tensor in enumerate(projection.tensors):
         along = tensor.factors[factor]
         if along is not None:
@@ -114,7 +113,7 @@ def _along(projection: Projection, factor: int) -> Iterator[tuple[int, Axes]]:
 
 
 def _gives(position: int, operand_count: int, direction: Direction) -> bool:
-    """Whether axes of the tensor may move to others."""
+    """Whether axes of the tensor may propagate to others."""
     return bool(direction & (Direction.FORWARD if position < operand_count else Direction.BACKWARD))
 
 
@@ -125,7 +124,7 @@ def _has(axes: Axes, axis: AxisRef) -> bool:
 def _conflict(
     step: Step, projection: Projection, giver: int, target: int, factor: int, axis: AxisRef
 ) -> Stop:
-    """The tensor that contradicts the giver, the target before all others."""
+    """The stop at a tensor that conflicts with the giver, preferably the target."""
     given = dict(_along(projection, factor))
     wanted = given[giver]
     for position in (target, *given):
@@ -145,7 +144,7 @@ def _is_prefix(first: AxisRef, second: AxisRef) -> bool:
 def _refusal(
     step: Step, passage: Passage, position: int, factor: int, axis: AxisRef, wanted: Axes
 ) -> Stop | None:
-    """Why one tensor does not take `axis`, the next of the axes wanted along `factor`; None: it would."""
+    """Why one tensor rejects `axis`, the next of the axes wanted along `factor`; None if it does not."""
     tensor = passage.before.tensors[position]
     along = tensor.factors[factor]
     dimension = _dimension_of(step, position, factor)
@@ -175,7 +174,7 @@ def _refusal(
 
 
 def _overflow(step: Step, tensor: TensorProjection, position: int, dimension: int) -> Axes:
-    """What fits no factor of a dimension: it blocks the factors from there on."""
+    """The axes of a dimension that fit no factor; they block the factors from there on."""
     along = (tensor.factors[factor] for factor in step.rule.tensors[position][dimension])
     return next((factor.overflow for factor in along if factor is not None and factor.overflow), ())
 

@@ -1,6 +1,6 @@
-"""What is left to do in a round: steps in program order, with those to do again on top.
+"""The worklist of a round: steps in program order, and on top a stack of steps to run again.
 
-Not here: what is done with a step (`fixpoint.py`).
+Not here: running a step (`fixpoint.py`).
 
 >>> worklist = Worklist(bytearray([1, 0, 1]))
 >>> worklist.pop(), worklist.pop()
@@ -14,12 +14,12 @@ from __future__ import annotations
 
 
 class Worklist:
-    """A list of steps that starts in program order and on which steps are put back.
+    """Steps in program order, with a stack of pushed steps that are popped first.
 
-    waiting: by step, 1 if it is still to be taken in program order.
-    queued: by step, 1 if it was put back.
-    again: the steps that were put back, the next one last.
-    cursor: the last step taken in program order; those behind it count as on the list, waiting or not.
+    waiting: by step, 1 if it is still to be popped in program order.
+    queued: by step, 1 if it is on the stack.
+    again: the stack, its top last.
+    cursor: the last step popped in program order; later steps are never pushed on the stack.
     """
 
     __slots__ = ("again", "cursor", "queued", "waiting")
@@ -32,7 +32,7 @@ class Worklist:
         self.cursor = -1
 
     def pop(self) -> int:
-        """The next step, -1 at the end."""
+        """Remove and return the next step; -1 if there is none."""
         if self.again:
             step = self.again.pop()
             self.queued[step] = 0
@@ -42,7 +42,7 @@ class Worklist:
         return step
 
     def push(self, step: int) -> None:
-        """Put `step` on top, unless it is on the list."""
+        """Push `step`, unless it is on the worklist."""
         if step > self.cursor:
             self.waiting[step] = 1
         elif not self.queued[step]:

@@ -43,14 +43,14 @@ def test_unknown_and_ambiguous_names() -> None:
     program = Program.parse(
         MATMUL.replace("@main", "@f") + MATMUL.replace("@main", "@g").replace("sdy.mesh @mesh", "sdy.mesh @n")
     )
-    with pytest.raises(ShardyError, match=r"no value is called '%7'"):
+    with pytest.raises(ShardyError, match=r"unknown value '%7'"):
         program["%7"]
     with pytest.raises(ShardyError, match=r"did you mean 'out'"):
         program["outt"]
-    with pytest.raises(ShardyError, match=r"'%0' names 2 values: @f:%0, @g:%0; name one of them"):
+    with pytest.raises(ShardyError, match=r"ambiguous name '%0': expected one value, got 2 values: @f:%0, @g:%0; use one of these names"):
         program["%0"]
     with pytest.raises(
-        ShardyError, match=r"2 values: @main:%iterArg \(stablehlo.while, .*; name one by its location"
+        ShardyError, match=r"2 values: @main:%iterArg \(stablehlo.while, .*; use a location"
     ):
         Program.parse(LOOP)["%iterArg"]
 

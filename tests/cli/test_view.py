@@ -184,7 +184,7 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
         ),
         (["--program", "gone.mlir"], "cannot open input file 'gone.mlir': No such file or directory"),
         (["--program", "p.mlir", *X], "--program cannot be combined with a sharding"),
-        (["--program", "p.mlir", "--value", "%7"], "no value is called '%7'"),
+        (["--program", "p.mlir", "--value", "%7"], "unknown value '%7'"),
         (["--program", "p.mlir", "--value", "%arg1"], "expected a ranked tensor of the program"),
         (["--program", "p.mlir", "--svg", "-"], "--svg draws a single sharding; add --value"),
         (["--program", "p.mlir", "--device", "9"], "expected a device from 0 to 1, got 9"),
