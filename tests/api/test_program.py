@@ -47,11 +47,12 @@ def test_unknown_and_ambiguous_names() -> None:
         program["%7"]
     with pytest.raises(ShardyError, match=r"did you mean 'out'"):
         program["outt"]
-    with pytest.raises(ShardyError, match=r"ambiguous name '%0': expected one value, got 2 values: @f:%0, @g:%0; use one of these names"):
-        program["%0"]
     with pytest.raises(
-        ShardyError, match=r"2 values: @main:%iterArg \(stablehlo.while, .*; use a location"
+        ShardyError,
+        match=r"ambiguous name '%0': expected one value, got 2 values: @f:%0, @g:%0; use one of these names",
     ):
+        program["%0"]
+    with pytest.raises(ShardyError, match=r"2 values: @main:%iterArg \(stablehlo.while, .*; use a location"):
         Program.parse(LOOP)["%iterArg"]
 
 
