@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
-from shardy_py.builder.attributes import encode, plain_attribute
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
 from shardy_py.builder.types import TensorType, element_attribute
 from shardy_py.dialects.checks import results_check, rules_check
 from shardy_py.dialects.definition import OpRow
+from shardy_py.dialects.encoding import plain_attribute
 from shardy_py.dialects.stablehlo import OPS, structs
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
 from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, raw
@@ -179,7 +179,7 @@ def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribu
             continue
         try:
             if name in kinds:
-                own[name] = encode(kinds[name], value)
+                own[name] = OPS.notation.encode(kinds[name], value)
             else:
                 others[name] = plain_attribute(value)
         except ShardyError as error:

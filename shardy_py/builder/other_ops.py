@@ -12,10 +12,10 @@ from typing import Any
 
 from xdsl.ir import Attribute, OpResult, Region, SSAValue
 
-from shardy_py.builder.attributes import plain_attribute
 from shardy_py.builder.emit import Types, require, result_types
 from shardy_py.builder.insertion import caller_location, insert
 from shardy_py.dialects import syntax_table
+from shardy_py.dialects.encoding import plain_attribute
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.errors import ShardyError
 from shardy_py.ir import build_operation

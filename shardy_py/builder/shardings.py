@@ -11,7 +11,6 @@ from typing import Any
 
 from shardy_py.api import Sharding, ShardyError
 from shardy_py.api.annotate import DIRECTIONS
-from shardy_py.builder.attributes import encode
 from shardy_py.builder.bodies import Body, region
 from shardy_py.builder.insertion import caller_location, current_trace, insert
 from shardy_py.builder.tensor import Tensor, rank_of, value_of
@@ -22,6 +21,7 @@ from shardy_py.dialects.sdy import (
     ShardingConstraintOp,
     ShardingGroupOp,
 )
+from shardy_py.dialects.stablehlo.notation import NOTATION
 
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
@@ -32,7 +32,7 @@ def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
     """Adds tensors to a group that gets one sharding."""
-    number: Any = encode("i64", group_id)
+    number: Any = NOTATION.encode("i64", group_id)
     for operand in operands:
         _inserted(ShardingGroupOp(value_of(operand), number.value.data))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -30,33 +29,56 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.dialects.encoding import (
+    ANY,
+    ATTRIBUTE,
+    BOOL,
+    BOOLEANS,
+    DICTIONARY,
+    FLOAT32,
+    INT32,
+    INT64,
+    INTEGERS,
+    STRING,
+    SYMBOL,
+    TABLE,
+    UNIT,
+    Encoding,
+    array_encoding,
+    integers,
+    plain_attribute,
+)
+from shardy_py.errors import ShardyError
 from shardy_py.text.assembly import Element, Spelling
-from shardy_py.text.attribute_reader import dense_array, string_attribute
+from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import untyped_text
 from shardy_py.text.cursor import Cursor
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeKind:
-    """What an attribute must be.
+    """A constraint on an attribute.
 
-    description: in MLIR's words, for `failed to satisfy constraint: ...`.
-    spelling: how an assembly form spells it; None if none does.
-    storage: accepts the attributes that an op can hold in its place, sound or not; None: any.
+    description: MLIR's, for `failed to satisfy constraint: ...`.
+    spelling: in assembly forms; None if none has such an attribute.
+    storage: accepts the attributes that the op can hold in C++, valid or not; None: any.
+    encoding: the attributes in Python, and the plain values that constructors accept.
     """
 
     description: str
     accepts: Callable[[Any], bool]
     spelling: Spelling | None = None
     storage: Callable[[Any], bool] | None = None
+    encoding: Encoding = ATTRIBUTE
 
 
 def _class_kind(
-    description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None
+    description: str, accepts: Callable[[Any], bool], encoding: Encoding, spelling: Spelling | None = None
 ) -> AttributeKind:
-    """A kind that is a class of attributes: there is nothing else that an op could hold."""
-    return AttributeKind(description, accepts, spelling, accepts)
+    """A kind that is a class of attributes: the op can hold no others."""
+    return AttributeKind(description, accepts, spelling, accepts, encoding)
 
 
 def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
@@ -78,18 +100,6 @@ def _read_string(cursor: Cursor) -> Attribute:
         cursor.attribute()
         cursor.form_error("invalid kind of attribute specified", start)
     return string_attribute(cursor.string())
-
-
-@lru_cache(maxsize=4096)
-def integers(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    """`array<i64: ...>`, one object for equal values."""
-    return dense_array(values)
-
-
-@lru_cache(maxsize=4096)
-def booleans(values: tuple[bool, ...]) -> DenseArrayBase[Any]:
-    """`array<i1: ...>`, one object for equal values."""
-    return DenseArrayBase.from_list(i1, values)
 
 
 def _read_integers(cursor: Cursor) -> Attribute:
@@ -124,7 +134,11 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
         return minimum is None or attribute.value.data >= minimum
 
     return AttributeKind(
-        f"{bits} signless integer attribute{bound}", accepts, _typed(IntegerAttr, type_), _is_a(IntegerAttr)
+        f"{bits} signless integer attribute{bound}",
+        accepts,
+        _typed(IntegerAttr, type_),
+        _is_a(IntegerAttr),
+        INT64 if type_ == i64 else INT32,
     )
 
 
@@ -136,17 +150,28 @@ def _is_dense(element: Attribute) -> Callable[[Any], bool]:
     return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
 
 
-def is_a(attribute_class: type[Attribute], description: str) -> AttributeKind:
+def is_a(
+    attribute_class: type[Attribute], description: str, encoding: Encoding | None = None
+) -> AttributeKind:
     """The kind of an attribute class of a dialect."""
-    return _class_kind(description, _is_a(attribute_class), getattr(attribute_class, "spelling", None))
+    spelling = getattr(attribute_class, "spelling", None)
+    encoding = encoding or Encoding(attribute_class.__name__)
+    return _class_kind(description, _is_a(attribute_class), encoding, spelling)
 
 
 def array_of(
-    description: str, accepts: Callable[[Any], bool], spelling: Spelling | None = None
+    description: str,
+    accepts: Callable[[Any], bool],
+    element: Encoding,
+    spelling: Spelling | None = None,
 ) -> AttributeKind:
     """An array whose elements are all of one kind."""
     return AttributeKind(
-        description, lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)), spelling, _is_a(ArrayAttr)
+        description,
+        lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)),
+        spelling,
+        _is_a(ArrayAttr),
+        array_encoding(element),
     )
 
 
@@ -157,7 +182,7 @@ def _is_flat_symbol(attribute: Any) -> bool:
 _INTEGERS = Spelling(_read_integers, integers_text)
 
 KINDS: dict[str, AttributeKind] = {
-    "any": AttributeKind("any attribute", lambda a: True),
+    "any": AttributeKind("any attribute", lambda a: True, encoding=ANY),
     "typed": AttributeKind("TypedAttr instance", lambda a: hasattr(a, "type")),
     "i64": _integer("64-bit", i64),
     "index": _integer("64-bit", i64, 0),
@@ -166,25 +191,41 @@ KINDS: dict[str, AttributeKind] = {
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
     "f32": AttributeKind(
-        "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), storage=_is_a(FloatAttr)
+        "32-bit float attribute",
+        lambda a: is_of(a, FloatAttr, type=f32),
+        storage=_is_a(FloatAttr),
+        encoding=FLOAT32,
     ),
-    "bool": _class_kind("bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), _typed(IntegerAttr, i1)),
-    "string": _class_kind("string attribute", _is_a(StringAttr), Spelling(_read_string, untyped_text)),
-    "unit": _class_kind("unit attribute", _is_a(UnitAttr)),
-    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), _INTEGERS),
-    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1)),
+    "bool": _class_kind(
+        "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), BOOL, _typed(IntegerAttr, i1)
+    ),
+    "string": _class_kind(
+        "string attribute", _is_a(StringAttr), STRING, Spelling(_read_string, untyped_text)
+    ),
+    "unit": _class_kind("unit attribute", _is_a(UnitAttr), UNIT),
+    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), INTEGERS, _INTEGERS),
+    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), BOOLEANS),
     "elements": _class_kind(
-        "constant vector/tensor attribute", _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr)
+        "constant vector/tensor attribute",
+        _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr),
+        Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
     ),
     "table": AttributeKind(
-        "64-bit signless integer elements attribute", _is_dense(i64), storage=_is_a(DenseIntOrFPElementsAttr)
+        "64-bit signless integer elements attribute",
+        _is_dense(i64),
+        storage=_is_a(DenseIntOrFPElementsAttr),
+        encoding=TABLE,
     ),
-    "array": _class_kind("array attribute", _is_a(ArrayAttr)),
-    "dictionary": _class_kind("dictionary of named attribute values", _is_a(DictionaryAttr)),
-    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol),
-    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol),
+    "array": _class_kind("array attribute", _is_a(ArrayAttr), array_encoding(ANY)),
+    "dictionary": _class_kind("dictionary of named attribute values", _is_a(DictionaryAttr), DICTIONARY),
+    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol, SYMBOL),
+    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol, SYMBOL),
     "config": AttributeKind(
-        "string attribute or dictionary of named attribute values", _is_a(StringAttr, DictionaryAttr)
+        "string attribute or dictionary of named attribute values",
+        _is_a(StringAttr, DictionaryAttr),
+        encoding=Encoding(
+            "StringAttr | DictionaryAttr", "str | Mapping[str, PlainValue | Attribute]", plain_attribute
+        ),
     ),
 }
 """Kinds by the names that rows use."""
@@ -226,3 +267,20 @@ class Notation:
     types: Mapping[str, TypeKind] = field(default_factory=dict[str, TypeKind])
     defaults: Mapping[str, Attribute] = field(default_factory=lambda: DEFAULTS)
     elements: Mapping[str, Element] = field(default_factory=dict[str, Element])
+
+    def encode(self, kind: str, value: object) -> Attribute:
+        """The attribute of that kind that has a value; an attribute stays as it is.
+
+        Raises `ShardyError` for a value that does not fit the kind.
+        """
+        if isinstance(value, Attribute):
+            return value
+        encoding = self.kinds[kind].encoding
+        if not encoding.values:
+            raise ShardyError.unexpected(
+                f"attribute of kind '{kind}'", expected="an xDSL attribute", got=repr(value)
+            )
+        try:
+            return encoding.encode(value)
+        except (TypeError, ValueError, OverflowError, VerifyException) as error:
+            raise ShardyError.unexpected("", expected=kind, got=f"{value!r} ({error})") from None

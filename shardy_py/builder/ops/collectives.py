@@ -11,11 +11,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from shardy_py.builder.attributes import encode
 from shardy_py.builder.bodies import region
 from shardy_py.builder.dimensions import dimension as from_front
 from shardy_py.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType
+from shardy_py.dialects.stablehlo.notation import NOTATION
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
 from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.errors import ShardyError
@@ -47,7 +47,7 @@ def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorT
 
 
 def _group_size(groups: Groups) -> int:
-    rows = encode("groups", groups)
+    rows = NOTATION.encode("groups", groups)
     shape = rows.get_shape() if isinstance(rows, DenseIntOrFPElementsAttr) else None
     if not shape or not shape[1]:
         raise ShardyError.unexpected("", expected="groups of devices as rows of numbers", got=f"{groups!r}")

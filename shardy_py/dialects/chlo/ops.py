@@ -9,10 +9,12 @@ from shardy_py.dialects.chlo.attributes import (
     ComparisonDirectionAttr,
     ComparisonTypeAttr,
     PrecisionAttr,
+    RaggedDotDimensionNumbers,
     RaggedDotDimensionNumbersAttr,
 )
 from shardy_py.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
 from shardy_py.dialects.definition import OpRow, Rule, slots
+from shardy_py.dialects.encoding import enum_encoding, struct_encoding
 from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_a
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
@@ -133,12 +135,24 @@ NOTATION = Notation(
     "chlo",
     kinds={
         **KINDS,
-        "comparison_direction": is_a(ComparisonDirectionAttr, "Which comparison operation to perform."),
-        "comparison_type": is_a(ComparisonTypeAttr, "Which comparison type to use."),
-        "ragged_dot": is_a(
-            RaggedDotDimensionNumbersAttr, "Attribute that models the dimension information for ragged dot."
+        "comparison_direction": is_a(
+            ComparisonDirectionAttr,
+            "Which comparison operation to perform.",
+            enum_encoding(ComparisonDirectionAttr),
         ),
-        "precisions": array_of("Precision Config attribute", lambda a: isinstance(a, PrecisionAttr)),
+        "comparison_type": is_a(
+            ComparisonTypeAttr, "Which comparison type to use.", enum_encoding(ComparisonTypeAttr)
+        ),
+        "ragged_dot": is_a(
+            RaggedDotDimensionNumbersAttr,
+            "Attribute that models the dimension information for ragged dot.",
+            struct_encoding(RaggedDotDimensionNumbersAttr, RaggedDotDimensionNumbers),
+        ),
+        "precisions": array_of(
+            "Precision Config attribute",
+            lambda a: isinstance(a, PrecisionAttr),
+            enum_encoding(PrecisionAttr),
+        ),
     },
     types=TYPE_KINDS,
 )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.dialects.kinds import booleans, integers, integers_text
+from shardy_py.dialects.encoding import booleans, integers
+from shardy_py.dialects.kinds import integers_text
 from shardy_py.dialects.stablehlo.attributes import ConvDimensionNumbersAttr, DotDimensionNumbersAttr
 from shardy_py.dialects.stablehlo.conv_spelling import conv_text, read_conv
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers

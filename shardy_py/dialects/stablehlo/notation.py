@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
+from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, struct_encoding, table
 from shardy_py.dialects.kinds import DEFAULTS, KINDS, AttributeKind, Notation, array_of, is_a, is_of
 from shardy_py.dialects.stablehlo import attributes as a
+from shardy_py.dialects.stablehlo import structs
 from shardy_py.dialects.stablehlo.elements import CONV_DIMENSIONS, ELEMENTS
-from shardy_py.dialects.stablehlo.structs import ResultAccuracy
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_reader import string_attribute
@@ -47,24 +48,47 @@ def _read_target(cursor: Cursor) -> Attribute:
 
 
 _TARGET = Spelling(_read_target, lambda attribute: symbol_text(attribute.data))
-_CLASSES: dict[str, tuple[type[ValueAttribute[Any]], str]] = {
+_ENUMS: dict[str, tuple[type[EnumAttribute], str]] = {
     "comparison_direction": (a.ComparisonDirectionAttr, "Which comparison operation to perform."),
     "comparison_type": (a.ComparisonTypeAttr, "Which comparison type to use."),
     "fft_type": (a.FftTypeAttr, "XLA fast fourier transform type."),
     "transpose": (a.TransposeAttr, "Transpose options"),
     "rng_distribution": (a.RngDistributionAttr, "XLA PRNG distribution to be used."),
     "rng_algorithm": (a.RngAlgorithmAttr, "XLA PRNG algorithm to be used."),
-    "dot": (a.DotDimensionNumbersAttr, "Attribute that models the dimension information for dot."),
+}
+_STRUCTS: dict[str, tuple[type[ValueAttribute[Any]], type, str]] = {
+    "dot": (
+        a.DotDimensionNumbersAttr,
+        structs.DotDimensionNumbers,
+        "Attribute that models the dimension information for dot.",
+    ),
+    "conv": (
+        a.ConvDimensionNumbersAttr,
+        structs.ConvDimensionNumbers,
+        "Structure of dimension information for conv op",
+    ),
     "dot_algorithm": (
         a.DotAlgorithmAttr,
+        structs.DotAlgorithm,
         "Attribute that models the algorithm constraints to use for computing dot.",
     ),
-    "gather": (a.GatherDimensionNumbersAttr, "Attribute that models the dimension information for gather"),
-    "scatter": (a.ScatterDimensionNumbersAttr, "Attribute that models the dimension information for scatter"),
-    "channel": (a.ChannelHandleAttr, "two 64-bit integers 'handle' and 'type'"),
-    "accuracy": (a.ResultAccuracyAttr, "The requested accuracy for transcendental unary ops."),
+    "gather": (
+        a.GatherDimensionNumbersAttr,
+        structs.GatherDimensionNumbers,
+        "Attribute that models the dimension information for gather",
+    ),
+    "scatter": (
+        a.ScatterDimensionNumbersAttr,
+        structs.ScatterDimensionNumbers,
+        "Attribute that models the dimension information for scatter",
+    ),
+    "channel": (a.ChannelHandleAttr, structs.ChannelHandle, "two 64-bit integers 'handle' and 'type'"),
+    "accuracy": (
+        a.ResultAccuracyAttr,
+        structs.ResultAccuracy,
+        "The requested accuracy for transcendental unary ops.",
+    ),
 }
-_CONV = is_a(a.ConvDimensionNumbersAttr, "Structure of dimension information for conv op")
 _MAX_API_VERSION = 4
 
 
@@ -80,22 +104,35 @@ def _is_class(attribute_class: type[Attribute]) -> Callable[[Any], bool]:
     return lambda attribute: isinstance(attribute, attribute_class)
 
 
+_STRUCT_KINDS = {
+    name: is_a(attribute_class, text, struct_encoding(attribute_class, struct))
+    for name, (attribute_class, struct, text) in _STRUCTS.items()
+}
 _OWN_KINDS = {
-    **{name: is_a(attribute_class, text) for name, (attribute_class, text) in _CLASSES.items()},
-    "conv": replace(_CONV, spelling=CONV_DIMENSIONS),
+    **{name: is_a(enum, text, enum_encoding(enum)) for name, (enum, text) in _ENUMS.items()},
+    **_STRUCT_KINDS,
+    "conv": replace(_STRUCT_KINDS["conv"], spelling=CONV_DIMENSIONS),
     "precisions": array_of(
-        "Precision Config attribute", _is_class(a.PrecisionAttr), precisions_spelling(a.PrecisionAttr)
+        "Precision Config attribute",
+        _is_class(a.PrecisionAttr),
+        enum_encoding(a.PrecisionAttr),
+        precisions_spelling(a.PrecisionAttr),
     ),
     "target": replace(KINDS["string"], spelling=_TARGET),
     "api_version": replace(KINDS["i32"], description="Custom call API version", accepts=_is_api_version),
-    "layouts": array_of("Array of layout (1D tensor of index type) attributes", _is_layout),
-    "tilings": array_of("Array of tiling attributes", _is_layouts),
+    "layouts": array_of("Array of layout (1D tensor of index type) attributes", _is_layout, ATTRIBUTE),
+    "tilings": array_of("Array of tiling attributes", _is_layouts, ATTRIBUTE),
     "aliases": array_of(
-        "Aliasing attribute for outputs and operands of CustomCall", _is_class(a.OutputOperandAliasAttr)
+        "Aliasing attribute for outputs and operands of CustomCall",
+        _is_class(a.OutputOperandAliasAttr),
+        Encoding("OutputOperandAliasAttr"),
     ),
     "groups": AttributeKind(
         "64-bit signless integer elements attribute or mesh and axes based replica groups representation.",
         _is_groups,
+        encoding=Encoding(
+            "DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr", "Sequence[Sequence[int]]", table
+        ),
     ),
 }
 
@@ -103,7 +140,7 @@ NOTATION = Notation(
     "stablehlo",
     kinds={**KINDS, **_OWN_KINDS},
     types=TYPE_KINDS,
-    defaults={**DEFAULTS, "default_accuracy": a.ResultAccuracyAttr(ResultAccuracy())},
+    defaults={**DEFAULTS, "default_accuracy": a.ResultAccuracyAttr(structs.ResultAccuracy())},
     elements=ELEMENTS,
 )
 """The notation of StableHLO's rows."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from shardy_py.dialects.kinds import integers
+from shardy_py.dialects.encoding import integers
 from shardy_py.dialects.stablehlo.rows.elementwise import ELEMENTWISE
 from shardy_py.errors import InternalError
 from shardy_py.ir import append_argument, build_operation
