@@ -57,6 +57,7 @@ fuzz: $(DEV) ## feed mutated programs to sdy-opt
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/stubs.py
 	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

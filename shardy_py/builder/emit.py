@@ -10,23 +10,21 @@ ops of other dialects (`other_ops.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
-from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
 from shardy_py.builder.types import TensorType, element_attribute
 from shardy_py.dialects.checks import results_check, rules_check
+from shardy_py.dialects.construction import infer_types, type_attribute
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.encoding import plain_attribute
 from shardy_py.dialects.stablehlo import OPS, structs
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, raw
+from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor as Inferred
-from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.dialects.verification.declared import check_declared, check_operands
@@ -195,13 +193,10 @@ def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]
     view.result_types = ()
     try:
         if shape is not None and element is not None:
-            return [_type(shape(view).of(element_attribute(element)))]
+            return [type_attribute(shape(view).of(element_attribute(element)))]
         if row.infer is None or element is not None:
             raise _unfit(op, ShardyError(_not_inferred(row.name)))
-        for rule in row.verify:
-            if rule is not PAIRWISE_ELEMENT:
-                rule(view)
-        return [_type(inferred) for inferred in row.infer(view)]
+        return infer_types(row, view)
     except RuleViolation as violation:
         message = diagnostic(Fault(str(violation), is_plain=not violation.follows_name), op).message
         raise _unfit(op, ShardyError(Diagnostic(message + _got(op), position_of(_location(op))))) from None
@@ -220,17 +215,6 @@ def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     )
     op.drop_all_references()
     return made
-
-
-@lru_cache(maxsize=4096)
-def _type(inferred: Inferred | Attribute) -> Attribute:
-    """The type in the IR: the same object for equal types, so that signatures match."""
-    if isinstance(inferred, Attribute):
-        return inferred
-    element: Any = inferred.element
-    if inferred.encoding is None:
-        return TensorType(inferred.sizes, attribute_text(element), inferred.bounds).attribute
-    return TensorTypeAttr(element, [raw(size) for size in inferred.sizes], inferred.encoding)
 
 
 def require(op: Operation, check: Callable[[Operation], Faults]) -> None:

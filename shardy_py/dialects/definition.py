@@ -182,10 +182,15 @@ class OpRow:
         """The results."""
         return slots(self.results)
 
+    @cached_property
+    def region_slots(self) -> tuple[Slot, ...]:
+        """The regions."""
+        return slots(self.regions)
+
     @property
     def class_name(self) -> str:
         """The name of the class: `DotGeneralOp`."""
-        return "".join(word.capitalize() for word in re.split(r"[_-]", self.name)) + "Op"
+        return "".join(word.capitalize() for word in re.split(r"[_-]", self.name) if word) + "Op"
 
     @property
     def value_names(self) -> ResultNames | None:
@@ -268,11 +273,14 @@ TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
 
 def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
     """The IRDL class of a row."""
+    from shardy_py.dialects.construction import constructor
+
     dialect = notation.dialect
     fields: dict[str, Any] = {
         "name": f"{dialect}.{row.name}",
         "__doc__": f"`{dialect}.{row.name}`.",
         "__module__": f"shardy_py.dialects.{dialect}",
+        "__init__": constructor(row, notation),
     }
     for slot in row.operand_slots:
         fields[slot.accessor] = (var_operand_def if slot.many else operand_def)(_type(slot, notation))
@@ -280,7 +288,7 @@ def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
         fields[slot.accessor] = _property(slot, notation)
     for slot in row.result_slots:
         fields[slot.accessor] = (var_result_def if slot.many else result_def)(_type(slot, notation))
-    for slot in slots(row.regions):
+    for slot in row.region_slots:
         fields[slot.accessor] = var_region_def() if slot.many else region_def("single_block")
     words = row.traits.split()
     traits = [make() for word in words for make in TRAITS.get(word, ())]

@@ -27,6 +27,7 @@ class OpTable:
     def __init__(self, rows: Iterable[OpRow], notation: Notation) -> None:
         self.rows = {row.name: row for row in rows}
         self.notation = notation
+        self.by_class_name = {row.class_name: row for row in self.rows.values()}
         self._classes: dict[str, type[Operation]] = {}
         self._syntaxes: dict[str, OpSyntax] = {}
 
@@ -54,6 +55,13 @@ class OpTable:
                 is_isolated="isolated" in row.traits.split(),
             )
         return made
+
+    def class_named(self, class_name: str) -> type[Operation]:
+        """The class of that name: the `__getattr__` of a dialect's package. Raises `AttributeError`."""
+        row = self.by_class_name.get(class_name)
+        if row is None:
+            raise AttributeError(f"dialect '{self.notation.dialect}' has no op class '{class_name}'")
+        return self.op_class(row.name)
 
     def all_classes(self) -> list[type[Operation]]:
         """The classes of all ops."""

@@ -21,6 +21,11 @@ CHLO = DialectSyntax(
 """The dialect as text knows it."""
 
 
+def __getattr__(name: str) -> type[Operation]:
+    """The class of an op by its name: `AcosOp`."""
+    return OPS.class_named(name)
+
+
 def op_class(name: str) -> type[Operation]:
     """The class of an op by its name without the dialect's."""
     return OPS.op_class(name)

@@ -34,6 +34,11 @@ QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
 """The dialect of quantized element types, whose types are kept as text."""
 
 
+def __getattr__(name: str) -> type[Operation]:
+    """The class of an op by its name: `AddOp`."""
+    return OPS.class_named(name)
+
+
 def op_class(name: str) -> type[Operation]:
     """The class of an op by its name without the dialect's."""
     return OPS.op_class(name)

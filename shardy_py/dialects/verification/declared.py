@@ -95,13 +95,14 @@ def _declared_faults(op: Operation, *, with_results: bool) -> Faults:
     definition = _definition_of(type(op))
     if definition is None:
         return
-    counts = (
-        *_count_faults(definition.regions, len(op.regions), "region", found_is_said=False),
-        *_count_faults(definition.results, len(op.results), "result", found_is_said=False),
-        *_count_faults(definition.operands, len(op.operands), "operand", found_is_said=True),
-        *_segment_faults(definition.operands, op, len(op.operands), "operand"),
-        *_segment_faults(definition.results, op, len(op.results), "result"),
-    )
+    operands, results = len(op.operands), len(op.results)
+    counts = [*_count_faults(definition.regions, len(op.regions), "region", found_is_said=False)]
+    if with_results:
+        counts += _count_faults(definition.results, results, "result", found_is_said=False)
+    counts += _count_faults(definition.operands, operands, "operand", found_is_said=True)
+    counts += _segment_faults(definition.operands, op, operands, "operand")
+    if with_results:
+        counts += _segment_faults(definition.results, op, results, "result")
     yield from counts
     if counts:
         return
