@@ -32,7 +32,7 @@ def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
 
 
 def _grid(record: OpRecord, direction: Direction) -> Grid:
-    mismatch = ShardyError(f"'{record.name}' op has attributes that do not fit its types")
+    mismatch = ShardyError(f"'{record.name}' op has attributes that do not match its types")
     try:
         grid = _MAPS[direction](record)
     except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:

@@ -1,4 +1,4 @@
-"""Attributes of instructions: which there are, and how the value of each is spelt.
+"""Attributes of instructions and the readers of their values.
 
 | reader | text | value |
 |---|---|---|
@@ -27,7 +27,7 @@ _MAX_DEVICES = 1 << 20
 
 
 def read_attribute(cursor: HloCursor) -> tuple[str, Any]:
-    """The attribute `name=value` that the cursor stands at."""
+    """Reads the attribute `name=value` at the cursor."""
     start = cursor.offset
     name = cursor.name("the name of an attribute")
     reader = READERS.get(name)
@@ -49,12 +49,12 @@ def _integer_or_list(cursor: HloCursor) -> Any:
     start = cursor.offset
     value = integers(cursor)
     if isinstance(value, int) and value < 0:
-        cursor.error(f"expected a list of numbers from 0 on, got {value}", start)
+        cursor.error(f"expected non-negative numbers, got {value}", start)
     return value
 
 
 def groups(cursor: HloCursor) -> Any:
-    """Groups of devices, listed or as a reshaped and transposed count."""
+    """Groups of devices, as a list or as a reshaped and transposed iota."""
     start = cursor.offset
     if cursor.token != "[":
         return integers(cursor) if cursor.token == "{" else cursor.raw()
@@ -71,13 +71,13 @@ def groups(cursor: HloCursor) -> Any:
         or len(shape) != 2
         or not 0 < count <= _MAX_DEVICES
     ):
-        cursor.error("the groups do not divide the devices they count", start)
+        cursor.error("the shape of the groups does not match the number of devices", start)
     devices = [_transposed(position, counted, order) for position in range(count)]
     return tuple(tuple(devices[i : i + shape[1]]) for i in range(0, count, shape[1]))
 
 
 def _transposed(position: int, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
-    """The number before transposition of what then stands at `position`."""
+    """The number before transposition of the element at `position` after it."""
     strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
     total = 0
     for dimension in reversed(order):
@@ -91,7 +91,7 @@ def _bracketed(cursor: HloCursor, opening: str = "[", closing: str = "]") -> tup
 
 
 def slices(cursor: HloCursor) -> tuple[tuple[int, int, int], ...]:
-    """One `[start:limit:stride]` a dimension; the stride is 1 if it is not given."""
+    """One `[start:limit:stride]` for each dimension; the default stride is 1."""
     return tuple(cursor.items(lambda: _slice(cursor), "{", "}"))
 
 
@@ -108,7 +108,7 @@ def _slice(cursor: HloCursor) -> tuple[int, int, int]:
 
 
 def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
-    """Words with one number or pair a dimension."""
+    """Words, each with one number or pair for each dimension."""
     cursor.expect("{")
     found: dict[str, tuple[Any, ...]] = {}
     while not cursor.accept("}"):
@@ -117,7 +117,7 @@ def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
         found[word] = _pairs(cursor) if word == "pad" else _sizes(cursor)
     rank = len(found.get("size", ()))
     if any(len(values) != rank for values in found.values()):
-        cursor.error("the parts of a window must have one value a dimension")
+        cursor.error("the fields of a window must have one value for each dimension")
     return found
 
 
@@ -140,12 +140,12 @@ def _pairs(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
     start = cursor.offset
     pairs = tuple(tuple(map(cursor.integer_value, part.split("_"))) for part in cursor.advance().split("x"))
     if any(len(pair) != 2 for pair in pairs):
-        cursor.error("expected two numbers a dimension", start)
+        cursor.error("expected two numbers for each dimension", start)
     return pairs
 
 
 def padding(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
-    """Low, high and interior padding of each dimension; the interior one is 0 if it is not given."""
+    """Low, high and interior padding of each dimension; the default of the latter is 0."""
     if cursor.kind != "pad":
         if cursor.raw().strip('"') == "":
             return ()
@@ -162,8 +162,8 @@ def word(cursor: HloCursor) -> str:
 
 
 def string(cursor: HloCursor) -> str:
-    """A text in quotes, without them."""
-    return cursor.take("string", "a text in quotes")[1:-1]
+    """A quoted string, without quotes."""
+    return cursor.take("string", "a quoted string")[1:-1]
 
 
 def name(cursor: HloCursor) -> str:
@@ -177,7 +177,7 @@ def names(cursor: HloCursor) -> tuple[str, ...]:
 
 
 def flag(cursor: HloCursor) -> bool:
-    """`true` or `false`; `1` and `0` in old texts."""
+    """`true` or `false`; `1` and `0` in older texts."""
     if cursor.token not in _FLAGS:
         cursor.unexpected("true or false")
     return _FLAGS[cursor.advance()]
@@ -187,7 +187,7 @@ _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def raw(cursor: HloCursor) -> str:
-    """Whatever stands there, as text."""
+    """Any value, as text."""
     return cursor.raw()
 
 
@@ -218,4 +218,4 @@ _NAMES: dict[Callable[[HloCursor], Any], str] = {
 READERS: dict[str, Callable[[HloCursor], Any]] = {
     listed: reader for reader, text in _NAMES.items() for listed in text.split()
 }
-"""How the value of each attribute is read."""
+"""The reader of each attribute's value."""

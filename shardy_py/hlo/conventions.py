@@ -1,6 +1,6 @@
-"""HLO attributes as the StableHLO attributes that the op table reads: one function a family.
+"""Conversions of HLO attributes to the StableHLO attributes that the op table reads.
 
-Each takes an instruction and the shapes of its operands. Not here: which opcode uses which (`opcodes.py`).
+Each takes an instruction and the shapes of its operands. Not here: which opcode has which (`opcodes.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Values = dict[str, Any]
 
 
 def nothing(instruction: Instruction, operands: Shapes) -> Values:
-    """No attributes that matter."""
+    """No attributes."""
     return {}
 
 
@@ -30,26 +30,26 @@ def broadcast(instruction: Instruction, operands: Shapes) -> Values:
 
 
 def dimensions(instruction: Instruction, operands: Shapes) -> Values:
-    """`dimensions` as it is."""
+    """`dimensions` unchanged."""
     return {"dimensions": instruction.attributes.get("dimensions", ())}
 
 
 def slice_(instruction: Instruction, operands: Shapes) -> Values:
-    """Starts, limits and strides apart."""
+    """Starts, limits and strides as separate tuples."""
     triples = instruction.attributes["slice"]
     columns = tuple(zip(*triples, strict=True)) or ((), (), ())
     return dict(zip(("start_indices", "limit_indices", "strides"), columns, strict=True))
 
 
 def pad(instruction: Instruction, operands: Shapes) -> Values:
-    """Low, high and interior padding apart."""
+    """Low, high and interior padding as separate tuples."""
     columns = tuple(zip(*instruction.attributes["padding"], strict=True)) or ((), (), ())
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     return dict(zip(names, columns, strict=True))
 
 
 def one_dimension(name: str, source: str = "dimensions") -> Any:
-    """The only entry of `source`, under another name; 0 if it is absent."""
+    """Returns a conversion of the only entry of `source` to attribute `name`; 0 if absent."""
 
     def convert(instruction: Instruction, operands: Shapes) -> Values:
         value = instruction.attributes.get(source, (0,))
@@ -92,7 +92,7 @@ _CONVOLUTION = {
 
 
 def window(instruction: Instruction, operands: Shapes) -> Values:
-    """The window of reduce-window and select-and-scatter, 1 in each dimension if none is given."""
+    """The window of reduce-window and select-and-scatter; by default, of one element."""
     return {"window_dimensions": (1,) * len(operands[0].sizes)} | _window(instruction, _REDUCE_WINDOW)
 
 
@@ -147,7 +147,7 @@ def all_to_all(instruction: Instruction, operands: Shapes) -> Values:
 
 
 def bitcast(instruction: Instruction, operands: Shapes) -> Values:
-    """Both layouts: the bytes stay where they are."""
+    """Both layouts: a bitcast moves no bytes."""
     return {
         "operand_layout": operands[0].minor_to_major,
         "result_layout": instruction.shape.minor_to_major,
@@ -160,7 +160,7 @@ def custom_call(instruction: Instruction, operands: Shapes) -> Values:
 
 
 def kept(*names: str) -> Any:
-    """Attributes under their own names."""
+    """Returns a conversion that keeps the names of attributes."""
 
     def convert(instruction: Instruction, operands: Shapes) -> Values:
         return _numbers(instruction, " ".join(names))

@@ -26,9 +26,9 @@ class Opcode:
     """One row.
 
     opcode: as in HLO text.
-    name: of the op whose maps are its maps; "hlo." and the opcode if StableHLO has none.
-    convert: its attributes under StableHLO's names.
-    needs: attributes without which the instruction means nothing.
+    name: of its row in the op table; "hlo." and the opcode if StableHLO has no such op.
+    convert: returns its attributes under StableHLO's names.
+    needs: required attributes.
     operands: the least and greatest number of operands.
     """
 
@@ -65,7 +65,7 @@ _ROWS: tuple[Opcode, ...] = (
         for row in TABLE.values()
         if row.arity
     ),
-    # nothing to read, or a value of the device
+    # no operands, or values of the device
     _row("constant", operands=(0, 0)),
     _row("parameter", operands=(0, 0), name="hlo.parameter"),
     _row("partition-id", operands=(0, 0)),
@@ -92,7 +92,7 @@ _ROWS: tuple[Opcode, ...] = (
     _row("dynamic-update-slice", operands=(2, ANY)),
     _row("gather", c.gather, "start_index_map index_vector_dim slice_sizes", _PAIR),
     _row("scatter", c.scatter, "scatter_dims_to_operand_dims index_vector_dim to_apply", (3, ANY)),
-    # folds and products
+    # reductions and products
     _row("dot", c.dot, operands=(2, ANY), name="stablehlo.dot_general"),
     _row("ragged-dot", operands=(3, ANY), name="chlo.ragged_dot"),
     _row("scaled-dot", operands=(2, ANY), name="hlo.scaled-dot"),
@@ -110,7 +110,7 @@ _ROWS: tuple[Opcode, ...] = (
     _row("batch-norm-grad", c.kept("feature_index"), "feature_index", (5, 5)),
     _row("batch-norm-inference", c.kept("feature_index"), "feature_index", (5, 5)),
     _row("batch-norm-training", c.kept("feature_index"), "feature_index", (3, 3)),
-    # between devices
+    # communication
     _row("all-gather", c.one_dimension("all_gather_dim"), "dimensions", (1, ANY)),
     _row("all-reduce", operands=(0, ANY)),
     _row("all-to-all", c.all_to_all, "", (1, ANY)),
@@ -125,13 +125,13 @@ _ROWS: tuple[Opcode, ...] = (
     _row("recv"),
     _row("recv-done", name="hlo.recv-done"),
     _row("custom-call", c.custom_call, "custom_call_target"),
-    # values handed on
+    # wires
     _row("tuple"),
     _row("get-tuple-element", c.kept("index"), "index", _RANKED),
     _row("opt-barrier", name="hlo.opt-barrier"),
     _row("add-dependency", operands=_PAIR, name="hlo.add-dependency"),
     _row("after-all"),
-    # other computations
+    # calls
     _row("call", needs="to_apply", name="func.call"),
     _row("fusion", needs="calls", name="hlo.fusion"),
     _row("async", name="hlo.async"),
@@ -139,4 +139,4 @@ _ROWS: tuple[Opcode, ...] = (
     _row("while", needs="condition body", operands=_RANKED),
 )
 OPCODES: dict[str, Opcode] = {row.opcode: row for row in _ROWS}
-"""All opcodes; `X-start`, `X-update` and `X-done` follow from X."""
+"""All opcodes; `X-start`, `X-update` and `X-done` are those of X."""

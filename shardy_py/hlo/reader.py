@@ -1,8 +1,8 @@
-"""HLO text to `HloModule`: `read_module`.
+"""The reader of HLO text: `read_module`.
 
-Reads what XLA prints, with `%` before names or without, operands with their shapes or without, long and short
-forms. Text it does not know is a `ShardyError` with line and column. A name must stand before its uses,
-as it does in XLA's own text, so no module that is read is recursive.
+Reads the text that XLA prints, in long and short forms: `%` before names and shapes of operands are optional.
+Invalid text is a `ShardyError` with line and column. Names must be defined before their uses, as in XLA's
+text, so that modules are not recursive.
 
 >>> module = read_module('''HloModule twice
 ... ENTRY main {
@@ -30,7 +30,7 @@ _CALLING = names("""to_apply calls condition body select scatter true_computatio
 
 
 def read_module(text: str, file: str = "-") -> HloModule:
-    """The module that `text` spells; `file` is its name in diagnostics."""
+    """Returns the module of `text`; `file` is its name in diagnostics."""
     return _ModuleReader(HloCursor(text, file)).module()
 
 
@@ -58,7 +58,7 @@ class _ModuleReader:
             entry = found.name if is_entry else entry
         if not self.known:
             cursor.unexpected("a computation")
-        # XLA takes the last computation when none is marked
+        # by default, XLA uses the last computation
         return HloModule(name, tuple(self.known.values()), entry or [*self.known][-1], attributes, tables)
 
     def header(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class _ModuleReader:
         cursor = self.cursor
         name = cursor.name("a computation")
         if cursor.token == "(":
-            cursor.enclosed()  # the instructions repeat what the signature says
+            cursor.enclosed()  # the parameters repeat the signature
             cursor.expect("->")
             read_shape(cursor)
         opening = cursor.offset
@@ -164,20 +164,20 @@ class _ModuleReader:
                 self.cursor.error(f"computation '{name}' is not defined before its use", offset)
 
     def check(self, made: Instruction, offset: int) -> None:
-        """What the conversions rely on: attributes that an opcode needs, and the number of its operands."""
+        """Checks required attributes and the number of operands, which conversions rely on."""
         row = OPCODES.get(made.opcode)
         if row is None:
             return
         for name in row.needs:
             if name not in made.attributes:
-                self.cursor.error(f"'{made.opcode}' needs the attribute '{name}'", offset)
+                self.cursor.error(f"'{made.opcode}' requires the attribute '{name}'", offset)
         least, most = row.operands
         if not least <= len(made.operands) <= most:
             count = f"{least}" if least == most else f"at least {least}"
-            self.cursor.error(f"'{made.opcode}' takes {count} operands, got {len(made.operands)}", offset)
+            self.cursor.error(f"'{made.opcode}': expected {count} operands, got {len(made.operands)}", offset)
 
 
 def _is_async(opcode: str) -> bool:
-    """`X-start`, `X-update` and `X-done` are written for any asynchronous X."""
+    """Whether it is `X-start`, `X-update` or `X-done` of an opcode X."""
     stem, _, last = opcode.rpartition("-")
     return last in ("start", "update", "done") and stem in OPCODES

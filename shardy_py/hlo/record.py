@@ -1,6 +1,6 @@
-"""Instructions as `OpRecord`s, in StableHLO's terms: one table of maps serves both.
+"""Instructions as `OpRecord`s of the op table.
 
-Tuples are flattened: an operand or result that is a tuple counts as its parts.
+Tuples are flattened: an operand or result that is a tuple becomes its elements.
 
 >>> from shardy_py.hlo.reader import read_module
 >>> main = read_module('''HloModule m
@@ -29,12 +29,12 @@ _NO_TENSORS = frozenset({"token", "opaque"})
 
 
 def row_of(instruction: Instruction) -> Opcode:
-    """The row of an opcode; that of X for `X-start` and the like."""
+    """The row of an opcode; for `X-start`, `X-update` and `X-done`, that of X."""
     return OPCODES.get(instruction.opcode) or OPCODES[instruction.opcode.rpartition("-")[0]]
 
 
 def tensor_type(shape: Shape) -> TensorType | None:
-    """The tensor type of a shape that is no tuple; None for tokens. A dynamic size counts as its bound.
+    """The tensor type of a shape other than a tuple; None for tokens. A dynamic size counts as its bound.
 
     >>> tensor_type(Shape("pred", (3,)))
     TensorType(shape=(3,), element='i1')
@@ -72,11 +72,11 @@ def record_of(
 
 @contextmanager
 def fitting(instruction: Instruction) -> Generator[None]:
-    """Attributes that do not fit the shapes they speak of are the input's mistake."""
+    """Reports attributes that do not match the shapes as a mistake of the input."""
     try:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError, AssertionError) as error:
-        message = f"'{instruction.opcode}' of {instruction.name}: attributes and shapes do not fit"
+        message = f"'{instruction.opcode}' of {instruction.name}: attributes do not match the shapes"
         raise ShardyError(Diagnostic(message, instruction.position)) from error
 
 
@@ -95,12 +95,12 @@ def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) ->
 
 
 def _all_to_all(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
-    """Of whole operands it gives each of them another device's, element by element."""
+    """Without `dimensions`, whole operands are exchanged, element by element."""
     return "" if "dimensions" in instruction.attributes else "stablehlo.collective_permute"
 
 
 def _custom_call(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
-    """Calls that only say how a value is sharded hand it on."""
+    """Calls that only annotate a sharding are copies."""
     target = instruction.attributes["custom_call_target"]
     is_same = len(operands) == 1 and operands[0].sizes == instruction.shape.sizes
     return "hlo.copy" if is_same and target in _SHARDING_TARGETS else ""
@@ -111,7 +111,7 @@ _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
     "all-to-all": _all_to_all,
     "custom-call": _custom_call,
 }
-"""Opcodes that are different ops by what stands in their attributes; empty: the op of the row."""
+"""Opcodes whose op depends on their attributes; empty: the op of the row."""
 _CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
     "scatter": combiner_of
 }

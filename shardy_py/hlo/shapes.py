@@ -1,7 +1,6 @@
-"""Shapes of instructions: one `Shape` for arrays, tuples and tokens alike, made of what `layout/` reads.
+"""Shapes of instructions: one `Shape` for arrays, tuples and tokens, from the shapes that `layout/` reads.
 
-Besides what XLA reads, the empty layout `{}` is taken, which older dumps give scalars; a layout must order
-all dimensions.
+The empty layout `{}`, which older dumps give scalars, is accepted; a layout must list all dimensions.
 
 >>> print(read_shape(HloCursor("(bf16[2,?]{0,1}, pred[])", "-")))
 (bf16[2,?]{0,1}, pred[])
@@ -20,7 +19,7 @@ ELEMENTS = ELEMENT_TYPES | {"token", "opaque"}
 
 
 def read_shape(cursor: HloCursor) -> Shape:
-    """The shape that the cursor stands at."""
+    """Reads the shape at the cursor."""
     start = cursor.offset
     shape = layout.read_shape(cursor)
     if cursor.at("{") and cursor.following() == "}":

@@ -1,7 +1,6 @@
 """HLO modules as plain frozen values: module, computation, instruction, shape.
 
-Not here: layouts (`layout/`), how they are read from text (`reader.py`), what an
-instruction is as an `OpRecord` (`record.py`).
+Not here: layouts (`layout/`), the reader (`reader.py`), instructions as `OpRecord`s (`record.py`).
 
 >>> str(Shape("f32", (4, 8), layout=Layout((0, 1))))
 'f32[4,8]{0,1}'
@@ -22,9 +21,9 @@ from shardy_py.layout import Layout
 class Shape:
     """The shape of a value.
 
-    element: as HLO spells it, "f32", "pred", "token"; "tuple" for a tuple.
+    element: in HLO's spelling, "f32", "pred", "token"; "tuple" for a tuple.
     sizes: of the dimensions; None: unbounded. dynamic: those whose size is an upper bound (`<=8`).
-    layout: None if the text states none. parts: the shapes of a tuple's elements.
+    layout: None if the text has none. parts: the shapes of a tuple's elements.
     """
 
     element: str
@@ -40,18 +39,18 @@ class Shape:
 
     @property
     def minor_to_major(self) -> tuple[int, ...]:
-        """The order of dimensions in memory; row-major if the text states none."""
+        """The order of dimensions in memory; row-major if the text has no layout."""
         return self.layout.minor_to_major if self.layout else tuple(reversed(range(len(self.sizes))))
 
     def leaves(self) -> Iterator[Shape]:
-        """The shapes that are no tuples, in order; the shape itself if it is none."""
+        """The shapes of all leaves in order; the shape itself if it is not a tuple."""
         if not self.is_tuple:
             yield self
         for part in self.parts:
             yield from part.leaves()
 
     def __str__(self) -> str:
-        """As HLO spells it."""
+        """The shape in HLO's spelling."""
         if self.is_tuple:
             return f"({', '.join(map(str, self.parts))})"
         sizes = ["?" if s is None else "<=" * (d in self.dynamic) + str(s) for d, s in enumerate(self.sizes)]
@@ -65,7 +64,7 @@ class Instruction:
     name: without the `%`. opcode: as in the text, "dynamic-slice".
     operands: names of instructions of the same computation.
     attributes: by name as plain values (`attributes.py` says which); texts that are only kept are `str`.
-    literal: what stands between the parentheses of a constant. parameter: the number of a parameter.
+    literal: the text between the parentheses of a constant. parameter: the number of a parameter.
     """
 
     name: str
@@ -80,7 +79,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Computation:
-    """Instructions in an order in which each comes after its operands; `root` names the result."""
+    """Instructions, each after its operands; `root` names the result."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -103,7 +102,7 @@ class Computation:
 class HloModule:
     """A module: computations in the order of the text, each after those it calls.
 
-    attributes: what the header states, as text. tables: names and locations of the source program
+    attributes: those of the header, as text. tables: names and locations of the source program
     (`FileNames` and the like), as text.
     """
 

@@ -1,6 +1,6 @@
-"""Ops as data: the record of an op, and the table that states what each op reads as indexing maps.
+"""Ops as data: the record of an op, and the table with one row an op (docs/design/ops.md).
 
-Imports `indexing` only. What follows for sharding is in `rules/`.
+Imports `indexing` and `sharding` only. Sharding rules are derived in `rules/`.
 """
 
 from shardy_py.ops import custom_calls
@@ -20,7 +20,7 @@ from shardy_py.ops.reads import (
     shape_of,
     structure,
 )
-from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.ops.record import OpRecord, TensorType, matching_attributes
 from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
 from shardy_py.ops.spec import Collective, Control, OpSpec, Reduction, Role, RuleSource, Storage
 from shardy_py.ops.table import (
@@ -70,6 +70,7 @@ __all__ = [
     "is_elementwise",
     "is_exact",
     "linear_index",
+    "matching_attributes",
     "names",
     "output_to_input",
     "reads_everything",

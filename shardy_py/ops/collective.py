@@ -1,7 +1,7 @@
-"""Ops that exchange tensors between devices, as seen from one device's tensors.
+"""Ops that exchange tensors between devices, as maps between the tensors of one device.
 
-What another device holds stands in the same place of its tensor; dimensions that are cut or joined over
-devices are read whole. Several operands are exchanged alike.
+Elements keep their position in the tensor, whichever device they come from; dimensions that are split or
+concatenated over devices are read whole. All operands are exchanged in the same way.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _exchanged(*attributes: str) -> Maps:
         whole = frozenset(range(len(moved)))
         return (Reads(all_results(record), (read,) * len(operands), whole, beside),)
 
-    maps.__doc__ = "Pointwise but for the dimensions cut or joined, which are read whole."
+    maps.__doc__ = "Pointwise; split and concatenated dimensions are read whole."
     return maps
 
 
@@ -78,7 +78,7 @@ def _scattered(record: OpRecord, number: int) -> IndexMap:
 
 
 def _received(record: OpRecord, number: int) -> IndexMap:
-    """Device rt0 receives part rt0 of each device's tensor, and joins the parts."""
+    """Device rt0 receives part rt0 of each device's tensor, and concatenates the parts."""
     shape, attributes = shape_of(record.operands[number]), record.attributes
     split, joined = integer(attributes, "split_dimension"), integer(attributes, "concat_dimension")
     parts = integer(attributes, "split_count", 1)
@@ -96,7 +96,7 @@ def _sdy(name: str, axes: str = "", kind: str = "") -> OpSpec:
 
 
 def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
-    """A row of StableHLO's; `moved`: the attributes that name dimensions split or joined."""
+    """A row of StableHLO; `moved`: the attributes that name split and concatenated dimensions."""
     return OpSpec(
         f"stablehlo.{name}",
         _exchanged(*moved) if moved else pointwise,
@@ -107,7 +107,7 @@ def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
 
 
 def set_apart(read: DimensionRead) -> Treatment:
-    """Split and joined dimensions are needed whole, the operand's and the result's, each with its factor."""
+    """Split and concatenated dimensions are needed whole in operand and result, with a factor each."""
     return replace(by_relation(read), shared=False, result_type=WHOLE)
 
 

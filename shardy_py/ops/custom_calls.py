@@ -1,6 +1,6 @@
-"""Custom calls whose target is known: what they read, under rows named "stablehlo.custom_call@TARGET".
+"""Custom calls by target: rows named "stablehlo.custom_call@TARGET".
 
-Not here: custom calls with a sharding rule of their own (the caller takes it as it is).
+Not here: custom calls with a sharding rule of the user's, which takes precedence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shardy_py.ops.policy import (
 from shardy_py.ops.reads import Maps, Reads, domain_of, everything, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
-from shardy_py.ops.sketch import Atom, Sketch, TensorDim
+from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
 CALL = "stablehlo.custom_call"
@@ -38,16 +38,16 @@ WITHOUT_RULE = names("""sdy_testonly tpu_custom_call xla_python_cpu_callback xla
 
 
 def _matrix_and_vector(record: OpRecord, vector_beside: bool) -> tuple[Reads, ...]:
-    """The matrix of the last two dimensions gives a matrix, and a vector in the last dimension."""
+    """From the matrix of the last two dimensions: a matrix, and a vector in the last dimension."""
     shape = shape_of(record.operands[0])
     batch = len(shape) - 2
-    (matrix,) = (last_two_dimensions(record)[0],)
+    (matrix,) = last_two_dimensions(record)
     domain = domain_of(record, 1, shape[batch:])
     read: IndexMap = domain.reading((*map(dim, range(batch)), range_var(0), range_var(1)))
     beside = {(0, batch + 1): batch} if vector_beside else {}
     opaque = frozenset(range(batch, len(domain.dims)))
     return (
-        Reads((0,), matrix.operands, matrix.whole, matrix.beside),
+        replace(matrix, results=(0,)),
         Reads((1,), (read,), frozenset((0, 1)), beside, opaque),
     )
 
@@ -63,7 +63,7 @@ def qr(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def householder_product(record: OpRecord) -> tuple[Reads, ...]:
-    """The product of the reflectors that the columns and their factors describe."""
+    """The product of the reflectors given by the columns and their factors."""
     shape, factors = shape_of(record.operands[0]), shape_of(record.operands[1])
     batch = len(shape) - 2
     domain = domain_of(record, ranges=(*shape[batch:], *factors[batch:]))
@@ -77,7 +77,7 @@ def householder_product(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def reduced_top_k(record: OpRecord) -> tuple[Reads, ...]:
-    """Values and their indices, the best along the dimension that shrinks; two operands of initial values."""
+    """The best values along the dimension that shrinks, with indices; two operands are initial values."""
     operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
     along = (d for d, (size, kept) in enumerate(zip(operand, result, strict=True)) if size != kept)
     return (whole_dimensions(record, along, 2),)
@@ -91,12 +91,12 @@ def best(read: DimensionRead) -> Treatment:
 
 
 def approximately_best(read: DimensionRead) -> Treatment:
-    """Each device searches its part; what is found has a factor of its own."""
+    """Each device searches its part; the results have a factor of their own."""
     return Treatment(False, PASS, result_type=WHOLE, result_blocked=True)
 
 
 def adjust_combination(sketch: Sketch, conservative: bool) -> None:
-    """What becomes the state of a random number generator is kept whole."""
+    """The state of a random number generator is kept whole."""
     if sketch.record.attributes.get("context.feeds_rng_bit_generator"):
         atom = sketch.atom_at(TensorDim("result", 0, 0))
         sketch.set_type(atom, WHOLE)
@@ -105,9 +105,9 @@ def adjust_combination(sketch: Sketch, conservative: bool) -> None:
 
 def free_all(sketch: Sketch, conservative: bool) -> None:
     """Unsound: every factor counts as free."""
-    atoms: list[Atom] = [atom for atoms in sketch.atoms.values() for atom in atoms]
-    for atom in atoms:
-        sketch.set_type(atom, PASS)
+    for atoms in sketch.atoms.values():
+        for atom in atoms:
+            sketch.set_type(atom, PASS)
 
 
 def _row(target: str, maps: Maps | None = None, **columns: Any) -> OpSpec:

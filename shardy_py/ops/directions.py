@@ -3,9 +3,9 @@
 `output_to_input(record)[result][operand]` holds the maps from an element of the result to the elements of the
 operand that it reads, `input_to_output(record)[operand][result]` those from an element of the operand to the
 elements of the result that read it. Usually there is one map; none if nothing is read, several if an operand
-is read in several ways. All come of the op's row (`table.py`): its `closer` maps, or those that sharding
-rules derive from. An op that carries a sharding rule of the user's (attribute `sdy.sharding_rule`) reads what
-the rule lets it read, one of which nothing is stated reads everything.
+is read in several ways. All follow from the op's row (`table.py`): its `closer` maps, or those that sharding
+rules derive from. An op with a sharding rule of the user's (attribute `sdy.sharding_rule`) reads what
+the rule allows, an op without maps reads everything.
 
 >>> from shardy_py.ops.record import TensorType
 >>> record = OpRecord("stablehlo.reshape", (TensorType((4, 8)),), (TensorType((32,)),))
@@ -17,14 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap, reverse
 from shardy_py.ops.reads import Reads, everything, extents, shape_of
-from shardy_py.ops.record import OpRecord
+from shardy_py.ops.record import OpRecord, matching_attributes
 from shardy_py.ops.ruled import from_rule, rule_of
 from shardy_py.ops.table import row_of
 
-_MALFORMED = (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError)
 Directed = tuple[tuple[tuple[IndexMap, ...], ...], ...]
 
 
@@ -49,15 +47,15 @@ def input_to_output(record: OpRecord) -> Directed:
 
 
 def reads_everything(record: OpRecord) -> bool:
-    """Whether nothing is stated of what the op reads, so that its maps are a declaration of last resort."""
+    """Whether the op has no maps, so that it is taken to read everything."""
     row = row_of(record)
     return rule_of(record) is None and row.maps is None and row.closer is None
 
 
 def is_exact(record: OpRecord, operand: int | None = None) -> bool:
-    """Whether the maps give exactly the elements that a result may depend on, none too many.
+    """Whether the maps hold exactly the elements that a result may depend on.
 
-    With `operand`, whether those to that operand do.
+    operand: only the maps to that operand.
     """
     row = row_of(record)
     if rule_of(record) is not None or reads_everything(record):
@@ -69,14 +67,10 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
 def _groups(record: OpRecord) -> tuple[Reads, ...]:
     rule, row = rule_of(record), row_of(record)
     maps = row.closer or row.maps
-    try:
+    with matching_attributes(record):
         if rule is not None:
             return from_rule(record, rule)
         return maps(record) if maps else everything(record)
-    except _MALFORMED as error:
-        # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
-        detail = f": {error}" if isinstance(error, ValueError) else ""
-        raise ShardyError(f"'{record.name}' op has attributes that do not fit its types{detail}") from error
 
 
 def _maps_to(record: OpRecord, groups: tuple[Reads, ...], result: int, operand: int) -> tuple[IndexMap, ...]:

@@ -1,7 +1,7 @@
-"""Ops whose parameters are operands, and ops on index notation: maps where the static types settle them.
+"""Ops whose parameters are operands, and ops in index notation: their maps for static types.
 
-Sharding leaves these alone. Where the result's type is static, a dynamic reshape is a reshape that also reads
-the shape it is told.
+They have no sharding rule. With a static result type, a dynamic reshape is a reshape that also reads its
+operand of sizes.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> f = TensorType
@@ -25,8 +25,8 @@ def _with_sizes(static: Maps) -> Maps:
 
     def maps(record: OpRecord) -> tuple[Reads, ...]:
         *data, sizes = record.operands
-        known = static(OpRecord(record.name, tuple(data), record.results, record.attributes))
-        return (Reads((0,), (*known[0].operands, _whole(record, shape_of(sizes)))),)
+        reads = static(OpRecord(record.name, tuple(data), record.results, record.attributes))
+        return (Reads((0,), (*reads[0].operands, _whole(record, shape_of(sizes)))),)
 
     return maps
 
@@ -58,7 +58,7 @@ def einsum(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def torch_index_select(record: OpRecord) -> tuple[Reads, ...]:
-    """Along `dim`, the index at the result's coordinates says which slice of the operand is read."""
+    """Along `dim`, the operand is read at the index at the result's coordinates."""
     shape, index = shape_of(record.operands[0]), shape_of(record.operands[1])
     along, batches = integer(record.attributes, "dim"), integer(record.attributes, "batch_dims")
     looked_up = len(index) - batches

@@ -53,7 +53,7 @@ def pointwise(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def broadcasting(record: OpRecord) -> tuple[Reads, ...]:
-    """As numpy broadcasts: an operand's dimensions are the last of the result; size 1 is read at 0."""
+    """Broadcasting as in numpy: an operand's dimensions are the result's last; size 1 is read at 0."""
     domain = domain_of(record)
     given = record.attributes.get("broadcast_dimensions")
     maps: list[IndexMap | None] = []

@@ -1,4 +1,4 @@
-"""Ops that read where run-time values say: dynamic slices and their updates, gather, scatter.
+"""Ops that read at run-time offsets: dynamic slices and their updates, gather, scatter.
 
 Offsets are clamped so that the slice stays inside: they range over [0, size - slice size].
 
@@ -55,7 +55,7 @@ def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def dynamic_update_slice(record: OpRecord) -> tuple[Reads, ...]:
-    """Result d is operand d, or the update at d - rt where that is inside."""
+    """Result d is operand d, or the update at d - rt where that is in bounds."""
     shape, sizes = shape_of(record.operands[0]), shape_of(record.operands[1])
     offsets = tuple(Interval(0, size - part) for size, part in zip(shape, sizes, strict=True))
     domain = Domain(extents(shape), (), offsets)
@@ -67,20 +67,14 @@ def dynamic_update_slice(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def gather(record: OpRecord) -> tuple[Reads, ...]:
-    """Result (batch, offset) reads the slice that the index vector at `batch` starts, at `offset`."""
+    """Result (batch, offset) reads, at `offset`, the slice that starts at the index vector of `batch`."""
     numbers = structure(record, "dimension_numbers")
     operand, indices, result = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
     sizes: tuple[int, ...] = record.attributes["slice_sizes"]
     offset_dims = integers(numbers, "offset_dims")
     batch = tuple(dim(i) for i in range(len(result)) if i not in offset_dims)
-    found, looked_up = _look_up(
-        integers(numbers, "start_index_map"),
-        operand,
-        sizes,
-        indices,
-        integer(numbers, "index_vector_dim"),
-        batch,
-    )
+    starts = _Starts(integers(numbers, "start_index_map"), operand, sizes)
+    vector = _IndexVector(indices, integer(numbers, "index_vector_dim"), batch)
     batching = dict(
         zip(
             integers(numbers, "operand_batching_dims"),
@@ -93,53 +87,49 @@ def gather(record: OpRecord) -> tuple[Reads, ...]:
     point: list[Expr] = []
     for position in range(len(operand)):
         if position in batching:
-            point.append(looked_up.at[batching[position]])
+            point.append(vector.at[batching[position]])
         else:
-            start = found.starts.get(position, constant(0))
+            start = starts[position]
             point.append(start if position in dropped else next(offsets) + start)
-    domain = Domain(extents(result), looked_up.ranges, found.runtimes)
-    maps = (domain.reading(tuple(point)), domain.reading(looked_up.point))
-    return (Reads((0,), maps, frozenset(range(len(looked_up.ranges)))),)
+    domain = Domain(extents(result), vector.ranges, starts.runtimes)
+    maps = (domain.reading(tuple(point)), domain.reading(vector.point))
+    return (Reads((0,), maps, frozenset(range(len(vector.ranges)))),)
 
 
 class _Starts:
-    """The run-time starts: an expression for each dimension that has one, and the intervals."""
+    """Run-time starts of slices: an expression for each dimension in `dims`, and its interval.
+
+    >>> _Starts((1,), (4, 258), (4, 32)).runtimes
+    (Interval(low=0, high=226),)
+    """
 
     def __init__(self, dims: tuple[int, ...], shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-        self.starts: dict[int, Expr] = {d: runtime(i) for i, d in enumerate(dims)}
+        self.of = {d: runtime(i) for i, d in enumerate(dims)}
         self.runtimes = tuple(Interval(0, shape[d] - sizes[d]) for d in dims)
+
+    def __getitem__(self, dimension: int) -> Expr:
+        return self.of.get(dimension, constant(0))
 
 
 class _IndexVector:
-    """Where the index vector of a batch coordinate stands in the tensor of indices."""
+    """The position of the index vector of a batch coordinate in the tensor of indices.
+
+    first: the number of the range variable that runs along the vector.
+    """
 
     def __init__(
-        self, indices: tuple[int, ...], vector_dim: int, batch: tuple[Expr, ...], first: int
+        self, indices: tuple[int, ...], vector_dim: int, batch: tuple[Expr, ...], first: int = 0
     ) -> None:
-        coordinates_ = iter(batch)
-        vector = range_var(first)
-        self.at = {d: next(coordinates_) for d in range(len(indices)) if d != vector_dim}
-        self.point = tuple(self.at.get(d, vector) for d in range(len(indices)))
+        self.at = dict(zip((d for d in range(len(indices)) if d != vector_dim), batch, strict=True))
+        self.point = tuple(self.at.get(d, range_var(first)) for d in range(len(indices)))
         self.ranges = extents(indices[vector_dim : vector_dim + 1])
-
-
-def _look_up(
-    dims: tuple[int, ...],
-    shape: tuple[int, ...],
-    sizes: tuple[int, ...],
-    indices: tuple[int, ...],
-    vector_dim: int,
-    batch: tuple[Expr, ...],
-    first: int = 0,
-) -> tuple[_Starts, _IndexVector]:
-    return _Starts(tuple(dims), shape, sizes), _IndexVector(indices, vector_dim, batch, first)
 
 
 def scatter(record: OpRecord) -> tuple[Reads, ...]:
     """Result d is input d combined with the updates whose window covers d, over all batches of updates.
 
-    Batches run over range variables, but for explicit batching dimensions, where they are coordinates of d.
-    A batch's update is read whole if its combination with the others is not known to be order-free
+    Batches run over range variables; along explicit batching dimensions, they are coordinates of d.
+    A batch's update is read whole if its combination with the others is not order-free
     (attribute `context.combiner`).
     """
     numbers = structure(record, "scatter_dimension_numbers")
@@ -167,23 +157,18 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
             ranges.append(update[position])
     windowed = [d for d in range(len(shape)) if d not in inserted and d not in batching.values()]
     sizes = dict(zip(windowed, (update[d] for d in windows), strict=True))
-    starts, vector = _look_up(
+    starts = _Starts(
         integers(numbers, "scatter_dims_to_operand_dims"),
         shape,
         tuple(sizes.get(d, 1) for d in range(len(shape))),
-        indices,
-        vector_dim,
-        tuple(batch),
-        len(ranges),
     )
+    vector = _IndexVector(indices, vector_dim, tuple(batch), len(ranges))
     domain = Domain(extents(shape), extents(tuple(ranges)) + vector.ranges, starts.runtimes)
-    from_window = {
-        u: dim(d) - starts.starts.get(d, constant(0)) for u, d in zip(windows, windowed, strict=True)
-    }
+    from_window = {u: dim(d) - starts[d] for u, d in zip(windows, windowed, strict=True)}
     in_batch = dict(zip(batch_dims, batch, strict=True))
     point = tuple(from_window[u] if u in from_window else in_batch[u] for u in range(len(update)))
     inside: list[Constraint] = [(from_window[u], Interval(0, update[u] - 1)) for u in windows]
-    inside += [(dim(d) - starts.starts.get(d, constant(0)), Interval(0, 0)) for d in sorted(inserted)]
+    inside += [(dim(d) - starts[d], Interval(0, 0)) for d in sorted(inserted)]
     maps: tuple[IndexMap, ...] = (
         *(domain.reading(coordinates(shape)),) * inputs,
         domain.reading(vector.point),
@@ -195,22 +180,22 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def updated(read: DimensionRead) -> Treatment:
-    """The updated tensor stays cut, each device writes its part; the update must be whole, unless its place
-    is known at compile time."""
+    """The updated tensor stays sharded, each device writes its part; the update must be whole, unless its
+    offsets are constants."""
     if read.relation is not Relation.RUNTIME:
         return by_relation(read)
     return Treatment(False, PASS if read.record.attributes.get("context.constant_indices") else WHOLE)
 
 
 def scattered(read: DimensionRead) -> Treatment:
-    """A window smaller than the dimension it lands in: both must be whole."""
+    """A window smaller than the dimension that it updates: both must be whole."""
     if read.relation in (Relation.RUNTIME, Relation.MOVED):
         return Treatment(False, WHOLE, result_type=WHOLE)
     return by_relation(read)
 
 
 def gathered(read: DimensionRead) -> Treatment:
-    """One element along a dimension can be found where it is, and summed over the devices with zeros."""
+    """A single element along a dimension is read on its device and summed over all devices with zeros."""
     if read.operand != 0:
         return by_relation(read)
     if read.result_dim is None:

@@ -66,8 +66,8 @@ def linear_index(point: Iterable[Expr], shape: tuple[int, ...]) -> Expr:
 def reshaped_point(result: tuple[int, ...], operand: tuple[int, ...]) -> tuple[Expr, ...]:
     """The element of `operand` at the row-major position of a `result` element.
 
-    Dimensions are taken in the smallest runs of equal size on both sides, so that what one run does
-    stays out of the expressions of the others.
+    Dimensions are processed in the smallest runs of equal size on both sides, so that expressions only have
+    variables of their run.
     """
     point: list[Expr] = []
     for left, right in matching_runs(result, operand):
@@ -82,7 +82,7 @@ def reshaped_point(result: tuple[int, ...], operand: tuple[int, ...]) -> tuple[E
 
 
 def matching_runs(left: tuple[int, ...], right: tuple[int, ...]) -> list[tuple[range, range]]:
-    """The finest cut of two shapes of equal size into runs of equal sizes.
+    """The finest partition of two shapes of equal size into runs of equal sizes.
 
     >>> matching_runs((4, 8, 12), (32, 3, 4))
     [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 3))]
@@ -169,7 +169,7 @@ def concatenate(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def bitcast_convert(record: OpRecord) -> tuple[Reads, ...]:
-    """Pointwise but for a last dimension that holds the parts of a wider element."""
+    """Pointwise, except for a last dimension that holds the parts of a wider element."""
     operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
     parts = operand[len(result) :]
     domain = domain_of(record, ranges=parts)
@@ -179,7 +179,7 @@ def bitcast_convert(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def set_dimension_size(record: OpRecord) -> tuple[Reads, ...]:
-    """The operand as it is, beside a scalar."""
+    """The operand itself; the size is a scalar."""
     domain = Domain(extents(shape_of(record.operands[0])))
     return (Reads((0,), (domain.reading(coordinates(shape_of(record.operands[0]))), domain.reading(()))),)
 
@@ -216,7 +216,7 @@ def resized(read: DimensionRead) -> Treatment:
 
 
 def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
-    """The joined dimension has the result's size; slices that are joined again only move elements."""
+    """The concatenated dimension has the result's size; concatenating slices only moves elements."""
     along: int = sketch.record.attributes["dimension"]
     atom = sketch.atom_at(TensorDim("result", 0, along))
     if conservative:

@@ -1,10 +1,10 @@
-"""Ops that hand values on: each result is its operand of the same number, element by element.
+"""Ops that forward their operands: result k is operand k, element by element.
 
-Barriers, copies and edges of StableHLO and sdy, and ops that only HLO has (under names "hlo.NAME", attributes
-as in StableHLO). For sharding these have no rule of their own; their maps serve analyses.
+The rows are of ops that only HLO has (named "hlo.OPCODE", attributes as in StableHLO). They have no sharding
+rule; their maps serve analyses.
 
 A bitcast of HLO keeps the order of elements in memory. With layouts (`operand_layout`, `result_layout`: the
-dimensions minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:
+dimensions, minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:
 
 >>> from shardy_py.ops.record import TensorType
 >>> layouts = {"operand_layout": (1, 0), "result_layout": (0, 1)}
@@ -28,7 +28,7 @@ HLO_SOURCES = names("parameter rng-get-and-update-state")
 
 
 def each_its_own(record: OpRecord) -> tuple[Reads, ...]:
-    """Result k reads operand k at the same element, and nothing else."""
+    """Result k reads operand k at the same element."""
     groups: list[Reads] = []
     for number in all_results(record):
         if record.results[number] is None:
@@ -51,7 +51,7 @@ def nothing_read(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def bitcast(record: OpRecord) -> tuple[Reads, ...]:
-    """The element at the same place in memory."""
+    """The element at the same offset in memory."""
     operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
     source = _major_to_minor(record, "operand_layout", len(operand))
     target = _major_to_minor(record, "result_layout", len(result))

@@ -1,8 +1,8 @@
-"""What an op reads, as indexing maps: the values that the rows of the op table produce.
+"""`Reads`: the elements that an op reads, as indexing maps.
 
-`Reads` speaks of a group of results that read alike: one map an operand, all over the same variables, so that
-a range variable that occurs in two maps is the same loop (the contracted dimension of a product). Not here:
-the maps of single ops (the family modules), what follows for sharding (`rules/`).
+A `Reads` describes a group of results: one map an operand, all over the same variables, so that a range
+variable in two maps is the same loop (the contracted dimension of a product). Not here: the maps of single
+ops (the family modules), sharding rules (`rules/`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Reads:
     """The maps of a group of results with one shape.
 
     results: numbers of the results of the group.
-    operands: the map to each operand; None for what is no tensor, or is not read.
-    whole: range variables whose interval is read whole to no sum: sorted, transformed, looked up in. The
-        other range variables are folded by an associative operation.
+    operands: the map to each operand; None for an operand that is not a tensor, or not read.
+    whole: range variables whose interval is read whole without a reduction: sorted, transformed, looked up.
+        The other range variables are folded by an associative operation.
     beside: (operand, dimension) to the result dimension that is the same axis of the data, where the map
         itself carries no coordinate.
-    opaque: result dimensions whose coordinate picks what to compute from all that was read, in a way the
-        maps do not state.
+    opaque: result dimensions whose coordinate selects a function of all elements read, which the maps do
+        not describe.
     """
 
     results: tuple[int, ...]
@@ -40,7 +40,7 @@ Maps = Callable[[OpRecord], tuple[Reads, ...]]
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The words of a table's cell."""
+    """Splits a list of names at white space."""
     return tuple(text.split())
 
 
@@ -60,7 +60,7 @@ def structure(record: OpRecord, name: str) -> Mapping[str, Any]:
 
 
 def shape_of(tensor: TensorType | None) -> tuple[int, ...]:
-    """The sizes of a tensor of static shape; () for what is no tensor."""
+    """The sizes of a tensor of static shape; () without a tensor."""
     if tensor is None:
         return ()
     sizes = tuple(size for size in tensor.shape if size is not None)
@@ -108,7 +108,7 @@ def ranges_from(count: int, start: int = 0) -> tuple[Expr, ...]:
 
 
 def everything(record: OpRecord) -> tuple[Reads, ...]:
-    """Every element of every result may read all of every operand: the declaration of last resort."""
+    """Every element of every result may read all of every operand: for ops without maps."""
     groups: list[Reads] = []
     shapes = [shape_of(operand) for operand in record.operands]
     sizes = tuple(size for shape in shapes for size in shape)

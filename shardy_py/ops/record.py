@@ -1,18 +1,21 @@
-"""Ops as plain records: what the maps, rules and costs of an op are computed from.
+"""Ops as plain records, from which maps, rules and costs are computed.
 
-Not here: how a record is made of an xDSL op (`graph/record.py`).
+Not here: records of xDSL ops (`graph/record.py`) and HLO instructions (`hlo/record.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from shardy_py.errors import ShardyError
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A ranked tensor type: sizes (None: dynamic) and the element type as MLIR spells it, "f32" say."""
+    """A ranked tensor type: sizes (None: dynamic) and the element type in MLIR's spelling, such as "f32"."""
 
     shape: tuple[int | None, ...]
     element: str = "f32"
@@ -25,10 +28,10 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class OpRecord:
-    """One op without its place in a program.
+    """One op, independent of its place in a program.
 
     name: as in MLIR, "stablehlo.add".
-    operands, results: their types; None for what is not a ranked tensor (tokens, tuples).
+    operands, results: their types; None for other types than ranked tensors (tokens, tuples).
     attributes: properties and attributes under their MLIR names, as plain values (see
         docs/design/architecture.md, "The op record").
     """
@@ -37,3 +40,16 @@ class OpRecord:
     operands: tuple[TensorType | None, ...]
     results: tuple[TensorType | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@contextmanager
+def matching_attributes(record: OpRecord) -> Generator[None]:
+    """Reports attributes that do not match the op's types.
+
+    Maps assume a verified op: these errors are mistakes of the input that no verifier reports.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
+        detail = f": {error}" if isinstance(error, ValueError) else ""
+        raise ShardyError(f"'{record.name}' op has attributes that do not match its types{detail}") from error

@@ -1,4 +1,4 @@
-"""Ops that fold or read whole dimensions: reduce, sort, top_k, cholesky, triangular_solve, fft.
+"""Ops that fold dimensions or read them whole: reduce, sort, top_k, cholesky, triangular_solve, fft.
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> f = TensorType
@@ -25,7 +25,7 @@ from shardy_py.ops.spec import OpSpec, RuleSource
 
 
 def reduce(record: OpRecord) -> tuple[Reads, ...]:
-    """Every input is folded over the dimensions; every result may depend on every input."""
+    """Every result folds every input over the dimensions."""
     shape = shape_of(record.operands[0])
     folded: dict[int, Expr] = {d: range_var(i) for i, d in enumerate(sorted(record.attributes["dimensions"]))}
     domain = domain_of(record, ranges=tuple(shape[d] for d in sorted(folded)))
@@ -39,7 +39,7 @@ def reduce(record: OpRecord) -> tuple[Reads, ...]:
 def whole_dimensions(record: OpRecord, dimensions: Iterable[int], operands: int | None = None) -> Reads:
     """All results read the given dimensions of the first operands whole, the rest pointwise.
 
-    The dimension of a result in the same place is the same axis of the data.
+    The result dimension of the same number is the same axis of the data.
     """
     shape = shape_of(record.operands[0])
     dimensions = sorted(dimensions)
@@ -78,7 +78,7 @@ def fft(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
-    """X of op(A) X = B reads all of A and the column of B it stands in; of X op(A) = B, the row."""
+    """X of op(A) X = B reads all of A and its column of B; of X op(A) = B, its row."""
     rank = len(shape_of(record.operands[0]))
     rows, columns = rank - 2, rank - 1
     left = record.attributes["left_side"]
@@ -96,19 +96,19 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def sorted_(read: DimensionRead) -> Treatment:
-    """With no other dimension to cut there is nothing to gain along the sorted one."""
+    """Without another dimension to shard, propagating along the sorted one has no benefit."""
     operand = read.record.operands[0]
     others = [size for d, size in enumerate(operand.shape if operand else ()) if d != read.dimension]
     return replace(by_relation(read), blocked=all(size == 1 for size in others))
 
 
 def transformed(read: DimensionRead) -> Treatment:
-    """Real transforms give the last dimension another length: not to be propagated."""
+    """Real transforms change the length of the last dimension: it is blocked."""
     return replace(by_relation(read), blocked=read.size != read.result_size)
 
 
 def adjust_solution(sketch: Sketch, conservative: bool) -> None:
-    """Even the columns that could be solved apart are kept whole."""
+    """Even columns that could be solved independently are kept whole."""
     result = sketch.record.results[0]
     rank = result.rank if result else 0
     for position in (rank - 2, rank - 1):

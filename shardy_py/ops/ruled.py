@@ -1,8 +1,8 @@
-"""Maps of an op from a sharding rule: what the user says of a custom call, read as indexing.
+"""Indexing maps from a sharding rule, such as the user's rule of a custom call.
 
 A dimension that maps to factors i, j is the mixed-radix number of their coordinates. A factor that is carried
 through has the same coordinate in operands and results; a reduction, permutation or replicated factor may be
-read anywhere, so the maps hold what the rule allows, which may be more than the op reads.
+read anywhere: the maps over-approximate what the op reads.
 
 >>> from shardy_py.ops.record import TensorType
 >>> from shardy_py.sharding import Factor, FactorType, ShardingRule
@@ -31,7 +31,7 @@ def rule_of(record: OpRecord) -> ShardingRule | None:
 
 
 def from_rule(record: OpRecord, rule: ShardingRule) -> tuple[Reads, ...]:
-    """What the rule lets each result read."""
+    """The elements that each result may read under the rule."""
     groups: list[Reads] = []
     for result in all_results(record):
         shape = shape_of(record.results[result])

@@ -1,4 +1,4 @@
-"""The row of an op: everything that this package knows of it beside its dialect's row.
+"""The row of an op: the description of an op besides its dialect's row.
 
 The dialect's row (`dialects/`) holds definition, syntax, verifier and xDSL traits: effects, constant-ness,
 terminators, data flow. The row here holds what needs no xDSL. Engines ask these two and never name an op:
@@ -124,8 +124,8 @@ class OpSpec:
     Sharding:
     rule_source: see `RuleSource`.
     rule: the sharding rule, where the op has one of its own rather than one that follows from its maps.
-    policy: what Shardy decides beyond what follows from the maps.
-    keeps_divisible: whether the shardings of its results must divide their dimensions.
+    policy: Shardy's decisions about the rule beyond the maps.
+    keeps_divisible: whether the shardings of its results must divide their dimensions evenly.
     role: its priority class; that of an elementwise op is PASS_THROUGH.
     context: the attribute that the record of an op gets from what surrounds the op: "context.combiner".
     collective: how it moves data between devices; None: it does not.

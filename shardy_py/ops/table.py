@@ -1,7 +1,7 @@
-"""The op table: one row an op, and what can be looked up in it.
+"""The op table: one row an op.
 
-A plain new op is one row in its family's module and one example in the tests. A user's own op is registered
-at run time:
+A new op is one row in its family's module and one example in the tests. An op of a user's dialect is
+registered at run time:
 
 >>> from shardy_py.ops.elementwise import pointwise
 >>> register(OpSpec("mine.gelu", pointwise, is_elementwise=True))

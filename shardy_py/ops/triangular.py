@@ -1,6 +1,6 @@
-"""What triangular algorithms read, element by element: cholesky and triangular_solve.
+"""The elements that triangular algorithms read: cholesky and triangular_solve.
 
-Sharding needs only that rows and columns are read whole (`reduction.py`); here is what an element depends on.
+Sharding rules use coarser maps (`reduction.py`: rows and columns are read whole).
 
 >>> from shardy_py.ops.record import OpRecord, TensorType
 >>> square = TensorType((4, 4))
@@ -19,7 +19,7 @@ from shardy_py.ops.record import OpRecord
 def cholesky(record: OpRecord) -> tuple[Reads, ...]:
     """Of A = L L*: L(i, j), i >= j, depends on A(i, 0..j) and on the triangle of A down to row j.
 
-    Of an upper triangle, the same with rows and columns exchanged. The other triangle reads nothing.
+    For an upper triangle, with rows and columns exchanged. The other triangle reads nothing.
     """
     shape = shape_of(record.operands[0])
     rank, size = len(shape), shape[-1]
@@ -43,8 +43,7 @@ def cholesky(record: OpRecord) -> tuple[Reads, ...]:
 def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     """Of M X = B with M lower: X(i, j) depends on B(0..i, j) and on the triangle of M down to row i.
 
-    M is `a`, transposed for `transpose_a` and again where X stands on the left; an upper M is solved from
-    below.
+    M is `a`, transposed for `transpose_a`, and again if X is on the left; an upper M is solved from below.
     With `unit_diagonal` the diagonal of M is not read.
     """
     attributes = record.attributes

@@ -37,7 +37,7 @@ class Window:
     """One dimension of a window: XLA's `window` attribute.
 
     low, high: padding of the operand; base_dilation: distance of its elements; dilation: distance of the
-    window's elements; is_reversed: whether the window's coordinate runs against the operand's.
+    window's elements; is_reversed: whether the window's coordinate runs opposite to the operand's.
     """
 
     size: int
@@ -49,7 +49,7 @@ class Window:
     is_reversed: bool = False
 
     def element(self, place: Expr, offset: Expr, size: int) -> tuple[Expr, tuple[Constraint, ...]]:
-        """The operand coordinate at `offset` in window `place`, and when it is an element of `size`."""
+        """The operand coordinate at `offset` in window `place`, and the constraints that it is in bounds."""
         if self.is_reversed:
             offset = self.size - 1 - offset
         position = place * self.stride + offset * self.dilation - self.low
@@ -64,7 +64,7 @@ class Window:
 def windows_of(
     attributes: Mapping[str, Any], sizes: tuple[int, ...], base: str, dilation: str
 ) -> list[Window]:
-    """The windows that an op's attributes spell; absent ones have their defaults."""
+    """The windows in an op's attributes; absent attributes have their defaults."""
     rank = len(sizes)
     strides = attributes.get("window_strides") or (1,) * rank
     padding = attributes.get("padding") or ((0, 0),) * rank
@@ -78,7 +78,7 @@ def windows_of(
 
 
 def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
-    """Every input is folded over the window at d; every result may depend on every input."""
+    """Every result folds every input over the window at d."""
     shape = shape_of(record.operands[0])
     sizes = tuple(record.attributes["window_dimensions"])
     domain = domain_of(record, ranges=sizes)
@@ -95,7 +95,7 @@ def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
-    """An element gathers the sources of the windows that cover it, and reads those windows to compare."""
+    """An element reads the sources of the windows that cover it, and those windows for the selection."""
     shape, source = shape_of(record.operands[0]), shape_of(record.operands[1])
     sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(shape))
     windows = windows_of(record.attributes, sizes, "", "")
@@ -125,7 +125,7 @@ def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def convolution(record: OpRecord) -> tuple[Reads, ...]:
-    """A product that contracts the input features of the group and the window around d."""
+    """A product contracted over the input features of the group and the window at d."""
     attributes = record.attributes
     numbers = structure(record, "dimension_numbers")
     lhs, rhs, out = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
@@ -170,7 +170,7 @@ def _group(feature: Expr, features: int, groups: int) -> Expr:
 
 
 def selected(record: OpRecord) -> tuple[Reads, ...]:
-    """An element reads the windows that cover it, no neighbour that shares no window with it."""
+    """As `select_and_scatter`, without neighbours that share no window with the element."""
     (reads,) = select_and_scatter(record)
     compared, gathered = reads.operands[:2]
     assert compared is not None
@@ -189,7 +189,7 @@ def selected(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def convolved(record: OpRecord) -> tuple[Reads, ...]:
-    """An element of the kernel that meets padding is not read."""
+    """As `convolution`, without the kernel elements that are multiplied with padding."""
     (reads,) = convolution(record)
     image, kernel = reads.operands
     assert image is not None
@@ -209,9 +209,10 @@ def walk_convolution(record: OpRecord) -> list[TensorDim]:
 
 
 def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
-    """A spatial dimension of the input is cut along windows and along the window, the larger one first.
+    """A spatial dimension of the input has the factors of the windows and the window, the larger first.
 
-    The sizes are what is left of the input's dimension; none of size one. Conservatively, it is not cut.
+    Their sizes are limited to the rest of the input's dimension; none has size one. Conservatively, it has
+    none.
     """
     numbers = structure(sketch.record, "dimension_numbers")
     spatial = zip(
@@ -240,33 +241,28 @@ def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
             sketch.resize(atom, size)
             sketch.atoms[slot].append(atom)
             left //= size
-    _drop_single_output_feature(sketch)
-
-
-def _drop_single_output_feature(sketch: Sketch) -> None:
-    numbers = structure(sketch.record, "dimension_numbers")
-    atoms = sketch.atoms[TensorDim("result", 0, integer(numbers, "output_feature_dimension"))]
-    if sketch.size_of(atoms[-1]) == 1:
-        sketch.drop(atoms[-1])
+    feature = TensorDim("result", 0, integer(numbers, "output_feature_dimension"))
+    last = sketch.atoms[feature][-1]
+    if sketch.size_of(last) == 1:
+        sketch.drop(last)
 
 
 def adjust_window(sketch: Sketch, conservative: bool) -> None:
-    """An input is cut along windows only, even where they do not overlap.
+    """An input is sharded along windows only, even where they do not overlap.
 
     Unsound with a base dilation: a window of one element without stride and padding counts as none.
     """
     for d in range(len(shape_of(sketch.record.results[0]))):
-        atom = _cut_along_windows(sketch, d, conservative)
+        atom = _shard_along_windows(sketch, d, conservative)
         for number in range(len(sketch.record.results)):
-            sketch.atoms[TensorDim("operand", number, d)] = sketch.atoms[TensorDim("result", number, d)] = [
-                atom
-            ]
+            for side in ("operand", "result"):
+                sketch.atoms[TensorDim(side, number, d)] = [atom]
 
 
 def adjust_selection(sketch: Sketch, conservative: bool) -> None:
-    """The source has one element a window, and is kept whole where windows are more than elements."""
+    """The source has one element a window, and is kept whole unless windows are single elements."""
     for d, size in enumerate(shape_of(sketch.record.operands[1])):
-        atom = _cut_along_windows(sketch, d, conservative)
+        atom = _shard_along_windows(sketch, d, conservative)
         sketch.atoms[TensorDim("operand", 0, d)] = sketch.atoms[TensorDim("result", 0, d)] = [atom]
         slot = TensorDim("operand", 1, d)
         if sketch.type_of(atom) is PASS:
@@ -278,7 +274,7 @@ def adjust_selection(sketch: Sketch, conservative: bool) -> None:
             sketch.block(own, is_blocked=conservative)
 
 
-def _cut_along_windows(sketch: Sketch, dimension: int, conservative: bool) -> Atom:
+def _shard_along_windows(sketch: Sketch, dimension: int, conservative: bool) -> Atom:
     attributes, atom = sketch.record.attributes, sketch.atom_at(TensorDim("result", 0, dimension))
     sizes = attributes.get("window_dimensions")
     strides, padding = attributes.get("window_strides"), attributes.get("padding")

@@ -1,7 +1,7 @@
 """From indexing maps to sharding rules.
 
-`derive_rule` is the rule of a known op; `derive_from_maps` that of any op whose maps are given; `einsum_rule`
-one that a user spells for a custom call.
+`derive_rule` returns the rule of an op with a row, `derive_from_maps` that of any op with maps, `einsum_rule`
+that of a user's notation for a custom call.
 """
 
 from shardy_py.rules.derive import derive_from_maps, derive_rule, unknown_warning

@@ -1,6 +1,6 @@
-"""How an op reads one dimension of an operand: the classes that sharding tells apart.
+"""The classes of access to a dimension of an operand, as far as they matter to sharding.
 
-An expression of an indexing map is classified by what it does with the variables:
+An expression of an indexing map is classified by its use of the variables:
 
 | expression | relation |
 |---|---|
@@ -12,7 +12,7 @@ An expression of an indexing map is classified by what it does with the variable
 | `3` | CONSTANT |
 | anything else | OPAQUE |
 
-Not here: which factors follow (`factors.py`).
+Not here: the factors of each class (`factors.py`).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from shardy_py.ops import Digit, Reads, Relation
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How one operand dimension is read.
+    """The access to one operand dimension.
 
     relation: see the table of the module.
     digits: for CARRIED, the digits that fill the dimension, major to minor.
     variable: for WHOLE, the range variable.
-    result_dim: the result dimension whose coordinate occurs, or that stands beside; None: none or several.
+    result_dim: the result dimension whose coordinate occurs, or that `beside` names; None: none or several.
     """
 
     relation: Relation
@@ -88,8 +88,8 @@ def _compound(
         return Access(Relation.RUNTIME if len(coordinates) < 2 else Relation.OPAQUE, result_dim=anchor)
     if not variables:
         return Access(Relation.CONSTANT, result_dim=anchor)
-    cut_off = any(bounds[v] != extent(shape[v.index]) for v in coordinates)
-    digits = None if cut_off else _digits(expression, bounds, size)
+    is_narrowed = any(bounds[v] != extent(shape[v.index]) for v in coordinates)
+    digits = None if is_narrowed else _digits(expression, bounds, size)
     if digits == ():
         return Access(Relation.CONSTANT, result_dim=anchor)
     if digits is not None:
@@ -101,9 +101,9 @@ def _compound(
 
 
 def _digits(expression: Expr, bounds: Mapping[Variable, Interval], size: int) -> tuple[Digit, ...] | None:
-    """The digits of a mixed-radix number that takes each of `size` values: major to minor, or None.
+    """The digits, major to minor, of a mixed-radix number with `size` values; None if it is not one.
 
-    sum of c_i * x_i, x_i in [0, n_i - 1], is one if the c_i are the products of the n_j below them.
+    sum of c_i * x_i, x_i in [0, n_i - 1], is one if the c_i are the products of the n_j of the lower digits.
     """
     if expression.constant:
         return None
@@ -115,7 +115,7 @@ def _digits(expression: Expr, bounds: Mapping[Variable, Interval], size: int) ->
             return None
         found.append(digit)
         product *= digit.size
-    # A digit of size one, above all of its variable, is always zero.
+    # A digit of size one above all others of its variable is always zero.
     digits = tuple(d for d in reversed(found) if d.size != 1 or d.step == 1)
     return digits if product == size else None
 

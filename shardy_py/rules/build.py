@@ -1,8 +1,8 @@
-"""From a sketch to a rule: the order of the factors, and the dimensions without any.
+"""From a sketch to a rule: orders the factors and completes the dimensions without factors.
 
-Factors are numbered in the order of a walk over tensor dimensions, results first unless policy says
-otherwise; then come folded range variables, then what is left, operands before results. A dimension that
-maps to no factor gets one of size one.
+Factors are numbered in the order of a walk over tensor dimensions (by default, results first), then folded
+range variables, then the remaining dimensions, operands before results. A dimension without a factor gets one
+of size one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def build(sketch: Sketch, walk: Sequence[TensorDim], *, carrier_first: bool = Fa
     """The rule of a sketch.
 
     walk: the dimensions whose factors come first.
-    carrier_first: whether a result dimension comes before the operand dimensions set apart from it.
+    carrier_first: whether a result dimension comes before its operand dimensions with separate factors.
     """
     return _Builder(sketch).build(_ordered(sketch, walk, carrier_first))
 

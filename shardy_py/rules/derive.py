@@ -26,6 +26,7 @@ from shardy_py.ops import (
     RuleSource,
     TensorType,
     call_target,
+    matching_attributes,
     row_of,
     shape_of,
 )
@@ -34,11 +35,9 @@ from shardy_py.rules.factors import sketch_of
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
 from shardy_py.sharding import Factor, ShardingRule
 
-_MALFORMED = (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError)
-
 
 def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
-    """The rule that Shardy has for an op, None if it has none.
+    """Returns the rule that Shardy has for an op, None if it has none.
 
     A rule that the user wrote on the op is the caller's to look up first.
 
@@ -52,14 +51,10 @@ def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> 
     if row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
-    try:
+    with matching_attributes(record):
         return derive_from_maps(
             row.maps(record), record, policy=row.policy, conservative_propagation=conservative_propagation
         )
-    except _MALFORMED as error:
-        # Maps trust that the op is verified: what gets here is a mistake of the input that no verifier named.
-        detail = f": {error}" if isinstance(error, ValueError) else ""
-        raise ShardyError(f"'{record.name}' op has attributes that do not fit its types{detail}") from error
 
 
 def unknown_warning(record: OpRecord) -> str | None:
@@ -79,7 +74,7 @@ def derive_from_maps(
     policy: Policy = BY_MAPS,
     conservative_propagation: bool = False,
 ) -> ShardingRule | None:
-    """The rule that follows from maps, whatever the op; sound if they are and no policy is given."""
+    """Returns the rule that follows from maps of any op; sound if the maps are and without a policy."""
     if policy.keeps_order:
         if 0 in shape_of(record.results[0]):
             return None  # nothing is worth propagating

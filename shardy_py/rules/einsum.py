@@ -1,11 +1,11 @@
-"""Sharding rules in JAX's einsum-like notation: `"i j, j k -> i k"`, a word a dimension.
+"""Sharding rules in JAX's einsum-like notation: `"i j, j k -> i k"`, one word for each dimension.
 
-    (i j) k     a compound dimension: factors i and j, major to minor; give the sizes of those that are no
-                whole dimension anywhere
+    (i j) k     a compound dimension: factors i and j, major to minor; sizes must be given for factors that
+                are not a whole dimension of any tensor
     ... i       leading dimensions, none or more, the same in all tensors; `...1`, `...2` are other groups
 
-The types of factors and messages are those of JAX's custom_partitioning; a factor that tensors have in
-different sizes has the smallest. Not here: rules in the notation of MLIR (`dialects/sdy`).
+The types of factors and the messages are those of JAX's custom_partitioning; a factor of different sizes in
+different tensors has the smallest. Not here: rules in MLIR's notation (`dialects/sdy`).
 
 >>> print(einsum_rule("... i j, j k -> ... i k", ((2, 8, 16), (16, 4)), ((2, 8, 4),), reduction=("j",)))
 <([i, j, k], [k, l])->([i, j, l]) {i=2, j=8, k=16, l=4} reduction={k}, custom>
@@ -50,11 +50,11 @@ def einsum_rule(
     permutation: Sequence[str] = (),
     is_custom: bool = True,
 ) -> ShardingRule:
-    """The rule that `notation` spells for tensors of these types or shapes.
+    """Returns the rule of `notation` for tensors of these types or shapes.
 
     factor_sizes: the sizes of factors that occur in compound dimensions only.
     reduction, need_replication, permutation: the factors of these types; all others pass through.
-    is_custom: whether it is a user's rule of a custom call, before which no reshards are inserted.
+    is_custom: whether it is a user's rule of a custom call; no reshards are inserted before that.
     """
     sides = parse_notation(notation)
     sizes = dict(factor_sizes or {})
@@ -78,7 +78,7 @@ def einsum_rule(
 
 
 def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Operands and results as the notation lists them.
+    """Returns the operands and results of a notation.
 
     >>> parse_notation("(i j) -> i")[0]
     (Tensor(dimensions=(('i', 'j'),), group=None),)
@@ -138,7 +138,7 @@ def _character_fault(character: str) -> str:
 
 
 def _check_sizes(sides: tuple[tuple[Tensor, ...], ...], sizes: Mapping[str, int]) -> None:
-    """Sizes are given for exactly the factors that are no whole dimension."""
+    """Checks that sizes are given for exactly the factors that are not a whole dimension."""
     dimensions = [d for side in sides for tensor in side for d in tensor.dimensions]
     used = {name for dimension in dimensions for name in dimension}
     whole = {dimension[0] for dimension in dimensions if len(dimension) == 1}
@@ -157,7 +157,7 @@ def _types_by_factor(
     need_replication: Sequence[str],
     permutation: Sequence[str],
 ) -> dict[str, FactorType]:
-    """The types that are given; each factor has one."""
+    """Returns the given types by factor."""
     used = {name for side in sides for tensor in side for d in tensor.dimensions for name in d}
     types: dict[str, FactorType] = {}
     for kind, listed in (
@@ -176,7 +176,7 @@ def _types_by_factor(
 def _expand(
     sides: tuple[tuple[Tensor, ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
 ) -> tuple[tuple[tuple[Dimension, ...], ...], ...]:
-    """The dimensions of each tensor, a factor for each that an ellipsis stands for, as `?GROUP_NUMBER`."""
+    """The dimensions of each tensor; those of an ellipsis have factors named `?GROUP_NUMBER`."""
     ranks: dict[int, int] = {}
 
     def dimensions_of(tensor: Tensor, shape: tuple[int, ...], place: str) -> tuple[Dimension, ...]:
@@ -209,7 +209,7 @@ def _number(
     shapes: tuple[tuple[tuple[int, ...], ...], ...],
     sizes: dict[str, int],
 ) -> dict[str, int]:
-    """The numbers of the factors, in the order in which they occur; adds the sizes that dimensions give."""
+    """Numbers the factors in order of occurrence; adds the sizes of whole dimensions to `sizes`."""
     numbers: dict[str, int] = {}
     for _, dimension, size in _places(expanded, shapes):
         for name in dimension:
@@ -244,7 +244,7 @@ def _check_compounds(
 def _places(
     expanded: tuple[tuple[tuple[Dimension, ...], ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
 ) -> Iterator[tuple[str, Dimension, int]]:
-    """Each dimension with the name of its tensor and its size."""
+    """Yields the name of its tensor, the factors and the size of each dimension."""
     for kind, tensors, given in zip(("operand", "result"), expanded, shapes, strict=True):
         for number, (dimensions, shape) in enumerate(zip(tensors, given, strict=True)):
             for dimension, size in zip(dimensions, shape, strict=True):

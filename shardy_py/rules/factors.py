@@ -1,7 +1,7 @@
-"""From what an op reads to factors: each access finds or makes the factor of its dimension.
+"""From `Reads` to factors: each access gets the factor of its dimension.
 
-Digits of the same coordinate are one factor wherever they stand; a treatment decides for every other access
-whether it shares the factor of the result dimension it belongs to. Not here: the classes of access
+Digits of the same coordinate are one factor in all tensors; a treatment decides whether any other access
+shares the factor of its result dimension. Not here: the classes of access
 (`access.py`), treatments by op (`ops/`).
 """
 
@@ -29,7 +29,7 @@ from shardy_py.sharding import FactorType
 
 
 def sketch_of(record: OpRecord, groups: tuple[Reads, ...], treat: Treat, *, conservative: bool) -> Sketch:
-    """The factors that follow from what an op reads."""
+    """Returns the factors that follow from `Reads`."""
     sketch = Sketch(record)
     for number, reads in enumerate(groups):
         _Group(sketch, number, reads, treat, conservative).fill()
@@ -37,7 +37,7 @@ def sketch_of(record: OpRecord, groups: tuple[Reads, ...], treat: Treat, *, cons
 
 
 class _Group:
-    """One group of results: its accesses, brought into the sketch."""
+    """One group of results, whose accesses are added to the sketch."""
 
     def __init__(self, sketch: Sketch, number: int, reads: Reads, treat: Treat, conservative: bool) -> None:
         self.sketch = sketch
@@ -54,7 +54,7 @@ class _Group:
             for position, size in enumerate(shape[: len(index_map.results)]):
                 slot = TensorDim("operand", operand, position)
                 self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
-        self.cuts = self._cut()
+        self.steps = self._split()
         self.compounded = {
             digit.variable.index
             for access, _ in self.accesses.values()
@@ -62,28 +62,28 @@ class _Group:
             for digit in access.digits
             if digit.variable.kind == "d"
         }
-        # Factors of the dimensions before `_seen` of one tensor, as of a count of joins.
+        # `_taken`: factors of the dimensions before `_seen` of the tensor and number of joins in `_roots_of`.
         self._roots_of: tuple[str, int, int] | None = None
         self._taken: set[Atom] = set()
         self._seen = 0
 
-    def _cut(self) -> dict[Variable, tuple[int, ...]]:
-        """Where each variable is cut into digits: a chain of divisors, 1 first.
+    def _split(self) -> dict[Variable, tuple[int, ...]]:
+        """The steps at which each variable is split into digits: a chain of divisors, 1 first.
 
-        Accesses whose cuts do not fit in the chain become opaque.
+        Accesses whose steps are not in the chain become opaque.
         """
         wanted: dict[Variable, set[int]] = {}
         for access, _ in self.accesses.values():
             for digit in access.digits:
                 wanted.setdefault(digit.variable, set()).update((digit.step, digit.step * digit.size))
-        cuts: dict[Variable, tuple[int, ...]] = {}
+        steps: dict[Variable, tuple[int, ...]] = {}
         for variable, ends in wanted.items():
             chain = tuple(sorted(ends | {1, *self._extent(variable)}))
             if len(chain) > 2 and any(not low or high % low for low, high in pairwise(chain)):
                 chain = tuple(sorted({1, *self._extent(variable)}))
                 self._make_opaque(variable)
-            cuts[variable] = chain
-        return cuts
+            steps[variable] = chain
+        return steps
 
     def _extent(self, variable: Variable) -> tuple[int, ...]:
         if variable.kind == "d":
@@ -99,9 +99,9 @@ class _Group:
 
     def atoms_of(self, digit: Digit) -> list[Atom]:
         """The atoms of a digit, major to minor."""
-        chain = self.cuts.get(digit.variable, (1, digit.size))
+        chain = self.steps.get(digit.variable, (1, digit.size))
         inside = [c for c in chain if digit.step <= c <= digit.step * digit.size]
-        if len(inside) < 2:  # one element: nothing to cut
+        if len(inside) < 2:  # one element
             return [self._atom(Digit(digit.variable, 1, digit.size))]
         return [self._atom(Digit(digit.variable, low, high // low)) for low, high in pairwise(inside)][::-1]
 
@@ -113,7 +113,7 @@ class _Group:
         return self.atoms_of(Digit(dim(position), 1, self.shape[position]))
 
     def fill(self) -> None:
-        """Brings results, then operands into the sketch."""
+        """Adds results, then operands to the sketch."""
         for result in self.reads.results:
             rank = len(shape_of(self.sketch.record.results[result]))
             for position in range(rank):
@@ -131,7 +131,7 @@ class _Group:
             self.sketch.folded.extend(self.atoms_of(digit))
 
     def put(self, slot: TensorDim, atoms: list[Atom]) -> None:
-        """The dimension is indexed by `atoms`; joined with what other groups said of it."""
+        """Sets the atoms of a dimension; joined with those that other groups gave it."""
         known = self.sketch.atoms.setdefault(slot, atoms)
         if known is atoms:
             return
@@ -150,7 +150,7 @@ class _Group:
             self.sketch.raise_type(atom, kind)
 
     def carry(self, slot: TensorDim, access: Access) -> None:
-        """A dimension filled by digits."""
+        """Adds a dimension that is filled by digits."""
         atoms = [atom for digit in access.digits for atom in self.atoms_of(digit)]
         for digit in access.digits:
             if digit.variable.kind == "s":
@@ -158,7 +158,7 @@ class _Group:
                 kind = FactorType.NEED_REPLICATION if whole else FactorType.REDUCTION
                 self.raise_all(self.atoms_of(digit), kind)
         if len(set(map(self.sketch.find, atoms))) < len(atoms) or self._repeats(slot, atoms):
-            # A diagonal: a factor maps to one dimension of a tensor at most.
+            # A diagonal: a factor maps to at most one dimension of a tensor.
             atoms = [self._private(slot)]
             self.raise_all(atoms, FactorType.NEED_REPLICATION)
         self.put(slot, atoms)
@@ -176,7 +176,7 @@ class _Group:
         return not self._taken.isdisjoint(map(self.sketch.find, atoms))
 
     def place(self, slot: TensorDim, access: Access, size: int) -> None:
-        """A dimension that is not carried: as the treatment says."""
+        """Adds a dimension that is not carried, as the treatment decides."""
         anchor = access.result_dim
         coordinate = self.coordinate(anchor) if anchor is not None else []
         own_size = self.shape[anchor] if anchor is not None else None

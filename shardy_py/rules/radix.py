@@ -1,8 +1,8 @@
-"""Reshapes: the factors that two shapes with the same elements in the same order have in common.
+"""Reshapes: the common factors of two shapes of the same elements in row-major order.
 
 Both shapes are walked from the major end as mixed-radix numbers. While they agree, the greatest common
-divisor of what is left of the two current dimensions is a factor of both. Where they have none, each side
-goes on with factors of its own until the products meet again.
+divisor of the rests of the two current dimensions is a factor of both. Without a common divisor, each side
+continues with separate factors until the products are equal again.
 
 >>> common_factors((4, 12), (4, 2, 3, 2))
 [(0, 0, 4), (1, 1, 2), (1, 2, 3), (1, 3, 2)]
@@ -22,12 +22,12 @@ RadixFactor = tuple[int | None, int | None, int]
 
 
 class _Side:
-    """A shape walked from its major end: `behind` is the product of the factors taken so far."""
+    """A shape walked from its major end: `product` is that of the factors taken so far."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.dimension = 0
-        self.behind = 1
+        self.product = 1
         self.left = 1
 
     @property
@@ -39,14 +39,14 @@ class _Side:
         return not self.is_done and self.shape[self.dimension] == 1
 
     def open(self) -> None:
-        """Begins the current dimension, if the last one is used up."""
+        """Begins the current dimension if the previous one is finished."""
         if self.left == 1 and not self.is_done:
             self.left = self.shape[self.dimension]
 
     def take(self, size: int) -> int:
         """Takes a factor of the current dimension."""
         dimension = self.dimension
-        self.behind *= size
+        self.product *= size
         self.left //= size
         if self.left == 1:
             self.dimension += 1
@@ -59,7 +59,7 @@ class _Side:
 
 
 def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[RadixFactor]:
-    """The factors, major to minor, those of size one in their places; the shapes hold elements."""
+    """Returns the factors, major to minor, including those of size one; shapes must not be empty."""
     left, right = _Side(operand), _Side(result)
     factors: list[RadixFactor] = []
     while not (left.is_done and right.is_done):
@@ -72,8 +72,8 @@ def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[Ra
         left.open()
         right.open()
         common = gcd(left.left, right.left)
-        if left.behind != right.behind:
-            behind, ahead = (left, right) if left.behind < right.behind else (right, left)
+        if left.product != right.product:
+            behind, ahead = (left, right) if left.product < right.product else (right, left)
             size = _towards(behind, ahead, common)
             dimension = behind.take(size)
             factors.append((dimension, None, size) if behind is left else (None, dimension, size))
@@ -88,15 +88,15 @@ def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[Ra
 
 
 def _towards(behind: _Side, ahead: _Side, common: int) -> int:
-    """The next factor of the side that lags: what makes them meet, or what keeps the common divisor."""
-    gap, uneven = divmod(ahead.behind, behind.behind)
+    """The next factor of the side with the smaller product: up to the other one, or to the common divisor."""
+    gap, uneven = divmod(ahead.product, behind.product)
     if not uneven and not behind.left % gap:
         return gap
     return behind.left // common if behind.left > common else behind.left
 
 
 def keeps_row_major_order(record: OpRecord, reads: Reads) -> bool:
-    """Whether the maps say that elements keep their row-major position.
+    """Whether elements keep their row-major position under the maps.
 
     sum of point_i * stride_i, over the operand's strides, must be the row-major position of the result.
     """

@@ -128,11 +128,11 @@ def test_attributes(text: str, value: object) -> None:
         ),
         (
             "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] negate(p, p) }",
-            "-:3:2: error: 'negate' takes 1 operands, got 2",
+            "-:3:2: error: 'negate': expected 1 operands, got 2",
         ),
         (
             "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] transpose(p) }",
-            "-:3:2: error: 'transpose' needs the attribute 'dimensions'",
+            "-:3:2: error: 'transpose' requires the attribute 'dimensions'",
         ),
         (
             "HloModule m\ne { p = f32[4] parameter(0)\n n = f32[4] call(p), to_apply=e }",

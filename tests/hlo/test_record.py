@@ -143,6 +143,6 @@ ENTRY e {
     module = read_module(text.replace("b0f_0io", "bb00_0i0o"))
     main = module.entry_computation
     with pytest.raises(
-        ShardyError, match=r"-:5:8: error: 'convolution' of c: attributes and shapes do not fit"
+        ShardyError, match=r"-:5:8: error: 'convolution' of c: attributes do not match the shapes"
     ):
         record_of(main.by_name["c"], main)

@@ -123,6 +123,6 @@ def test_exactness_is_told_by_operand() -> None:
 
 def test_attributes_that_do_not_fit_are_named() -> None:
     with pytest.raises(
-        ShardyError, match=r"'stablehlo.transpose' op has attributes that do not fit its types"
+        ShardyError, match=r"'stablehlo.transpose' op has attributes that do not match its types"
     ):
         output_to_input(op("stablehlo.transpose", [t(2, 3)], [t(3, 2)], permutation=(0, 5)))

@@ -246,7 +246,7 @@ def test_linalg_generic_needs_the_sizes_of_its_loops() -> None:
     with pytest.raises(ShardyError) as caught:
         derive_rule(record)
     assert str(caught.value) == (
-        "error: 'linalg.generic' op has attributes that do not fit its types: "
+        "error: 'linalg.generic' op has attributes that do not match its types: "
         "no operand states the size of loop d1"
     )
 
@@ -263,7 +263,7 @@ def test_linalg_generic_needs_the_sizes_of_its_loops() -> None:
     ids=lambda record: record.name,
 )
 def test_ops_that_no_verifier_saw_give_an_error_not_a_crash(record: OpRecord) -> None:
-    with pytest.raises(ShardyError, match="op has attributes that do not fit its types"):
+    with pytest.raises(ShardyError, match="op has attributes that do not match its types"):
         derive_rule(record)
 
 
