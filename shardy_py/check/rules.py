@@ -26,6 +26,7 @@ from shardy_py.check.tensors import (
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import Position
+from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ops import call_target
@@ -133,7 +134,7 @@ def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]
         op, entry = value.entry.op, value.entry
         if entry.index or entry.role != "intermediate" or is_forwarded(value):
             continue
-        if (target := call_target(record_of(op))) is None or "sdy.sharding_rule" in op.attributes:
+        if (target := call_target(record_of(op))) is None or RULE in op.attributes:
             continue
         if not relates_dimensions(value) or derive_rule(record_of(op)) is not None:
             continue

@@ -28,7 +28,7 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ops.record import TensorType
-from shardy_py.report.surroundings import Scope, Surroundings, within
+from shardy_py.report.surroundings import RegionScope, Surroundings, within
 from shardy_py.report.tables import table, type_text
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices, local_shape
 from shardy_py.sharding.meshes import mesh_of
@@ -178,7 +178,9 @@ class _Localizer:
             *(whole or slices, axes, is_global),
         )
 
-    def _layout(self, type_: Attribute, sharding: TensorSharding | None, scope: Scope) -> _Layout | None:
+    def _layout(
+        self, type_: Attribute, sharding: TensorSharding | None, scope: RegionScope
+    ) -> _Layout | None:
         key = (id(type_), id(sharding), id(scope.mesh))
         known = self._layouts.get(key)
         if known is None:
@@ -186,7 +188,9 @@ class _Localizer:
             known = self._layouts[key] = (self._new_layout(type_, sharding, scope), kept_alive)
         return known[0]
 
-    def _new_layout(self, type_: Attribute, sharding: TensorSharding | None, scope: Scope) -> _Layout | None:
+    def _new_layout(
+        self, type_: Attribute, sharding: TensorSharding | None, scope: RegionScope
+    ) -> _Layout | None:
         tensor = tensor_type(type_)
         if tensor is None:
             return None

@@ -38,7 +38,7 @@ class Matching:
 
 def match_values(before: ValueTable, after: ValueTable) -> Matching:
     """Returns the matching of the values of two modules."""
-    kinds = _Kinds(before, after)
+    kinds = _ValueKinds(before, after)
     functions = _paired_functions(_by_function(before), _by_function(after), kinds.of)
     levels = (kinds.with_operands, MAX_EDITS // 2), (kinds.of, MAX_EDITS)
     found: list[Pair] = []
@@ -54,7 +54,7 @@ def match_values(before: ValueTable, after: ValueTable) -> Matching:
     )
 
 
-class _Kinds:
+class _ValueKinds:
     """Numbers that are equal for similar values."""
 
     def __init__(self, *tables: ValueTable) -> None:
@@ -116,7 +116,7 @@ def _paired_functions(
     yield from (((), after[name]) for name in free)
 
 
-def _is_first(first: Values, second: Values, kinds: _Kinds) -> bool:
+def _is_first(first: Values, second: Values, kinds: _ValueKinds) -> bool:
     """Whether `first` is aligned with `second` rather than the reverse, whatever the order of programs."""
     if len(first) != len(second):
         return len(first) < len(second)

@@ -12,16 +12,13 @@ TensorBytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from shardy_py.errors import ShardyError
 from shardy_py.layout import layout_bytes
+from shardy_py.layout.formats import Target
 from shardy_py.ops.record import TensorType
 from shardy_py.sharding import TensorSharding, local_shape
 from shardy_py.sharding.meshes import Meshes, mesh_of
-
-Target = Literal["tpu", "linear"]
-TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 @dataclass(frozen=True, slots=True)

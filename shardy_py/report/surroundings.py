@@ -31,7 +31,7 @@ from shardy_py.sharding.meshes import Meshes, mesh_of
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RegionScope:
     """The surroundings of all values of a block.
 
     is_program: whether they are values of the program, rather than elements that an op combines.
@@ -52,14 +52,14 @@ class Surroundings:
 
     def __init__(self, module: ModuleOp, meshes: Meshes) -> None:
         self._meshes = meshes
-        self._scopes: dict[int, Scope] = {}
+        self._scopes: dict[int, RegionScope] = {}
         manual = [op for op in walk_pre_order(module) if is_manual(op)]
         self._bound = _axes_bound_by_callers(module) if manual else {}
         self._outer: dict[int, DeviceSlices | None] = {}
         for op in manual:  # outer ones first
             self._add_manual(op)
 
-    def of(self, entry: ValueEntry) -> Scope:
+    def of(self, entry: ValueEntry) -> RegionScope:
         """Returns the surroundings of a value, or of a function's result."""
         value = entry.value
         if value is None:
@@ -102,30 +102,30 @@ class Surroundings:
         meshes = [mesh_of(s, self._meshes) for shardings in _shardings(op) for s in shardings]
         return next((mesh for mesh in meshes if mesh.axes), None)
 
-    def _scope(self, block: Block | None) -> Scope:
+    def _scope(self, block: Block | None) -> RegionScope:
         if block is None:
-            return Scope(True)
+            return RegionScope(True)
         known = self._scopes.get(id(block))
         if known is None:
             known = self._scopes[id(block)] = self._new_scope(block)
         return known
 
-    def _new_scope(self, block: Block) -> Scope:
+    def _new_scope(self, block: Block) -> RegionScope:
         op = block.parent_op()
         if op is None:
-            return Scope(True)
+            return RegionScope(True)
         outer = self._scope(op.parent)
         if TABLE[op.name].control is Control.NONE or not outer.is_program:
-            return Scope(False)
+            return RegionScope(False)
         if isinstance(op, FuncOp):
             return self._function_scope(op)
         if is_manual(op):
-            return Scope(True, outer.manual_axes + manual_axes(op), self._mesh(op) or outer.mesh)
+            return RegionScope(True, outer.manual_axes + manual_axes(op), self._mesh(op) or outer.mesh)
         return outer
 
-    def _function_scope(self, function: Operation) -> Scope:
+    def _function_scope(self, function: Operation) -> RegionScope:
         is_defined = function.regions[0].first_block is not None
-        return Scope(is_defined, self._bound.get(function_name(function), ()))
+        return RegionScope(is_defined, self._bound.get(function_name(function), ()))
 
 
 def is_manual(op: Operation) -> bool:

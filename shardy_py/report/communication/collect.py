@@ -67,10 +67,10 @@ class CollectiveUse:
 
 def collect_collectives(module: ModuleOp, model: CostModel, causes: Causes) -> tuple[CollectiveUse, ...]:
     """Returns all collectives of `module` in program order."""
-    return tuple(_Collector(module, model, causes).collectives())
+    return tuple(_CollectiveCollector(module, model, causes).collectives())
 
 
-class _Collector:
+class _CollectiveCollector:
     def __init__(self, module: ModuleOp, model: CostModel, causes: Causes) -> None:
         self.table = ValueTable(module)
         self.meshes: Mapping[str, Mesh] = Symbols(module).meshes()

@@ -15,8 +15,8 @@ from shardy_py.report.explain.explanation import (
     Annotation,
     AxisExplanation,
     Chain,
+    ChainLink,
     Explanation,
-    Link,
     NamedPlace,
 )
 from shardy_py.report.explain.reasons import Reason, Reasons
@@ -27,9 +27,9 @@ __all__ = [
     "Annotation",
     "AxisExplanation",
     "Chain",
+    "ChainLink",
     "Explainer",
     "Explanation",
-    "Link",
     "NamedPlace",
     "Reason",
     "Reasons",

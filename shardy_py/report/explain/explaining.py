@@ -21,7 +21,7 @@ from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
-from shardy_py.report.explain.explanation import AxisExplanation, AxisRole, Chain, Explanation, Link
+from shardy_py.report.explain.explanation import AxisExplanation, AxisRole, Chain, ChainLink, Explanation
 from shardy_py.report.explain.keeping import NO_DIMENSION, KeptField, kept_from
 from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.tracing import (
@@ -121,13 +121,13 @@ class Explainer:
             root = replace(root, sharding=final_sharding(root.spot))  # no pass has changed it
         return Chain(self.names.annotation(root), tuple(links), happened)
 
-    def _link(self, state: State, transition: Transition) -> Link | None:
+    def _link(self, state: State, transition: Transition) -> ChainLink | None:
         if transition.arrival is not None:
             assert isinstance(state, InSlot)
             return self._arrival_link(state, transition)
         return None if transition.movement is None else self._movement_link(state, transition.movement)
 
-    def _arrival_link(self, state: InSlot, transition: Transition) -> Link:
+    def _arrival_link(self, state: InSlot, transition: Transition) -> ChainLink:
         arrival, source = transition.arrival, transition.source
         assert arrival is not None and source is not None  # noqa: PT018
         propagation = self.tracer.propagation(state.event)
@@ -136,7 +136,7 @@ class Explainer:
         if arrival.step is None:
             member = self.names.place(spots_of(propagation, source.slot)[-1])
             note = "members of a sharding group have the same sharding"
-            return Link("group", target, state.dimension, axis, member, note=note)
+            return ChainLink("group", target, state.dimension, axis, member, note=note)
         priority, op_priority, strategy = stage_words(propagation.journal.stage_of(arrival.entry))
         rule = propagation.arrivals.rule_of(arrival.step)
         assert rule is not None
@@ -147,7 +147,7 @@ class Explainer:
         factor = factor_words(
             rule, arrival.factor, source.position, source.dimension, arrival.position, arrival.dimension
         )
-        return Link(
+        return ChainLink(
             *(kind, target, state.dimension, axis, through, factor, str(rule)),
             *(strategy, priority, op_priority),
             note=self._later_removal(spot, state),
@@ -162,14 +162,14 @@ class Explainer:
         name = self.tracer.removing_pass(spot, state.dimension, state.axis)
         return f"later removed by {name}" if name else "later removed"
 
-    def _movement_link(self, state: State, movement: Movement) -> Link | None:
+    def _movement_link(self, state: State, movement: Movement) -> ChainLink | None:
         target = self.names.place(movement.target)
         source = self.names.place(movement.source)
         if movement.op is None and movement.old is None and target == source:
             return None
         through = self.names.op(movement.op) if movement.op is not None else source
         note = "" if movement.old is None else f"changed from {movement.old}"
-        return Link(
+        return ChainLink(
             *("pass", target, state.dimension, axis_text(state.axis), through),
             pass_name=movement.pass_name,
             note=note,

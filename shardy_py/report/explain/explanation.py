@@ -80,7 +80,7 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """One step of an axis from tensor to tensor.
 
     kind: "op" (propagation through an op), "result" (between a returned value and the function's result),
@@ -143,7 +143,7 @@ class Chain:
     """
 
     annotation: Annotation
-    links: tuple[Link, ...]
+    links: tuple[ChainLink, ...]
     happened: bool = True
 
 

@@ -8,16 +8,16 @@ their padding (`layout/`).
     print(memory_report(module, "tpu"))
 """
 
-from shardy_py.report.memory.liveness import Liveness, Peak
+from shardy_py.layout.formats import TARGETS, Target
+from shardy_py.report.memory.liveness import LivenessAnalysis, Peak
 from shardy_py.report.memory.report import SCHEMA, MemoryReport, memory_json, memory_report, memory_text
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
-from shardy_py.report.sizes import TARGETS, Target
 
 __all__ = [
     "SCHEMA",
     "TARGETS",
     "EntryMemory",
-    "Liveness",
+    "LivenessAnalysis",
     "MemoryReport",
     "Peak",
     "PeakOp",

@@ -23,8 +23,8 @@ from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.symbols import MAIN, callee_name, function_name
 from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE, Control, Storage
-from shardy_py.report.memory.program import Computation, Nested, Runs, Step
-from shardy_py.report.memory.tensors import FunctionResult, Tensor, Tensors
+from shardy_py.report.memory.program import MemoryComputation, MemoryStep, Nested, Runs
+from shardy_py.report.memory.tensors import FunctionResult, NumberedTensor, Tensors
 from shardy_py.report.sizes import Target
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import position_of
@@ -52,8 +52,8 @@ class CollectedProgram:
     tensors: of each value. ops: of each step of each computation. entries: the functions it starts with.
     """
 
-    tensors: tuple[Tensor, ...]
-    computations: tuple[Computation, ...]
+    tensors: tuple[NumberedTensor, ...]
+    computations: tuple[MemoryComputation, ...]
     ops: tuple[tuple[Operation, ...], ...]
     entries: tuple[EntryFunction, ...]
 
@@ -64,7 +64,7 @@ def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
     Raises:
         ShardyError: a function calls itself, or a sharding does not fit its value.
     """
-    collector = _Collector(module, target)
+    collector = _ProgramCollector(module, target)
     with deep_stack():
         entries = tuple(map(collector.entry, _entry_functions(collector.functions)))
     found = tuple(collector.tensors.found)
@@ -72,12 +72,12 @@ def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
 
 
 @dataclass(slots=True)
-class _Body:
+class _RegionBody:
     """A region before it is finished to a computation; `first`: its own values have this number or higher."""
 
     first: int
     arguments: tuple[int, ...]
-    steps: list[Step]
+    steps: list[MemoryStep]
     ops: list[Operation]
     returned: tuple[int, ...] = ()
 
@@ -88,10 +88,10 @@ class _Body:
         return tuple(dict.fromkeys(value for value in reads if value < self.first))
 
 
-class _Collector:
+class _ProgramCollector:
     def __init__(self, module: ModuleOp, target: Target) -> None:
         self.tensors = Tensors(module, target)
-        self.computations: list[Computation] = []
+        self.computations: list[MemoryComputation] = []
         self.ops: list[tuple[Operation, ...]] = []
         defined = (op for op in module.body.block.ops if is_defined_function(op))
         self.functions = {function_name(op): op for op in defined}
@@ -110,16 +110,16 @@ class _Collector:
         index = self._finish(body, self._owned(body, results, lambda result: result))
         return EntryFunction(function, index, _donated(function), tuple(results))
 
-    def _body(self, region: Region) -> _Body:
+    def _body(self, region: Region) -> _RegionBody:
         """Collects a region. Several blocks count as if they ran one after the other, once each."""
-        body = _Body(len(self.tensors.found), (), [], [])
+        body = _RegionBody(len(self.tensors.found), (), [], [])
         for block in region.blocks:
             arguments = tuple(map(self.tensors.define, block.args))
             op = block.first_op
             if block is region.first_block:
                 body.arguments = arguments
             elif op is not None:
-                body.steps.append(Step((), arguments))
+                body.steps.append(MemoryStep((), arguments))
                 body.ops.append(op)
             while op is not None:
                 body.ops.append(op)
@@ -130,7 +130,7 @@ class _Collector:
         return body
 
     def _owned(
-        self, body: _Body, results: Sequence[int], copy: Callable[[int], int], *, carries: bool = False
+        self, body: _RegionBody, results: Sequence[int], copy: Callable[[int], int], *, carries: bool = False
     ) -> tuple[int, ...]:
         """Returns the arrays that hold the returned values of a body, where each must own its array.
 
@@ -148,13 +148,13 @@ class _Collector:
             taken.add(value)
         return tuple(arrays)
 
-    def _finish(self, body: _Body, returns: tuple[int, ...]) -> int:
+    def _finish(self, body: _RegionBody, returns: tuple[int, ...]) -> int:
         """Adds a computation; returned values that do not exist yet are made in its last step."""
         copies = tuple(value for value in returns if value not in set(body.returned))
         if copies:
             last = body.steps[-1]
             body.steps[-1] = last._replace(makes=(*last.makes, *copies))
-        self.computations.append(Computation(body.arguments, tuple(body.steps), returns))
+        self.computations.append(MemoryComputation(body.arguments, tuple(body.steps), returns))
         self.ops.append(tuple(body.ops))
         return len(self.computations) - 1
 
@@ -162,7 +162,7 @@ class _Collector:
         numbers = self.tensors.numbers
         return tuple([numbers[id(operand)] for operand in operands_of(op)])
 
-    def _step(self, op: Operation) -> Step:
+    def _step(self, op: Operation) -> MemoryStep:
         row = TABLE[op.name]
         match row.control:
             case Control.NONE | Control.DEFINITION:
@@ -178,17 +178,17 @@ class _Collector:
                 body = self._body(op.regions[0])
                 return self._run(op, self._finish(body, body.returned), body.captured)
 
-    def _plain(self, op: Operation, storage: Storage) -> Step:
+    def _plain(self, op: Operation, storage: Storage) -> MemoryStep:
         reads = self._reads(op)
         makes = tuple([self.tensors.define(result) for result in op.results])
         match storage:
             case Storage.NEW:
-                return Step(reads, makes)
+                return MemoryStep(reads, makes)
             case Storage.IN_PLACE:
-                return Step(reads, makes, tuple(zip(reads, makes, strict=False)))
+                return MemoryStep(reads, makes, tuple(zip(reads, makes, strict=False)))
             case Storage.ELEMENT:  # keeps the whole tuple alive
                 self.tensors.numbers[id(op.results[0])] = reads[0]
-                return Step(reads, ())
+                return MemoryStep(reads, ())
             case Storage.ALIAS:
                 kept: list[int] = []
                 for operand, result, value in zip(reads, makes, op.results, strict=True):
@@ -196,9 +196,9 @@ class _Collector:
                         self.tensors.numbers[id(value)] = operand
                     else:
                         kept.append(result)
-                return Step(reads, tuple(kept))
+                return MemoryStep(reads, tuple(kept))
 
-    def _loop(self, op: Operation) -> Step:
+    def _loop(self, op: Operation) -> MemoryStep:
         """Operands become the carried values, in place where they can; in the end these are the results."""
         reads, makes, *_ = self._plain(op, Storage.NEW)
         condition, body = map(self._body, op.regions)
@@ -209,9 +209,9 @@ class _Collector:
         )
         outer = dict.fromkeys((*condition.captured, *body.captured))
         updates = tuple(zip(reads, makes, strict=True))
-        return Step((*reads, *outer), makes, updates, Runs(nested, is_loop=True))
+        return MemoryStep((*reads, *outer), makes, updates, Runs(nested, is_loop=True))
 
-    def _branches(self, op: Operation) -> Step:
+    def _branches(self, op: Operation) -> MemoryStep:
         """One region runs; its returned values become the results, copied where they do not own an array."""
         reads, makes, *_ = self._plain(op, Storage.NEW)
         bodies = [self._body(region) for region in op.regions]
@@ -219,7 +219,7 @@ class _Collector:
             Nested(self._finish(body, self._owned(body, makes, self.tensors.copy))) for body in bodies
         )
         outer = dict.fromkeys(value for body in bodies for value in body.captured)
-        return Step((*reads, *outer), makes, (), Runs(nested))
+        return MemoryStep((*reads, *outer), makes, (), Runs(nested))
 
     def _callee(self, call: Operation) -> int | None:
         """Returns the computation of the callee; None for an external function.
@@ -241,7 +241,7 @@ class _Collector:
             raise ShardyError.unsupported(what, where=place)
         return self._callees[name]
 
-    def _run(self, op: Operation, index: int, outer: Sequence[int]) -> Step:
+    def _run(self, op: Operation, index: int, outer: Sequence[int]) -> MemoryStep:
         """Runs a computation in the place of the op: results are its returned arrays."""
         tensors, computation = self.tensors, self.computations[index]
         reads = self._reads(op)
@@ -259,7 +259,7 @@ class _Collector:
             else:
                 makes.append(number)
                 same[returned] = number
-        return Step((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
+        return MemoryStep((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
 
 
 def _decomposition(op: Operation) -> str:

@@ -4,8 +4,8 @@ A value is alive from the step that makes it to the last one that reads it; at a
 makes are alive together. Values of nested computations add to those alive around them. docs/memory.md
 describes the model. Not here: the size of a value (`sizes.py`).
 
->>> steps = (Step((0,), (1,)), Step((1,), (2,)), Step((2,), (3,)))
->>> peak = Liveness((Computation((0,), steps, (3,)),), [8, 100, 10, 1]).peak(0, [False])
+>>> steps = (MemoryStep((0,), (1,)), MemoryStep((1,), (2,)), MemoryStep((2,), (3,)))
+>>> peak = LivenessAnalysis((MemoryComputation((0,), steps, (3,)),), [8, 100, 10, 1]).peak(0, [False])
 >>> peak.size_bytes, peak.alive, peak.place
 (118, (0, 1, 2), ((0, 1),))
 """
@@ -18,7 +18,7 @@ from enum import IntEnum
 from typing import NamedTuple, cast
 
 from shardy_py.errors import ShardyError
-from shardy_py.report.memory.program import Computation, Nested, Step
+from shardy_py.report.memory.program import MemoryComputation, MemoryStep, Nested
 
 ENTRY = -1
 """The step number before the first step."""
@@ -58,10 +58,10 @@ class _Moment(NamedTuple):
     inner: tuple[Nested, tuple[Owner, ...]] | None = None
 
 
-class Liveness:
+class LivenessAnalysis:
     """Peaks of computations, each swept once for every combination of owners; sizes: bytes of values."""
 
-    def __init__(self, computations: Sequence[Computation], sizes: Sequence[int]) -> None:
+    def __init__(self, computations: Sequence[MemoryComputation], sizes: Sequence[int]) -> None:
         self._computations = computations
         self._sizes = sizes
         self._moments: dict[tuple[int, tuple[Owner, ...]], _Moment | None] = {}
@@ -138,7 +138,7 @@ class _Frame:
     alive: the values whose lives end in this computation. extra_bytes: bytes beyond those at the entry.
     """
 
-    def __init__(self, computation: Computation, owners: Sequence[Owner], sizes: Sequence[int]) -> None:
+    def __init__(self, computation: MemoryComputation, owners: Sequence[Owner], sizes: Sequence[int]) -> None:
         self.computation = computation
         self.sizes = sizes
         self.alive: dict[int, None] = {}
@@ -160,14 +160,14 @@ class _Frame:
             if argument not in self.last_use:
                 self._end(argument)
 
-    def update(self, number: int, step: Step) -> None:
+    def update(self, number: int, step: MemoryStep) -> None:
         """Puts results in the places of operands that die here."""
         for operand, result in step.updates:
             if self.sizes[operand] == self.sizes[result] and self._dies(number, step, operand):
                 del self.alive[operand]
                 self.alive[result] = None
 
-    def run(self, number: int, step: Step) -> None:
+    def run(self, number: int, step: MemoryStep) -> None:
         """Ends the lives of values handed over to computations that the step has run."""
         if step.runs is not None and not step.runs.is_loop:
             for nested in step.nested:
@@ -175,14 +175,14 @@ class _Frame:
                 for value in [value for value, owner in pairs if owner is Owner.COMPUTATION]:
                     self._end(cast(int, value))
 
-    def make(self, step: Step) -> None:
+    def make(self, step: MemoryStep) -> None:
         """Starts the lives of results that are not alive yet."""
         for value in step.makes:
             if value not in self.alive:
                 self.alive[value] = None
                 self.extra_bytes += self.sizes[value]
 
-    def leave(self, number: int, step: Step) -> None:
+    def leave(self, number: int, step: MemoryStep) -> None:
         """Ends the lives of values not read after this step."""
         last_use = self.last_use
         for value in step.reads:
@@ -192,7 +192,7 @@ class _Frame:
             if value not in last_use:
                 self._end(value)
 
-    def owners(self, number: int, step: Step, nested: Nested) -> tuple[Owner, ...]:
+    def owners(self, number: int, step: MemoryStep, nested: Nested) -> tuple[Owner, ...]:
         """Returns the owners of the arguments of a computation that the step runs."""
         match nested.handed_over:
             case "always":
@@ -205,7 +205,7 @@ class _Frame:
                     for value in nested.arguments
                 )
 
-    def _dies(self, number: int, step: Step, value: int) -> bool:
+    def _dies(self, number: int, step: MemoryStep, value: int) -> bool:
         """Whether the computation owns the value, and the step reads it last, and once."""
         return self.last_use[value] == number and value in self.alive and step.reads.count(value) == 1
 

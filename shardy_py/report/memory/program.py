@@ -3,7 +3,7 @@
 Values are numbers, one an array in memory; two names of the same array (an optimization barrier and its
 operand) are one number. Not here: building it from IR (`collect.py`), liveness (`liveness.py`).
 
-    %0 = f(%a)  %1 = g(%0)  return %1      Computation((0,), (Step((0,), (1,)), Step((1,), (2,))), (2,))
+    %0 = f(%a)  return %0      MemoryComputation((0,), (MemoryStep((0,), (1,)),), (1,))
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Runs:
     is_loop: bool = False
 
 
-class Step(NamedTuple):
+class MemoryStep(NamedTuple):
     """One op.
 
     reads: the values it reads, including those that its regions capture.
@@ -59,9 +59,9 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Computation:
+class MemoryComputation:
     """Steps in order; `arguments` exist before the first one, `returns` after the last one."""
 
     arguments: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[MemoryStep, ...]
     returns: tuple[int, ...] = ()

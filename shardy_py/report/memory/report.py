@@ -27,7 +27,7 @@ from shardy_py.ir import owning_op
 from shardy_py.ops import record
 from shardy_py.report.json_fields import json_fields
 from shardy_py.report.memory.collect import CollectedProgram, EntryFunction, collect_program
-from shardy_py.report.memory.liveness import Liveness
+from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
 from shardy_py.report.memory.tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.report.sizes import Target
@@ -64,7 +64,7 @@ class MemoryReport:
     def entries(self) -> tuple[EntryMemory, ...]:
         """The entry functions of the program: @main, else all that nothing calls."""
         sizes = [tensor.size.bytes.padded_bytes for tensor in self.collected.tensors]
-        liveness = Liveness(self.collected.computations, sizes)
+        liveness = LivenessAnalysis(self.collected.computations, sizes)
         with deep_stack():
             return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
 
@@ -123,7 +123,7 @@ class MemoryReport:
     def _names(self) -> dict[int, str]:
         return ValueNames(self.module, syntax_table()).of
 
-    def _entry(self, entry: EntryFunction, liveness: Liveness) -> EntryMemory:
+    def _entry(self, entry: EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
         peak = liveness.peak(entry.computation, entry.donated)
         constants = [

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.errors import ShardyError
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
@@ -28,7 +29,7 @@ class FunctionResult(NamedTuple):
     position: int
 
 
-class Tensor(NamedTuple):
+class NumberedTensor(NamedTuple):
     """One value. A token has no bytes; a tuple has those of its elements.
 
     is_copy: whether it is a copy that becomes `value`.
@@ -45,7 +46,7 @@ class Tensors:
     """The tensors found so far, numbered from 0, and the numbers of SSA values by identity."""
 
     def __init__(self, module: ModuleOp, target: Target) -> None:
-        self.found: list[Tensor] = []
+        self.found: list[NumberedTensor] = []
         self.numbers: dict[int, int] = {}
         self._meshes = Symbols(module).meshes()
         self._target: Target = target
@@ -62,7 +63,7 @@ class Tensors:
         if known is None:
             size = self._measure(value, type_, sharding)
             known = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
-        self.found.append(Tensor(value, type_, sharding, known[0]))
+        self.found.append(NumberedTensor(value, type_, sharding, known[0]))
         return len(self.found) - 1
 
     def define(self, value: SSAValue) -> int:
@@ -104,10 +105,8 @@ class Tensors:
 
 def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
     """Returns shape and element of a type, with the bounds of dynamic dimensions, None if unbounded."""
-    encoding: Any = type_.encoding
-    is_bounded = getattr(encoding, "name", "") == "stablehlo.bounds"
-    shape = type_.get_shape()
-    bounds = encoding.data if is_bounded else (None,) * len(shape)
+    encoding, shape = type_.encoding, type_.get_shape()
+    bounds = encoding.data if isinstance(encoding, TypeExtensionsAttr) else (None,) * len(shape)
     sizes = tuple(
         size if size >= 0 else bound if bound is not None and bound >= 0 else None
         for size, bound in zip(shape, bounds, strict=True)

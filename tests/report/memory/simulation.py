@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shardy_py.report.memory.program import Computation, Nested, Step
+from shardy_py.report.memory.program import MemoryComputation, MemoryStep, Nested
 
 
 @dataclass(eq=False)
@@ -18,14 +18,14 @@ class Array:
 
 @dataclass
 class Frame:
-    computation: Computation
+    computation: MemoryComputation
     arrays: dict[int, Array]
     next_step: int = 0
     pinned: list[Array] = field(default_factory=list[Array])
 
 
 class Simulation:
-    def __init__(self, computations: list[Computation], sizes: list[int]) -> None:
+    def __init__(self, computations: list[MemoryComputation], sizes: list[int]) -> None:
         self.computations = computations
         self.sizes = sizes
         self.frames: list[Frame] = []
@@ -49,7 +49,7 @@ class Simulation:
         self.frames.pop()
         return [arrays[value] for value in computation.returns]
 
-    def step(self, frame: Frame, step: Step) -> None:
+    def step(self, frame: Frame, step: MemoryStep) -> None:
         reads = [self.array(value) for value in step.reads]
         later = self.needed_later()
         for operand, result in step.updates:
@@ -70,7 +70,7 @@ class Simulation:
             frame.arrays.update(zip(step.makes, returned, strict=True))
             self.event([frame.arrays[value] for value in step.makes])
 
-    def run_nested(self, frame: Frame, step: Step, nested: Nested, reads: list[Array]) -> list[Array]:
+    def run_nested(self, frame: Frame, step: MemoryStep, nested: Nested, reads: list[Array]) -> list[Array]:
         later = self.needed_later()
         arguments: list[Array] = []
         handed_over: list[Array] = []
@@ -87,7 +87,7 @@ class Simulation:
             nested.computation, arguments, [array for array in reads if array not in handed_over]
         )
 
-    def loop(self, frame: Frame, step: Step, reads: list[Array]) -> None:
+    def loop(self, frame: Frame, step: MemoryStep, reads: list[Array]) -> None:
         assert step.runs is not None
         condition, body = step.runs.nested
         carried = [frame.arrays.pop(value) for value in step.makes]
@@ -97,7 +97,7 @@ class Simulation:
         returned = self.execute(body.computation, carried, held)
         frame.arrays.update(zip(step.makes, returned, strict=True))
 
-    def make(self, frame: Frame, step: Step) -> None:
+    def make(self, frame: Frame, step: MemoryStep) -> None:
         for value in step.makes:
             frame.arrays.setdefault(value, Array(self.sizes[value]))
 
