@@ -84,16 +84,17 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
 
     A list, so that the caller may change any op; cheaper than a walk with a test.
     """
-    wanted: dict[type[Operation], object] = {}
+    wanted: dict[type[Operation], bool] = {}
     found: list[Operation] = []
     stack = _first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
-            op_class = op.__class__
-            if op_class not in wanted:
-                wanted[op_class] = is_wanted(op)
-            if wanted[op_class]:
+            try:
+                matches = wanted[type(op)]
+            except KeyError:
+                matches = wanted[type(op)] = bool(is_wanted(op))
+            if matches:
                 found.append(op)
             following = op._next_op
             if op.regions and (inner := _first_ops(op)):

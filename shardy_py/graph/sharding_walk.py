@@ -29,7 +29,11 @@ def transform_shardings(root: Operation, change: Change) -> None:
     changed = _Changed(change)
     known = changed.known
     for op in walk_pre_order(root):
-        for name in (SHARDING, *sharding_attributes(op.__class__)):
+        if (given := op.attributes.get(SHARDING)) is not None:
+            new = (known.get(id(given)) or changed.add(given))[1]
+            if new is not given:
+                op.attributes[SHARDING] = new
+        for name in sharding_attributes(op.__class__):
             entries = op.properties if name in op.properties else op.attributes
             if (given := entries.get(name)) is not None:
                 new = (known.get(id(given)) or changed.add(given))[1]
@@ -102,7 +106,9 @@ def survey(root: Operation, *names: str) -> Survey:
     for op in walk_pre_order(root):
         if op.name in wanted:
             ops.append(op)
-        for name in (SHARDING, *sharding_attributes(op.__class__)):
+        if (given := op.attributes.get(SHARDING)) is not None:
+            attributes[id(given)] = given
+        for name in sharding_attributes(op.__class__):
             if (given := op.properties.get(name) or op.attributes.get(name)) is not None:
                 attributes[id(given)] = given
     return Survey(tuple(attributes.values()), tuple(ops))
