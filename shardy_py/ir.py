@@ -375,6 +375,20 @@ def take_out(op: Operation) -> None:
     op.parent = op._prev_op = op._next_op = None
 
 
+def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] = ()) -> None:
+    """Replaces `op` by the ops of `region`, and its results by the values that the region returns."""
+    block, end = region.blocks[0], terminator_of(region)
+    assert end is not None
+    for argument, value in zip(block.args, arguments, strict=True):
+        replace_uses(argument, value)
+    for result, value in zip(op.results, end._operands, strict=True):
+        replace_uses(result, value)
+    while (inner := block._first_op) is not None and inner is not end:
+        take_out(inner)
+        place_before(inner, op)
+    erase(op)
+
+
 def erase(op: Operation) -> None:
     """Erase an op without uses, with its regions, and drop its operands."""
     take_out(op)

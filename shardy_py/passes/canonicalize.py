@@ -13,10 +13,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.passes.options import CanonicalizeOptions
-from shardy_py.passes.rewrites import REWRITES, apply_rewrites
+from shardy_py.passes.rewrites import FOLDS, REWRITES, apply_rewrites
 
 
 def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     """Folds ops, removes dead ones and applies the rewrites that each op brings."""
     labels = options.enable_patterns
-    apply_rewrites(module, [r for r in REWRITES if not labels or r.label in labels])
+    apply_rewrites(module, [*FOLDS, *(r for r in REWRITES if not labels or r.label in labels)])

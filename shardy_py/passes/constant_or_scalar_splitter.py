@@ -1,7 +1,7 @@
 """`sdy-constant-or-scalar-splitter`: gives every use of a constant or broadcast scalar a copy of its own.
 
-What is computed of constants alone is copied whole. So no use of a constant binds another to its sharding.
-Constants become `sdy.constant`, which nothing folds together again.
+Expressions of constants are copied as a whole. So the uses of a constant need not share a sharding. Constants
+become `sdy.constant`, which no folder merges again.
 
     before  %c = stablehlo.constant ...              stablehlo.add %c, %a           stablehlo.add %c, %b
     after   %0 = sdy.constant ...  %1 = sdy.constant ...  stablehlo.add %0, %a      stablehlo.add %1, %b
@@ -17,7 +17,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
 
-from shardy_py.dialects.sdy import ConstantOp
+from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.traits import is_commutative
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.movements import note_copies, replace_op
@@ -35,7 +37,7 @@ from shardy_py.ir import (
     walk_pre_order,
 )
 from shardy_py.passes.constancy import Kind, is_preserving, kind_of
-from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
+from shardy_py.passes.rewrites import put_constants_last
 
 
 def constant_or_scalar_splitter(module: ModuleOp) -> None:
@@ -44,37 +46,36 @@ def constant_or_scalar_splitter(module: ModuleOp) -> None:
     split_constants(module)
 
 
-COMPUTATION = "sdy.named_computation"
-GROUP = "sdy.sharding_group"
-BROADCAST = "stablehlo.broadcast_in_dim"
+Broadcast, Constant = op_class("broadcast_in_dim"), op_class("constant")
 
 
 def convert_constants(module: ModuleOp) -> None:
-    """Replace every `stablehlo.constant` by an `sdy.constant`; constant operands that may stand last do."""
+    """Replaces `stablehlo.constant` by `sdy.constant`, and makes constants last operands, as folding does."""
     renew_uses(module)
-    for op in find_ops(module, "stablehlo.constant", *COMMUTATIVE):
-        if op.name in COMMUTATIVE:
-            put_constants_last(op)
+    for op in walk_pre_order(module, include_root=False):
+        if op.__class__ is not Constant:
+            if is_commutative(op):
+                put_constants_last(op)
             continue
         types = [op.results[0].type]
         replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
 
 
 def split_constants(module: ModuleOp) -> None:
-    """Give each use of a constant or broadcast scalar its own copy, in functions bottom up."""
+    """Gives each use of a constant or broadcast scalar its own copy, in functions bottom up."""
     splitter = _Splitter(Symbols(module))
     for function in functions_bottom_up(module):
         name = original_name(function).data
-        for computation in innermost_first(find_ops(function, COMPUTATION)):
+        for computation in innermost_first(find_ops(function, NamedComputationOp.name)):
             splitter.split(computation.regions[0], name)
         splitter.split(function.regions[0], name)
 
 
 class Task(Enum):
-    """What is to be done with a value on the way to its copy.
+    """A step in making the copy of a value.
 
     KEEP: map it to itself if nothing else uses it, else to a copy. COPY: map it to a copy. CLONE: make the
-    copy, its operands are mapped. REPLACE: let an operand of what makes it be what that is mapped to.
+    copy; its operands are mapped. REPLACE: replace an operand of its op by the value that it is mapped to.
     """
 
     KEEP = 0
@@ -84,7 +85,7 @@ class Task(Enum):
 
 
 class _Splitter:
-    """Splits region by region; remembers which functions and named computations compute no constants."""
+    """Splits region by region; keeps the functions and named computations whose results are not constant."""
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
@@ -93,7 +94,7 @@ class _Splitter:
         self._static: dict[int, Attribute] = {}
 
     def split(self, region: Region, function_name: str) -> None:
-        """Split the constants of a region; regions of named computations in it are left out."""
+        """Splits the constants of a region, except in named computations within it."""
         constants: list[Operation] = []
         expansions: list[Operation] = []
         of_constants: set[int] = set()
@@ -122,7 +123,7 @@ class _Splitter:
                     continue
             elif kind is not Kind.TERMINATOR:
                 self._note_varying(op, function_name)
-            if op.name == BROADCAST and is_scalar(operands[0]):
+            if op.__class__ is Broadcast and is_scalar(operands[0]):
                 expansions.append(op)
                 to_split.update(map(id, op.results))
                 continue
@@ -147,14 +148,14 @@ class _Splitter:
 
     def _note_varying(self, op: Operation, function_name: str) -> None:
         parent = op.parent_op()
-        while parent is not None and parent.name != COMPUTATION:
+        while parent is not None and not isinstance(parent, NamedComputationOp):
             parent = parent.parent_op()
         if parent is not None:
             self._varying_computations.add(_computation_name(parent))
         self._varying_functions.add(function_name)
 
     def _give_own_copy(self, user: Operation, index: int, value: OpResult) -> None:
-        """Let operand `index` of `user` be a copy of the constant `value` that nothing else uses."""
+        """Makes operand `index` of `user` a copy of the constant `value` that nothing else uses."""
         if is_scalar(value):
             return
         mapping: Mapping = {}
@@ -165,9 +166,9 @@ class _Splitter:
             replace_operand(user, index, own)
 
     def _copy(self, root: OpResult, mapping: Mapping) -> None:
-        """Map `root`, and what it is computed of, to copies; iteratively, for constants may nest deep.
+        """Maps `root`, and all values that it is computed from, to copies; not recursive: chains are long.
 
-        What only `root` is computed of, and `root` only used for, is its own copy.
+        A value with no other use than this one is its own copy.
         """
         pending: list[tuple[OpResult, Task, int]] = [(root, Task.KEEP, 0)]
         while pending:
@@ -182,7 +183,7 @@ class _Splitter:
                 self._clone(value, mapping)
             elif value in mapping or is_scalar(value):
                 continue
-            elif task is Task.KEEP and _has_one_use(op) and op.name != CallOp.name:
+            elif task is Task.KEEP and _has_one_use(op) and not isinstance(op, CallOp):
                 mapping[value] = value
                 for index, operand in reversed([*enumerate(operands_of(op))]):
                     if isinstance(operand, OpResult):
@@ -195,15 +196,15 @@ class _Splitter:
                         pending.append((operand, Task.COPY, 0))
 
     def _clone(self, value: OpResult, mapping: Mapping) -> None:
-        """Put a copy of what makes `value`, of the copies of its operands, before it; groups take it in."""
+        """Inserts a clone of the op of `value`, on copies of its operands, before it; groups include it."""
         op = value.op
         copy = clone(op, mapping)
         place_before(copy, op)
-        if copy.name == CallOp.name:
+        if isinstance(copy, CallOp):
             function = copy_function(self._symbols.callee(copy), self._symbols)
             set_callee(copy, self._symbols.insert(function))
         for use in tuple(value.uses):
-            if use.operation.name == GROUP:
+            if isinstance(use.operation, ShardingGroupOp):
                 place_before(clone(use.operation, mapping), op)
 
 
@@ -221,15 +222,15 @@ def _has_one_use(op: Operation) -> bool:
 
 
 def _erase_if_unused(op: Operation) -> None:
-    """Erase `op` if nobody but sharding groups uses it, and those with it."""
+    """Erases `op` and its sharding groups if it has no other uses."""
     users: list[Operation] = []
     for result in op.results:
         use = result.first_use
         if use is not None:
-            if use.operation.name != GROUP:
+            if not isinstance(use.operation, ShardingGroupOp):
                 return
             users += [use.operation for use in result.uses]
-    if all(user.name == GROUP for user in users):
+    if all(isinstance(user, ShardingGroupOp) for user in users):
         for user in users:
             erase(user)
         erase(op)
@@ -247,7 +248,7 @@ def _ops_outside_computations(region: Region) -> Iterator[Operation]:
         while op is not None:
             following = op.next_op
             yield op
-            if op.regions and op.name != COMPUTATION:
+            if op.regions and not isinstance(op, NamedComputationOp):
                 stack.append(following)
                 for inner in reversed(op.regions):
                     stack.extend(block.first_op for block in reversed(inner.blocks))
@@ -256,9 +257,9 @@ def _ops_outside_computations(region: Region) -> Iterator[Operation]:
 
 
 def renew_uses(module: Operation) -> None:
-    """Put the uses of each value in program order, an op before what its regions hold, the last one first.
+    """Sorts the uses of each value in program order, an op before the ops in its regions, the last use first.
 
-    Only values that an op with regions takes can have them in another order.
+    Only operands of ops with regions can have their uses in another order.
     """
     positions: dict[int, int] = {}
     taken: dict[int, SSAValue] = {}

@@ -31,7 +31,11 @@ from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain
 from shardy_py.ir import build_operation, operands_of, place_before, replace_operand
-from shardy_py.passes.rewrites import Rewrite, apply_rewrites
+from shardy_py.passes.rewrites import FOLDS, Rewrite, apply_rewrites
+
+Iota, Concatenate, Reshape, Broadcast, Clamp, Select, Compare = map(
+    op_class, ("iota", "concatenate", "reshape", "broadcast_in_dim", "clamp", "select", "compare")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +122,17 @@ def _without_zero(dimensions: tuple[int, ...]) -> tuple[int, ...]:
 
 
 REWRITES: tuple[Rewrite, ...] = (
-    Rewrite("stablehlo.gather", partial(make_explicit, fields=GATHER)),
-    Rewrite("stablehlo.scatter", partial(make_explicit, fields=SCATTER)),
+    *FOLDS,
+    Rewrite(op_class("gather"), partial(make_explicit, fields=GATHER)),
+    Rewrite(op_class("scatter"), partial(make_explicit, fields=SCATTER)),
 )
 
 
 def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> bool:
     """Whether a component of the index vectors provably equals the position along dimension 0."""
-    maker = _maker(indices)
-    if maker is not None and maker.name == "stablehlo.concatenate":
-        part = _part(maker, vector_dimension, component)
+    producer = _producer(indices)
+    if isinstance(producer, Concatenate):
+        part = _part(producer, vector_dimension, component)
         return part is not None and _counts_rows(part)
     return _counts_rows(indices)
 
@@ -135,9 +140,9 @@ def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> boo
 def without_component(op: Operation, indices: SSAValue, vector_dimension: int, component: int) -> SSAValue:
     """The index vectors without a component, computed by ops placed before `op`."""
     total = shape_of(indices)[vector_dimension]
-    maker = _maker(indices)
-    if maker is not None and _joins_components(maker, vector_dimension, total):
-        kept = [value for number, value in enumerate(operands_of(maker)) if number != component]
+    producer = _producer(indices)
+    if producer is not None and _joins_components(producer, vector_dimension, total):
+        kept = [value for number, value in enumerate(operands_of(producer)) if number != component]
     else:
         kept = [
             _slice(op, indices, vector_dimension, start, stop)
@@ -158,10 +163,10 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def _counts_rows(value: SSAValue) -> bool:
     """Whether each row of `value` holds its row number: traced back to an iota through ops that keep rows."""
-    while (maker := _maker(value)) is not None:
-        if maker.name == "stablehlo.iota":
-            return plain(maker.properties["iota_dimension"]) == 0 and _can_count(value)
-        source = _source(maker)
+    while (producer := _producer(value)) is not None:
+        if isinstance(producer, Iota):
+            return plain(producer.properties["iota_dimension"]) == 0 and _can_count(value)
+        source = _source(producer)
         if source is None or not shape_of(source) or shape_of(source)[:1] != shape_of(value)[:1]:
             return False
         value = source
@@ -180,18 +185,18 @@ def _can_count(value: SSAValue) -> bool:
 
 def _source(op: Operation) -> SSAValue | None:
     """The operand whose rows are those of the result, if one is."""
-    if op.name == "stablehlo.reshape":
+    if isinstance(op, Reshape):
         return operands_of(op)[0]
-    if op.name == "stablehlo.broadcast_in_dim":
+    if isinstance(op, Broadcast):
         dimensions = plain(op.properties["broadcast_dimensions"])
         return operands_of(op)[0] if dimensions[:1] == (0,) else None
-    if op.name == "stablehlo.clamp":
+    if isinstance(op, Clamp):
         low, value, high = operands_of(op)
         lowest, highest = _splat(low), _splat(high)
         rows = shape_of(value)[:1]
         stays = lowest is not None and highest is not None and rows and lowest <= 0 and highest >= rows[0] - 1
         return value if stays else None
-    if op.name == "stablehlo.select":
+    if isinstance(op, Select):
         predicate, _, otherwise = operands_of(op)
         return otherwise if _is_negative_row(predicate) else None
     return None
@@ -199,27 +204,29 @@ def _source(op: Operation) -> SSAValue | None:
 
 def _is_negative_row(predicate: SSAValue) -> bool:
     """Whether `predicate` is `row number < 0`, as indexing from the end computes it; it is always false."""
-    maker = _maker(predicate)
-    if maker is None or maker.name != "stablehlo.compare":
+    producer = _producer(predicate)
+    if not isinstance(producer, Compare):
         return False
-    left, right = operands_of(maker)
+    left, right = operands_of(producer)
     return (
-        plain(maker.properties["comparison_direction"]) == "LT" and _splat(right) == 0 and _counts_rows(left)
+        plain(producer.properties["comparison_direction"]) == "LT"
+        and _splat(right) == 0
+        and _counts_rows(left)
     )
 
 
 def _splat(value: SSAValue) -> int | None:
     """The integer that all elements equal, or None."""
-    while (maker := _maker(value)) is not None:
-        if is_constant(maker):
-            attribute = cast(Any, maker.properties["value"])
+    while (producer := _producer(value)) is not None:
+        if is_constant(producer):
+            attribute = cast(Any, producer.properties["value"])
             if not attribute.is_splat():
                 return None
             number = next(iter(attribute.get_values()))
             return number if isinstance(number, int) else None
-        if maker.name not in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        if not isinstance(producer, (Broadcast, Reshape)):
             return None
-        value = operands_of(maker)[0]
+        value = operands_of(producer)[0]
     return None
 
 
@@ -238,7 +245,7 @@ def _part(op: Operation, vector_dimension: int, component: int) -> SSAValue | No
 
 def _joins_components(op: Operation, vector_dimension: int, total: int) -> bool:
     return (
-        op.name == "stablehlo.concatenate"
+        isinstance(op, Concatenate)
         and plain(op.properties["dimension"]) == vector_dimension
         and len(operands_of(op)) == total
     )
@@ -273,5 +280,5 @@ def _insert(
     return made.results[0]
 
 
-def _maker(value: SSAValue) -> Operation | None:
+def _producer(value: SSAValue) -> Operation | None:
     return value.op if isinstance(value, OpResult) else None

@@ -1,4 +1,4 @@
-"""Rewrites of collectives that undo each other, do nothing, or are one collective together.
+"""Rewrites of collectives that undo each other, do nothing, or combine to one collective.
 
 all_slice of all_gather along the same axes     the operand
 all_slice of all_reduce                         reduce_scatter (see `partition/scatter_fusion.py`)
@@ -14,11 +14,16 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import (
     AllGatherOp,
+    AllReduceOp,
     AllSliceOp,
     AllToAllOp,
     AllToAllParamListAttr,
+    CollectiveOp,
+    CollectivePermuteOp,
     ListOfAxisRefListsAttr,
     ReduceScatterOp,
+    ReplicatedToUnreducedOp,
+    ShardedToUnreducedOp,
     TensorShardingAttr,
 )
 from shardy_py.graph.movements import note_moved, replace_by_values, replace_op
@@ -27,7 +32,7 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import build_operation, erase, operands_of, place_before
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.partition.scatter_fusion import scatter_fusion
-from shardy_py.passes.rewrites.record import Rewrite
+from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of
@@ -42,48 +47,48 @@ def _data(op: Operation, name: str) -> Any:
     return cast(Any, op.properties[name]).data
 
 
-def _maker(op: Operation, name: str) -> Operation | None:
-    """The op of that name that makes the operand of `op`."""
+def _producer(op: Operation, op_class: type[CollectiveOp]) -> Operation | None:
+    """The op that defines the operand of `op`, if it is of that class."""
     value = operands_of(op)[0]
-    return value.op if isinstance(value, OpResult) and value.op.name == name else None
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, op_class) else None
 
 
-def _become(op: Operation, value: SSAValue) -> bool:
+def _replace_by(op: Operation, value: SSAValue) -> bool:
     replace_by_values(op, (value,))
     return True
 
 
 def _without_axes(name: str) -> Callable[[Operation], bool]:
-    """Drops a collective whose axes, in property `name`, are none."""
+    """Removes a collective whose axes, in property `name`, are empty."""
 
     def apply(op: Operation) -> bool:
-        return not any(_data(op, name)) and _become(op, operands_of(op)[0])
+        return not any(_data(op, name)) and _replace_by(op, operands_of(op)[0])
 
     return apply
 
 
 def _permute_to_same(op: Operation) -> bool:
     source = ShardingReader().of(operands_of(op)[0])
-    return is_equivalent(source, _data(op, "out_sharding")) and _become(op, operands_of(op)[0])
+    return is_equivalent(source, _data(op, "out_sharding")) and _replace_by(op, operands_of(op)[0])
 
 
 def _slice_of_gather(op: Operation) -> bool:
-    gather = _maker(op, "sdy.all_gather")
+    gather = _producer(op, AllGatherOp)
     if gather is None or _data(gather, "gathering_axes") != _data(op, "slicing_axes"):
         return False
-    return _become(op, operands_of(gather)[0])
+    return _replace_by(op, operands_of(gather)[0])
 
 
 def _reduce_of_made_unreduced(op: Operation) -> bool:
-    made = _maker(op, "sdy.replicated_to_unreduced")
+    made = _producer(op, ReplicatedToUnreducedOp)
     if made is None or _data(made, "axes") != _data(op, "reduction_axes"):
         return False
-    return _become(op, operands_of(made)[0])
+    return _replace_by(op, operands_of(made)[0])
 
 
 def _reduce_of_freed(op: Operation) -> bool:
-    """Axes that a tensor was sharded by, made unreduced and reduced, are gathered."""
-    made = _maker(op, "sdy.sharded_to_unreduced")
+    """Sharded axes that are made unreduced and then reduced are gathered."""
+    made = _producer(op, ShardedToUnreducedOp)
     if made is None:
         return False
     by_dimension: tuple[Axes, ...] = _data(made, "axes")
@@ -98,7 +103,7 @@ def _reduce_of_freed(op: Operation) -> bool:
 
 
 def _exchange_of_exchange(op: Operation) -> bool:
-    inner = _maker(op, "sdy.all_to_all")
+    inner = _producer(op, AllToAllOp)
     if inner is None or inner.results[0].uses.get_length() != 1:
         return False
     params: Params = (*_data(inner, "params"), *_data(op, "params"))
@@ -116,18 +121,22 @@ def _exchange_of_exchange(op: Operation) -> bool:
 
 
 def _unused_exchange(op: Operation) -> bool:
-    return op.results[0].first_use is None and _become(op, operands_of(op)[0])
+    return op.results[0].first_use is None and _replace_by(op, operands_of(op)[0])
 
 
 def _slice_of_reduce(op: Operation) -> bool:
-    """All slices of the reduced tensor are this one, or the same behind it."""
-    reduce = _maker(op, "sdy.all_reduce")
+    """The users of the reduced tensor are this slice, and equal ones after it."""
+    reduce = _producer(op, AllReduceOp)
     if reduce is None:
         return False
     slices = [use.operation for use in reduce.results[0].uses]
     axes = _data(op, "slicing_axes")
     for user in slices:
-        if user.name != op.name or _data(user, "slicing_axes") != axes or _is_before(user, op):
+        if (
+            not isinstance(user, AllSliceOp)
+            or _data(user, "slicing_axes") != axes
+            or user.is_before_in_block(op)
+        ):
             return False
     source = operands_of(reduce)[0]
     target: TensorSharding = _data(op, "out_sharding")
@@ -152,19 +161,9 @@ def _slice_of_reduce(op: Operation) -> bool:
         note_moved(made.results, op.results, _PASS)
         place_before(made, op)
     for user in slices:
-        _become(user, made.results[0])
+        _replace_by(user, made.results[0])
     erase(reduce)
     return True
-
-
-def _is_before(op: Operation, other: Operation) -> bool:
-    """Whether `op` stands before `other` in the same block."""
-    following = op.next_op
-    while following is not None:
-        if following is other:
-            return True
-        following = following.next_op
-    return False
 
 
 def _collective(
@@ -174,15 +173,15 @@ def _collective(
 
 
 COLLECTIVE_REWRITES: tuple[Rewrite, ...] = (
-    Rewrite("sdy.all_gather", _without_axes("gathering_axes"), LABEL),
-    Rewrite("sdy.all_slice", _slice_of_gather, LABEL),
-    Rewrite("sdy.all_slice", _without_axes("slicing_axes"), LABEL),
-    Rewrite("sdy.all_slice", _slice_of_reduce, LABEL),
-    Rewrite("sdy.all_reduce", _reduce_of_made_unreduced, LABEL),
-    Rewrite("sdy.all_reduce", _without_axes("reduction_axes"), LABEL),
-    Rewrite("sdy.all_reduce", _reduce_of_freed, LABEL),
-    Rewrite("sdy.all_to_all", _exchange_of_exchange, LABEL),
-    Rewrite("sdy.all_to_all", _unused_exchange, LABEL),
-    Rewrite("sdy.collective_permute", _permute_to_same, LABEL),
-    Rewrite("sdy.reduce_scatter", _without_axes("reduce_scatter_axes"), LABEL),
+    Rewrite(AllGatherOp, _without_axes("gathering_axes"), LABEL),
+    Rewrite(AllSliceOp, _slice_of_gather, LABEL),
+    Rewrite(AllSliceOp, _without_axes("slicing_axes"), LABEL),
+    Rewrite(AllSliceOp, _slice_of_reduce, LABEL),
+    Rewrite(AllReduceOp, _reduce_of_made_unreduced, LABEL),
+    Rewrite(AllReduceOp, _without_axes("reduction_axes"), LABEL),
+    Rewrite(AllReduceOp, _reduce_of_freed, LABEL),
+    Rewrite(AllToAllOp, _exchange_of_exchange, LABEL),
+    Rewrite(AllToAllOp, _unused_exchange, LABEL),
+    Rewrite(CollectivePermuteOp, _permute_to_same, LABEL),
+    Rewrite(ReduceScatterOp, _without_axes("reduce_scatter_axes"), LABEL),
 )

@@ -1,32 +1,25 @@
-"""Constants rise to the start of the function or computation around them, equal ones become one.
+"""Hoists constants to the start of the function or computation around them, and merges equal ones.
 
-Constants of the sdy dialect stay where they are: that is what they are for.
+Constants of the sdy dialect are never moved: that is what they are for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import UnknownLoc, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation
 
+from shardy_py.dialects.traits import is_isolated
 from shardy_py.ir import erase, place_at_start, replace_uses, take_out
 
-CONSTANTS = frozenset({"stablehlo.constant", "chlo.constant"})
-"""The ops that may be moved and merged."""
 
-_ISOLATED = frozenset(
-    {"builtin.module", "func.func", "sdy.manual_computation", "sdy.named_computation", "builtin.unregistered"}
-)
-"""Ops whose regions see nothing from outside, or may not."""
+def hoist_constants(constants: Iterable[Operation]) -> bool:
+    """Hoists `constants`, in program order, and merges equal ones; returns whether any changed.
 
-
-def raise_constants(constants: Iterable[Operation]) -> bool:
-    """Move `constants`, in program order, to where they belong, and merge equal ones; whether any changed.
-
-    One that stands behind constants at the start already stays there; others go before all of them.
+    One behind constants at the start of its block stays there; others go before all of them.
     """
-    known: dict[tuple[int, str, Attribute, Attribute], Operation] = {}
+    first_of: dict[tuple[int, str, Attribute, Attribute], Operation] = {}
     placed: set[int] = set()
     changed = False
     for op in constants:
@@ -34,7 +27,7 @@ def raise_constants(constants: Iterable[Operation]) -> bool:
         assert block is not None
         home = _home(block)
         key = (id(home), op.name, op.properties["value"], op.results[0].type)
-        same = known.get(key)
+        same = first_of.get(key)
         if same is not None:
             replace_uses(op.results[0], same.results[0])
             erase(op)
@@ -49,19 +42,18 @@ def raise_constants(constants: Iterable[Operation]) -> bool:
             take_out(op)
             place_at_start(op, home)
             changed = True
-        known[key] = op
+        first_of[key] = op
         placed.add(id(op))
     return changed
 
 
 def _home(block: Block) -> Block:
-    """The first block of the region that constants in `block` rise to."""
+    """The first block of the region that constants in `block` are hoisted to."""
     while True:
-        parent = block.parent_op()
+        parent, region = block.parent_op(), block.parent
         assert parent is not None
-        if parent.name in _ISOLATED or parent.parent is None:
-            region = block.parent
-            assert region is not None
+        assert region is not None
+        # The regions of unregistered ops may be isolated.
+        if is_isolated(parent) or isinstance(parent, UnregisteredOp) or parent.parent is None:
             return region.blocks[0]
-        assert parent.parent is not None
         block = parent.parent

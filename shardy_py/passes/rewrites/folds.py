@@ -1,9 +1,11 @@
-"""Folds: ops whose result is known become constants, constant operands stand last.
+"""Folds: ops whose result is known become constants, constant operands of commutative ops come last.
 
 before  %0 = "chlo.constant_like"(%a) <{value = 1.0 : f32}> : (tensor<8xf32>) -> tensor<8xf32>
+        %1 = chlo.mulhi %constant, %x
 after   %0 = chlo.constant dense<1.0> : tensor<8xf32>
+        %1 = chlo.mulhi %x, %constant
 
-MLIR's driver folds whatever patterns it is given, so these have no label and always apply.
+MLIR's drivers fold whatever patterns they are given, so these have no label and always apply.
 """
 
 from __future__ import annotations
@@ -11,22 +13,31 @@ from __future__ import annotations
 from typing import Any, cast
 
 from xdsl.ir import Operation
+from xdsl.traits import Commutative
 
 from shardy_py.dialects.chlo import op_class
+from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import build_operation, operands_of
-from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
-from shardy_py.passes.rewrites.record import Rewrite
+from shardy_py.ir import build_operation, operands_of, replace_operand
+from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_tests import is_complex, is_integral
 
-CONSTANT_LIKE = "chlo.constant_like"
+
+def put_constants_last(op: Operation) -> bool:
+    """Swaps the operands of a binary op if only the first is a constant; returns whether it did."""
+    operands = operands_of(op)
+    if len(operands) != 2 or constant_of(operands[0]) is None or constant_of(operands[1]) is not None:
+        return False
+    replace_operand(op, 0, operands[1])
+    replace_operand(op, 1, operands[0])
+    return True
 
 
 def _fold_constant_like(op: Operation) -> bool:
-    """The constant stands where the op stood; it rises with all others in the next round."""
+    """Makes the constant in place; it is hoisted with all others in the next round."""
     tensor = tensor_type(operands_of(op)[0].type)
     type_ = op.results[0].type
     element = cast(Any, type_).element_type
@@ -45,6 +56,6 @@ def _bytes(number: float, element: Any) -> bytes:
 
 
 FOLDS: tuple[Rewrite, ...] = (
-    Rewrite(CONSTANT_LIKE, _fold_constant_like),
-    *(Rewrite(name, put_constants_last) for name in sorted(COMMUTATIVE)),
+    Rewrite(op_class("constant_like"), _fold_constant_like),
+    Rewrite(Commutative, put_constants_last),
 )

@@ -1,4 +1,4 @@
-"""Rewrites of reshards: only the last of a chain counts, and no reshard is made twice.
+"""Rewrites of reshards: chains become their last reshard, repeated reshards are merged.
 
 before  %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>        after   %0 = sdy.reshard %a <@mesh, [{"x"}, {}]>
         %1 = stablehlo.reshape %a                               %1 = stablehlo.reshape %0
@@ -12,30 +12,26 @@ from typing import cast
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardy_py.dialects import syntax_table
 from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.dialects.stablehlo import op_class
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import note_copies, note_moved, replace_by_values, replace_op
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import build_operation, erase, operands_of, place_after, place_after_value
 from shardy_py.partition.compare import is_same_layout
-from shardy_py.passes.rewrites.record import Rewrite
+from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.location_syntax import fuse
 
-RESHARD = "sdy.reshard"
-RESHAPE = "stablehlo.reshape"
-TRANSPOSE = "stablehlo.transpose"
-VIEWS = frozenset({RESHAPE, TRANSPOSE})
-"""Ops that only change how a tensor is looked at."""
+Reshape, Transpose = op_class("reshape"), op_class("transpose")
 LABEL = "sdy-reshard"
 
 
 def _reshard_of_reshard(op: Operation) -> bool:
     value = operands_of(op)[0]
-    if not isinstance(value, OpResult) or value.op.name != RESHARD or value.uses.get_length() != 1:
+    if not isinstance(value, OpResult) or not isinstance(value.op, ReshardOp) or value.uses.get_length() != 1:
         return False
     inner = value.op
     properties = {"sharding": op.properties["sharding"]}
@@ -61,21 +57,15 @@ def _repeated_reshard(op: Operation) -> bool:
     if found is None:
         return False
     if found.type != root.type:
-        made = build_operation(_reshape_class(), (found,), (root.type,), {}, {}, op.location)
+        made = build_operation(Reshape, (found,), (root.type,), {}, {}, op.location)
         place_after_value(made, found)
         found = made.results[0]
     replace_by_values(op, (_replayed(root, source, found),))
     return True
 
 
-def _reshape_class() -> type[Operation]:
-    entry = syntax_table().op(RESHAPE)
-    assert entry is not None
-    return entry.op_class
-
-
 def _view(value: SSAValue) -> Operation | None:
-    return value.op if isinstance(value, OpResult) and value.op.name in VIEWS else None
+    return value.op if isinstance(value, OpResult) and isinstance(value.op, (Reshape, Transpose)) else None
 
 
 def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorSharding:
@@ -85,7 +75,7 @@ def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorShardi
     """
     while (view := _view(value)) is not None:
         value = operands_of(view)[0]
-        if view.name == TRANSPOSE:
+        if isinstance(view, Transpose):
             dimensions = list(sharding.dimensions)
             for result, operand in enumerate(plain(view.properties["permutation"])):
                 dimensions[operand] = sharding.dimensions[result]
@@ -106,11 +96,11 @@ def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> S
         seen.add(id(value))
         for use in value.uses:
             user = use.operation
-            if user.name == RESHARD and user is not op:
-                is_earlier = user.parent is op.parent and _is_before(user, op)
+            if isinstance(user, ReshardOp) and user is not op:
+                is_earlier = user.is_before_in_block(op)
                 if is_earlier and _is_alike(user, op, wanted):
                     return user.results[0]
-            elif user.name == RESHAPE:
+            elif isinstance(user, Reshape):
                 pending.append(user.results[0])
     return None
 
@@ -149,14 +139,7 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()
 
 
-def _is_before(op: Operation, other: Operation) -> bool:
-    following = op.next_op
-    while following is not None and following is not other:
-        following = following.next_op
-    return following is not None
-
-
 RESHARD_REWRITES: tuple[Rewrite, ...] = (
-    Rewrite(RESHARD, _reshard_of_reshard, LABEL),
-    Rewrite(RESHARD, _repeated_reshard),
+    Rewrite(ReshardOp, _reshard_of_reshard, LABEL),
+    Rewrite(ReshardOp, _repeated_reshard),
 )

@@ -1,24 +1,24 @@
-"""Rewrites of manual computations: unused inputs go, and one over axes of size one is only its body."""
+"""Rewrites of ops with regions: unused inputs are removed, regions that always run once are inlined."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from shardy_py.dialects.sdy import TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.dialects.sdy.interfaces import manual_axes
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.traits import constant_of, is_foldable_constant
 from shardy_py.graph.symbols import meshes_of, module_of
-from shardy_py.ir import erase, operands_of, place_before, replace_uses, take_out, terminator_of
-from shardy_py.passes.rewrites.record import Rewrite
+from shardy_py.ir import inline_region, operands_of
+from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
 
-MANUAL = "sdy.manual_computation"
 
-
-def _unused_inputs(op: Operation) -> bool:
+def _remove_unused_inputs(op: Operation) -> bool:
     block = op.regions[0].blocks[0]
     used = [argument.first_use is not None for argument in block.args]
     if all(used):
@@ -32,28 +32,26 @@ def _unused_inputs(op: Operation) -> bool:
     return True
 
 
-def _inlined(op: Operation) -> bool:
-    """A computation over manual axes of size one is nothing but its body."""
-    block = op.regions[0].blocks[0]
-    terminator = terminator_of(op.regions[0])
-    assert terminator is not None
+def _inline_over_axes_of_size_one(op: Operation) -> bool:
     shardings = (*_shardings(op, "in_shardings"), *_shardings(op, "out_shardings"))
     if shardings:
         mesh = common_mesh(shardings, meshes := meshes_of(module_of(op)))
         sizes = resolve(mesh, meshes).sizes if mesh is not None else {}
         if prod(sizes.get(axis, 1) for axis in manual_axes(op)) != 1:
             return False
-    for argument, value in zip(block.args, operands_of(op), strict=True):
-        replace_uses(argument, value)
-    for result, value in zip(op.results, operands_of(terminator), strict=True):
-        replace_uses(result, value)
-    inner = block.first_op
-    while inner is not None and inner is not terminator:
-        following = inner.next_op
-        take_out(inner)
-        place_before(inner, op)
-        inner = following
-    erase(op)
+    inline_region(op, op.regions[0], operands_of(op))
+    return True
+
+
+def _inline_chosen_branch(op: Operation) -> bool:
+    """Replaces a case whose index is a constant by the branch that it chooses."""
+    index = constant_of(operands_of(op)[0])
+    if index is None or not is_foldable_constant(index):
+        return False
+    number = int(next(iter(cast(Any, index.properties["value"]).get_values())))
+    if not 0 <= number < len(op.regions):
+        return False
+    inline_region(op, op.regions[number])
     return True
 
 
@@ -61,4 +59,8 @@ def _shardings(op: Operation, name: str) -> tuple[TensorSharding, ...]:
     return cast(TensorShardingPerValueAttr, op.properties[name]).data
 
 
-MANUAL_REWRITES: tuple[Rewrite, ...] = (Rewrite(MANUAL, _unused_inputs), Rewrite(MANUAL, _inlined))
+REGION_REWRITES: tuple[Rewrite, ...] = (
+    Rewrite(ManualComputationOp, _remove_unused_inputs),
+    Rewrite(ManualComputationOp, _inline_over_axes_of_size_one),
+    Rewrite(op_class("case"), _inline_chosen_branch),
+)

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import pytest
+from xdsl.ir import Operation
 
 from shardy_py.dialects import parse_module
+from shardy_py.dialects.registry import xdsl_context
 from shardy_py.ir import find_ops
-from shardy_py.passes.rewrites.commutation import COMMUTATIVE, put_constants_last
+from shardy_py.passes.rewrites import FOLDS, put_constants_last
 
 
-def test_which_ops_commute() -> None:
-    assert {"chlo.mulhi", "chlo.broadcast_add", "chlo.broadcast_xor"} <= COMMUTATIVE
-    assert COMMUTATIVE.isdisjoint({"chlo.broadcast_subtract", "stablehlo.add", "add", "chlo.zeta"})
+@pytest.mark.parametrize("name", ["chlo.mulhi", "chlo.broadcast_add", "arith.addi"])
+def test_commutative_ops(name: str) -> None:
+    (commute,) = [fold for fold in FOLDS if fold.apply is put_constants_last]
+    assert commute.applies_to(class_of(name))
+
+
+@pytest.mark.parametrize("name", ["chlo.broadcast_subtract", "stablehlo.add", "chlo.zeta", "arith.subi"])
+def test_other_ops(name: str) -> None:
+    (commute,) = [fold for fold in FOLDS if fold.apply is put_constants_last]
+    assert not commute.applies_to(class_of(name))
+
+
+def class_of(name: str) -> type[Operation]:
+    found = xdsl_context().get_optional_op(name)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
