@@ -30,7 +30,7 @@ RULE = "sdy.sharding_rule"
 
 @lru_cache(maxsize=4096)
 def sharding_attributes(op_class: type[Operation]) -> tuple[str, ...]:
-    """The attributes and properties of an op that hold shardings, beside `sdy.sharding`."""
+    """The attributes and properties of an op that hold shardings, other than `sdy.sharding`."""
     if op_class is FuncOp:
         return ("arg_attrs", "res_attrs")
     trait, flow = op_class.get_trait(ShardingProperty), data_flow_of(op_class)

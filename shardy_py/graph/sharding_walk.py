@@ -36,9 +36,7 @@ def transform_shardings(root: Operation, change: Change) -> None:
         for name in sharding_attributes(op.__class__):
             entries = op.properties if name in op.properties else op.attributes
             if (given := entries.get(name)) is not None:
-                new = (known.get(id(given)) or changed.add(given))[1]
-                if new is not given:
-                    entries[name] = new
+                entries[name] = (known.get(id(given)) or changed.add(given))[1]
 
 
 class _Changed:

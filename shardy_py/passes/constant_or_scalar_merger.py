@@ -33,8 +33,11 @@ def merge_constants(root: Operation) -> None:
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
+    is_merged: dict[type[Operation], bool] = {}
     for op in walk_pre_order(root, include_root=False):
-        if op.name != BROADCAST and not is_constant(op):
+        if op.__class__ not in is_merged:
+            is_merged[op.__class__] = op.name == BROADCAST or is_constant(op)
+        if not is_merged[op.__class__]:
             continue
         block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
         (result,) = op.results

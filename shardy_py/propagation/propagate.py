@@ -29,7 +29,7 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PropagationOptions:
-    """What the passes let the user choose.
+    """The options of propagation.
 
     propagation_strategy: a key of `STRATEGIES`.
     run_op_priority_propagation, run_user_priority_propagation: whether these levels are on.
