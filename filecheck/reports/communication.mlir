@@ -3,7 +3,7 @@
 // RUN: sdy-opt %s --sdy-propagation-pipeline --communication-report --json | filecheck %s --check-prefix=JSON
 // RUN: not sdy-opt %s --sdy-propagation-pipeline --communication-report=abacus 2>&1 | filecheck %s --check-prefix=MODEL
 
-// The product is summed over the four devices of "x": each takes in 2 * 3/4 of the 32 x 64 elements it holds.
+// The product is reduced over the four devices of "x": each receives 2 * 3/4 of the 32 x 64 elements it holds.
 
 // CHECK:      collective count runs bytes time
 // CHECK-NEXT: all_reduce 1 1 12.29 kB 6.06 us

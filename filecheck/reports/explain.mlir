@@ -2,7 +2,7 @@
 // RUN: sdy-opt %s --sdy-propagation-pipeline --explain=model.py:9 --explain=logits | filecheck %s --check-prefix=NAMES
 // RUN: sdy-opt %s --sdy-propagation-pipeline --explain=x --json | filecheck %s --check-prefix=JSON
 // RUN: sdy-opt %s --sdy-propagation-pipeline --why-not=w2,0,model | filecheck %s --check-prefix=WHYNOT
-// RUN: not sdy-opt %s --sdy-propagation-pipeline --explain=nobody 2>&1 | filecheck %s --check-prefix=NOBODY
+// RUN: not sdy-opt %s --sdy-propagation-pipeline --explain=missing 2>&1 | filecheck %s --check-prefix=MISSING
 // RUN: not sdy-opt %s --sdy-propagation-pipeline --why-not=w2,0 2>&1 | filecheck %s --check-prefix=QUESTION
 // RUN: not sdy-opt %s --sdy-propagation-pipeline --why-not=w2,0,time 2>&1 | filecheck %s --check-prefix=AXIS
 
@@ -29,7 +29,7 @@
 // WHYNOT-NEXT: along k: dim 1 of operand 0 -> dim 0 of operand 1
 // WHYNOT-NEXT: to change that: open dimension 0 of %arg2 (w2)
 
-// NOBODY: error: unknown value 'nobody'
+// MISSING: error: unknown value 'missing'
 // QUESTION: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x', got 'w2,0'
 // AXIS: error: unknown axis 'time': expected one of 'data', 'model'
 

@@ -240,8 +240,8 @@ def test_annotations_of_manual_computations_are_constraints() -> None:
 def test_only_what_is_named_is_removed() -> None:
     program = Program.parse(MANUAL)
     without = program.annotate(dict.fromkeys(("%1#1", "%arg1", "%0")))
-    told = {name: str(without[name].sharding) for name in ("%1#0", "%1#1", "%0")}
-    assert told == {
+    found = {name: str(without[name].sharding) for name in ("%1#0", "%1#1", "%0")}
+    assert found == {
         "%1#0": '<@mesh, [{"x"}, {}]>',
         "%1#1": "<@mesh, [{?}, {?}]>",
         "%0": '<@mesh, [{"x", ?}, {?}]>',

@@ -82,14 +82,14 @@ def test_calls_and_constraints_are_followed() -> None:
     program = Program.parse(CALLS)
     found = propagate(program)
     main = [value for value in program.values if value.function == "main"]
-    told = {str(value): str(found[value].sharding) for value in main}
-    assert told["%0"] == '<@mesh, [{"x"}, {}]>'
-    assert told["%2"] == told["%3"] == '<@mesh, [{}, {"x"}]>'
-    assert told["%4"] == '<@mesh, [{"y"}, {}]>'
+    shardings = {str(value): str(found[value].sharding) for value in main}
+    assert shardings["%0"] == '<@mesh, [{"x"}, {}]>'
+    assert shardings["%2"] == shardings["%3"] == '<@mesh, [{}, {"x"}]>'
+    assert shardings["%4"] == '<@mesh, [{"y"}, {}]>'
     changed = {change.name for change in found.what_if({"%arg0": P("y")}).changes}
     assert {"%0", "%1"} <= changed
     unrecorded = propagate(program, record=False)
-    assert {str(value): str(unrecorded[value].sharding) for value in main} == told
+    assert {str(value): str(unrecorded[value].sharding) for value in main} == shardings
 
 
 def test_constraints_are_followed_into_collectives() -> None:
@@ -185,8 +185,8 @@ def test_changes_are_of_each_call() -> None:
     """The third call changes over from the copy that it shared with the second to that of the first."""
     program = Program.parse(THREE_CALLS).annotate({"%arg0": P("x"), "%arg1": P("y"), "%arg2": P("y")})
     changes = propagate(program).what_if({"%arg2": P("x")}).changes
-    told = {(change.name, str(change.new_entry)) for change in changes if "@f" in change.name}
-    assert told == {("@f_0:%arg0", "@f:%arg0"), ("@f_0:result 0", "@f:result 0")}
+    found = {(change.name, str(change.new_entry)) for change in changes if "@f" in change.name}
+    assert found == {("@f_0:%arg0", "@f:%arg0"), ("@f_0:result 0", "@f:result 0")}
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_shardings_of_xla(text: str, rank: int, spec: P) -> None:
     )
 
 
-def test_shardings_of_xla_on_one_device_and_of_no_kind() -> None:
+def test_shardings_of_xla_on_one_device_and_of_other_types() -> None:
     mesh = Mesh.of(x=4, y=2)
     single = Sharding.from_hlo("{maximal device=3}", mesh, 2)
     assert single.mesh == Mesh((), (3,))

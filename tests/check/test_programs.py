@@ -144,7 +144,7 @@ SILENT = {
 
 SPEAKING = {
     "an open argument": ("SDY001", ["%arg0", "%0", "result 0"], function(TANH, "", "")),
-    "cut by one device": (
+    "sharded over one device": (
         "SDY001",
         ["%arg0"],
         function("", '<@mesh, [{"one", ?}, {?}]>', WHOLE, mesh=MESH.replace('["x"', '["one"=1, "x"')).replace(
@@ -253,7 +253,7 @@ def test_nothing_is_missed(name: str) -> None:
     )
 
 
-def test_annotations_that_nobody_reads() -> None:
+def test_annotations_that_were_not_imported() -> None:
     text = function(CALL.replace("@f(%a)", '@Sharding(%a) {mhlo.sharding = "{replicated}"}'), CUT)
     (finding,) = found_in(propagate(Program.parse(text)), "SDY005")
     assert finding.message == "custom call @Sharding is a GSPMD annotation that has not been imported"

@@ -111,7 +111,7 @@ def test_who_asks_for_replication_gets_it() -> None:
     assert "%arg1" not in {f.subject for f in found_in(asked, "SDY001")}
 
 
-def test_padding_is_told() -> None:
+def test_padding() -> None:
     found = found_in(BAD["SDY002"], "SDY002")
     assert found[0].message.endswith('is sharded into 4 parts along "x": 2 of 12 elements are padding')
     assert "make it a multiple of 4, such as 12" in found[0].remedy
@@ -153,16 +153,16 @@ def test_baseline() -> None:
         ('{"version": 1, "findings": [1]}', 'expected {"version": 1, "findings":'),
     ],
 )
-def test_what_is_no_baseline(
+def test_invalid_baselines(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program, baseline = tmp_path / "m.mlir", tmp_path / "known.json"
     program.write_text(CLEAN)
     baseline.write_text(text)
     assert main([str(program), "--baseline", str(baseline)]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("sdy-check: argument --baseline: ")
-    assert message in told
+    printed = capsys.readouterr().err
+    assert printed.startswith("sdy-check: argument --baseline: ")
+    assert message in printed
 
 
 def test_choices() -> None:
@@ -232,7 +232,7 @@ def test_an_unused_axis_is_at_its_mesh() -> None:
     assert str(finding.position) == "m.mlir:2:1"
 
 
-def test_the_page_says_why() -> None:
+def test_the_page_has_the_reasons() -> None:
     page = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
     for row in RULES:
         assert f"| {row.code} | {row.why}" in page

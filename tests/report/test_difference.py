@@ -84,7 +84,7 @@ def test_names_and_places_do_not_count(old: str, new: str) -> None:
     assert not difference(*tables)
 
 
-def test_functions_that_have_other_names_are_those_alike() -> None:
+def test_renamed_functions_are_matched_by_contents() -> None:
     both = "".join(
         f"func.func private @{name}(%a: tensor<{size}xf32>) -> tensor<{size}xf32> "
         f"{{ return %a : tensor<{size}xf32> }}\n"
@@ -120,7 +120,7 @@ def chain(letters: str, sharded: int) -> str:
     return CHAIN.replace("BODY", "\n".join([*lines, f"  return {last} : tensor<8xf32>"]))
 
 
-def test_an_op_beside_a_like_one_is_told_by_its_operands() -> None:
+def test_similar_ops_are_matched_by_operands() -> None:
     """Another sum before the sharded one, of the same type: only that one is new."""
     text = chain("cb", 1)
     longer = text.replace("  %1 =", "  %9 = stablehlo.add %a, %a : tensor<8xf32>\n  %1 =")
@@ -151,13 +151,13 @@ def test_json() -> None:
     }
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_lists_are_shortened() -> None:
     base = values_of(MATMUL)
     found = difference(base.values.table, propagate(base.annotate({"x": P("data")})).values.table)
     assert "... and 3 more" in difference_text(found, SAME, SAME, most=1)
 
 
-def test_what_if_tells_the_cost() -> None:
+def test_what_if_has_the_costs() -> None:
     result = propagate(values_of(MATMUL).annotate({"x": P(None, "data"), "params['w']": P("data")}))
     comparison = result.what_if({"x": P(), "params['w']": P()})
     assert comparison.moved_bytes < 0

@@ -271,7 +271,7 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"f"}
     ]
 
 
-def test_what_is_no_ranked_tensor_and_has_no_body() -> None:
+def test_tokens_and_functions_without_body() -> None:
     values = values_of("""
 func.func private @declared(tensor<8xf32>) -> tensor<8xf32>
 func.func @main(%arg0: !stablehlo.token, %arg1: tensor<*xf32>, %arg2: tuple<tensor<f32>>) -> tensor<8xf32> {

@@ -100,7 +100,7 @@ Intermediates are the results of all ops; they are not all alive at the same tim
     )
 
 
-def test_text_of_nothing() -> None:
+def test_text_of_an_empty_program() -> None:
     assert str(summarize((), {})).startswith("values      count  share\nsharded         0      -\n")
 
 

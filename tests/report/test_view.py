@@ -142,7 +142,7 @@ def test_list_of_rank_3() -> None:
     ]
 
 
-def test_large_meshes_are_cut_short() -> None:
+def test_large_meshes_are_shortened() -> None:
     mesh = Mesh((MeshAxis("x", 256), MeshAxis("y", 256), MeshAxis("z", 16)))
     lines = draw(sharded((X,), (Y,)), mesh, (10_000, 100_000)).splitlines()
     assert max(map(len, lines)) <= 112

@@ -1,7 +1,7 @@
 """Bills held against the collectives in what XLA compiles, of programs that JAX lowers for 8 devices.
 
 The CPU has no reduce-scatter of its own making: it reduces all, and cuts. So reductions are compared by what
-is reduced on each device, everything else by the bytes that each device takes in.
+is reduced on each device, everything else by the bytes received per device.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def compiled() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_bill_is_what_is_compiled(compiled: dict[str, Any], case: str) -> None:
+def test_the_report_matches_the_compiled_program(compiled: dict[str, Any], case: str) -> None:
     lowered, module = compiled[case]
     assert sent_by(propagate(Program.parse(lowered))) == sent_in(module) != {}
 

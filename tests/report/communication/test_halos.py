@@ -59,7 +59,7 @@ def halos(op: str, rows: int) -> list[CollectiveUse]:
 
 
 def rows_lacking(rows: int, reads: Reads) -> int:
-    """The rows that the device that lacks most takes in."""
+    """The rows received by the device that misses most."""
     held = np.array_split(np.arange(ROWS), PARTS)
     made = np.array_split(np.arange(rows), PARTS)
     inside = set(range(ROWS))
@@ -70,7 +70,7 @@ def rows_lacking(rows: int, reads: Reads) -> int:
 
 
 @pytest.mark.parametrize(("name", "op", "rows", "reads"), CASES, ids=[case[0] for case in CASES])
-def test_bytes_are_what_a_device_lacks(name: str, op: str, rows: int, reads: Reads) -> None:
+def test_bytes_are_those_missing_on_a_device(name: str, op: str, rows: int, reads: Reads) -> None:
     (use,) = halos(op, rows)
     lacked = rows_lacking(rows, reads)
     assert lacked

@@ -1,4 +1,4 @@
-"""Bills held against what devices lack: counted element by element; runs counted by hand."""
+"""Communication reports against missing elements, counted one by one; runs counted by hand."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resharded(source: str, target: str, type_: str = "16x16xf32") -> Result:
 
 
 def lacked_elements(source: Sharding, target: Sharding, shape: tuple[int, ...]) -> int:
-    """How many elements the device that lacks most of what it is to hold has to take in."""
+    """The elements received by the device that misses most of its target shard."""
     before, after = (_held(sharding.device_slices(shape), shape) for sharding in (source, target))
     return max(int((new & ~old).sum()) for old, new in zip(before, after, strict=True))
 
@@ -77,7 +77,7 @@ ONE_COLLECTIVE = [
     [("16x16xf32", 32), ("16x16xbf16", 16), ("16x16xi4", 4), ("16x16xi1", 8), ("8x48xf64", 64)],
 )
 @pytest.mark.parametrize(("kind", "source", "target", "axes"), ONE_COLLECTIVE)
-def test_bytes_are_what_a_device_lacks(
+def test_bytes_are_those_missing_on_a_device(
     kind: str, source: str, target: str, axes: tuple[str, ...], type_: str, element_bits: int
 ) -> None:
     result = resharded(source, target, type_)
@@ -194,7 +194,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, SOURCE>
 def test_to_and_from_a_single_device(
     source: str, target: str, taken: int, given: int, seconds: tuple[float, float]
 ) -> None:
-    """It takes in what it has not of the 256 bytes; all others take in their parts."""
+    """It receives the missing ones of the 256 bytes; all others receive their shards."""
     text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
     to, back = propagate(Program.parse(text)).communication(MODEL).collectives
     assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
@@ -343,7 +343,7 @@ def test_loops_in_loops_conditions_and_calls() -> None:
     assert times["f:%0"] == (16, False)
 
 
-def test_a_condition_on_a_loop_around_tells_nothing() -> None:
+def test_a_condition_on_an_outer_loop_is_unknown() -> None:
     times = _times(NESTED.replace("LIMIT", "5").replace("COUNTER", "%i"))
     assert times["f:%0"] == (4, True)
 

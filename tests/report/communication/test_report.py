@@ -93,7 +93,7 @@ def test_a_product_over_a_sharded_dimension() -> None:
     assert use.cause.location == "model.py:7:3 jit(f)/dot"
 
 
-def test_an_operand_that_is_needed_otherwise() -> None:
+def test_an_operand_that_requires_another_sharding() -> None:
     text = MATMUL.replace('<@mesh, [{"x"}, {}]>', '<@mesh, [{}, {"x"}]>').replace(
         "<@mesh, [{}, {}]>", '<@mesh, [{}, {"x"}]>'
     )
@@ -189,7 +189,7 @@ def test_lines(location: str, line: str, place: str) -> None:
     assert bill.collectives[0].cause.location == place
 
 
-def test_links_of_axes_that_there_are() -> None:
+def test_links_of_unknown_axes() -> None:
     model = CostModel("test", Link(1e9, 0), {"z": Link(1e6, 0)})
     with pytest.raises(ShardyError, match="cost model: unknown axis 'z': expected one of 'x', 'y'"):
         communication_report(pipeline.read(MATMUL), model)

@@ -142,8 +142,8 @@ class Study:
         for slot, change in changes.items():
             for member in (slot, *(other.slot for other in flat.groups.get(slot, ()))):
                 given = flat.shardings[member]
-                assert given is not None, "it is said to be annotated"
-                assert change(given) != given, "it is said to be in the way"
+                assert given is not None, "the reason names an annotation"
+                assert change(given) != given, "the reason names an obstacle"
                 flat.shardings[member] = change(given)
         for step, kind in kinds.items():
             flat.step_kinds[step] = flat.kind_number(kind)

@@ -68,7 +68,7 @@ def first_root(explainer: Explainer, pair: Pair) -> Root | None:
 
 
 def written(root: Root) -> Written:
-    """Where the text says what a root is."""
+    """The position in the text of a root's annotation."""
     spot = root.spot
     if root.op is not None:
         return Written(root.op.name, str(position_of(root.op.location)))
@@ -84,7 +84,7 @@ def written(root: Root) -> Written:
 
 
 def annotations(module: ModuleOp) -> dict[Written, set[tuple[int, str]]]:
-    """What the text says: by annotation, its axes by dimension (of all results of an op together)."""
+    """By annotation in the text, its axes by dimension (of all results of an op together)."""
     found: dict[Written, set[tuple[int, str]]] = {}
 
     def add(key: Written, sharding: TensorSharding) -> None:
@@ -169,7 +169,7 @@ def outcome(text: str, before: Explainer, pair: Pair) -> str:
 
 
 def place_of(entry: ValueEntry) -> tuple[object, ...]:
-    """What tells values of two runs apart: copies of one op in the text count as one."""
+    """Identifies values across runs: copies of one op in the text count as one."""
     location = entry.location if entry.role != "result" else entry.op.location
     return (entry.role, entry.op.name, str(position_of(location)), entry.index)
 

@@ -25,7 +25,7 @@ GOOD = {"gone", "held", "part of the program"}
 
 
 def check_all(text: str) -> int:
-    """Every first chain begins at what the text says, along a dimension that has the axis there."""
+    """Every first chain begins at an annotation in the text, along a dimension with the axis."""
     given = annotations(parse_module(text))
     explainer = explained(parse_module(text))
     count = 0

@@ -148,7 +148,7 @@ def test_user_priority() -> None:
     assert found.links[0].user_priority == "2"
 
 
-def test_cut_at_the_border() -> None:
+def test_reduced_at_the_boundary() -> None:
     type_ = "tensor<6x8xf32>"
     mesh = 'sdy.mesh @mesh = <["x"=4]>\n'
     body = f"  %0 = stablehlo.abs %arg0 : {type_}\n  return %0 : {type_}\n}}\n"
@@ -260,7 +260,7 @@ def test_first_chains_go_forward_in_time(seed: int) -> None:
                     last = cause.arrival.entry
 
 
-def test_what_came_later_did_not_give_it() -> None:
+def test_later_arrivals_are_not_the_origin() -> None:
     """The first half of "x" is on %1 since priority 0; that %0 has all of it since priority 1 is no cause."""
     type_ = "tensor<8xf32>"
     first, second = argument(0, '[{"x":(1)2, ?}p0]', type_), argument(1, '[{"x"}p1]', type_)
@@ -301,7 +301,7 @@ def test_an_axis_that_a_pass_puts_on_another_dimension() -> None:
         assert first.links[-1].pass_name == "sdy-insert-explicit-reshards"
 
 
-def test_a_sharding_that_a_pass_puts_on_an_op_is_no_annotation() -> None:
+def test_a_sharding_from_a_pass_is_not_an_annotation() -> None:
     """The operands of the concatenation disagree, so propagation leaves it without; a pass decides for it."""
     found = explanation(function(arguments('[{"x"}, {}]', '[{"y"}, {}]'), CONCATENATION, CONCATENATED), "%1")
     (chain_,) = found.axes[0].chains

@@ -1,4 +1,4 @@
-"""Axes that a value is replicated or unreduced along begin at an annotation that says so."""
+"""Replicated and unreduced axes of a value come from an annotation with these axes."""
 
 from __future__ import annotations
 

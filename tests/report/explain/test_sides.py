@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
             f'"x" on operand 1, result 0 and result 0 of @main are from {RIGHT}',
         ),
     ),
-    "a sum over what both cut": (
+    "a contraction that both shard": (
         function(arguments('[{?}, {"x"}]', '[{"x"}, {?}]'), DOT, REPLICATED_RESULT),
         (
             f'"x" on operand 0 is from {LEFT}',
@@ -75,7 +75,7 @@ def test_changing_one_side_ends_the_collective() -> None:
         assert "all_gather" not in result.what_if({value: None}).after.communication().counts
 
 
-def test_only_what_a_record_tells() -> None:
+def test_only_recorded_sides() -> None:
     text = CASES["two meet at a product"][0]
     result = propagate(Program.parse(text), record=False)
     with pytest.raises(ShardyError, match="propagation was not recorded"):
@@ -87,7 +87,7 @@ def test_only_what_a_record_tells() -> None:
 
 @pytest.mark.parametrize("name", ["moe", "constraints", "embedding_scatter"])
 def test_every_side_has_its_axis(name: str, corpus: Callable[[str], str]) -> None:
-    """The annotation names the axis, and the tensors have it; what nobody asked for has a side."""
+    """The annotation has the axis, and so have the tensors; implicit collectives have a side."""
     result = propagate(Program.parse(corpus(name)))
     for use in result.communication().sending:
         found, op = result.sides(use), use.cause.made_for

@@ -242,7 +242,7 @@ def test_the_stop_is_found_where_the_axis_was_lost() -> None:
     ],
 )
 def test_the_remedy_helps(kind: str, old: str, new: str) -> None:
-    """What the remedy says, done by hand: the axis is there, or the reason is another one."""
+    """The remedy applied by hand: the axis arrives, or the reason is another."""
     text, value, dimension, axis, _, _ = CASES[kind]
     assert old in text
     found = reasons(text.replace(old, new), value, dimension, axis)
@@ -265,7 +265,7 @@ def test_an_axis_behind_one_that_stops() -> None:
     )
 
 
-def test_axes_that_cut_across_factors() -> None:
+def test_axes_that_do_not_align_with_factors() -> None:
     """An axis of size 3 on a dimension of factors 2 and 4: nothing can follow on the open dimension."""
     type_ = "tensor<2x4xf32>"
     body = f"  %0 = stablehlo.reshape %arg0 : (tensor<8xf32>) -> {type_}\n  return %0 : {type_}"
@@ -278,7 +278,7 @@ def test_axes_that_cut_across_factors() -> None:
 
 
 def test_a_closed_dimension_with_axes_of_another_factor() -> None:
-    """The remedy tells the dimension as it is written, not what of it is along the factor."""
+    """The remedy has the dimension as written, not the axes along the factor only."""
     type_ = "tensor<2x4xf32>"
     body = f"  %0 = stablehlo.reshape %arg0 : (tensor<8xf32>) -> {type_}\n  return %0 : {type_}"
     result = f'({type_} {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}, {{"y"}}]>}})'
@@ -340,7 +340,7 @@ PART = "sub-axis of 'x': expected (M)N where 1 < N < 2 and M * N divides 2, got 
         (0, "x:(0)2", PART.format("(0)2")),
     ],
 )
-def test_what_there_is_not(dimension: int, axis: str, message: str) -> None:
+def test_unknown_dimensions_and_axes(dimension: int, axis: str, message: str) -> None:
     text = function(argument(0, OPEN), f"  return %arg0 : {T}")
     with pytest.raises(ShardyError) as error:
         reasons(text, "%arg0", dimension, axis)

@@ -129,7 +129,7 @@ def test_the_peak_may_be_on_entry() -> None:
     assert (peak.size_bytes, peak.alive, peak.place) == (100, (0,), ((0, ENTRY),))
 
 
-def test_what_nobody_reads_is_alive_where_it_is_made() -> None:
+def test_unused_values_are_alive_where_they_are_made() -> None:
     assert _peak([MemoryStep((), (1,)), MemoryStep((), (2,))], [0, 8, 9]).alive == (0, 2)
 
 

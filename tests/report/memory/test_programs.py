@@ -80,7 +80,7 @@ def test_donated_arguments(donation: str, size: int) -> None:
     assert alive(text)[0] == size
 
 
-def test_what_is_no_array_of_its_own_is_copied_for_a_result() -> None:
+def test_shared_arrays_are_copied_for_results() -> None:
     text = """
     func.func @main(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
       %0 = stablehlo.abs %arg0 : tensor<4xf32>
@@ -249,7 +249,7 @@ MANUAL = """
 
 
 def test_inside_manual_computations_types_are_local_along_manual_axes() -> None:
-    """%arg0 is cut in two by "x"; %1 and %2 in four more by "y"."""
+    """%arg0 is sharded along "x" into 2; %1 and %2 along "y" into 4 more."""
     text = MANUAL.format(outer='"x"')
     assert alive(text) == (256 + 64 + 64, {"%arg0", "%1", "%2"})
     assert report(text).row(0).bytes.global_bytes == 512
@@ -382,7 +382,7 @@ def test_a_terminator_may_return_more_than_the_function() -> None:
     assert alive(text)[0] == 64
 
 
-def test_without_main_all_functions_that_nobody_calls() -> None:
+def test_without_main_all_uncalled_functions_are_entries() -> None:
     text = CALLS.replace("@main", "@g") + "func.func @h() {\n  return\n}\n"
     assert [found.function for found in report(text).entries] == ["g", "h"]
     assert report("").entries == ()

@@ -44,7 +44,7 @@ def test_several_meshes_functions_and_what_is_not_counted() -> None:
     assert f"The peak is at {place}" in lines
 
 
-def test_tables_are_cut() -> None:
+def test_tables_are_shortened() -> None:
     text = memory_text(memory_report(parse_module(TWO), "linear"), rows=1)
     assert text.count("\n... and ") == 2
     assert "\n... and 3 more\n" in text
