@@ -9,7 +9,7 @@ func.func @main(%arg0: tensor<8x8xf32>) {
 // -----
 
 func.func @main(%arg0: tensor<8x8xf32>) {
-  // expected-error @+1 {{'stablehlo.negate' op {devices=[8]<=[8]} tiles 1 dimensions; the tensor has 2}}
+  // expected-error @+1 {{'stablehlo.negate' op {devices=[8]<=[8]}: expected rank 2 of the tensor, got rank 1}}
   %0 = stablehlo.negate %arg0 {mhlo.sharding = "{devices=[8]<=[8]}"} : tensor<8x8xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @main(%arg0: tensor<8xf32> {mhlo.sharding = "replicated"}) {
 
 // -----
 
-// expected-error @+1 {{'func.func' op result 1 - {devices=[4]<=[4]} tiles 1 dimensions; the tensor has 2}}
+// expected-error @+1 {{'func.func' op result 1 - {devices=[4]<=[4]}: expected rank 2 of the tensor, got rank 1}}
 func.func @main(%arg0: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) {
   return %arg0, %arg0 : tensor<4x8xf32>, tensor<4x8xf32>
 }

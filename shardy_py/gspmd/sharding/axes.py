@@ -1,9 +1,9 @@
-"""XLA's shardings to and from sdy's: tiles and devices on one side, the axes of a mesh on the other.
+"""Converts XLA's shardings by tiles and devices to shardings along the axes of a mesh, and back.
 
-A device's number is a number of mixed radix whose digits are the axes of the mesh: axis k counts the divisors
-from its stride to its stride times its size. A grid of tiles takes such digits in another order, so each
-dimension of the grid is a list of axes, or of parts of axes where it ends within one. Source: openxla/xla,
-xla/service/spmd/shardy/stablehlo_round_trip. Not here: a mesh when none is given (`mesh.py`).
+The id of a device is a number of mixed radix whose digits are the axes of the mesh: axis k covers the
+divisors from its stride to its stride times its size. A grid of tiles has these digits in another order, so
+each of its dimensions is a list of axes and sub-axes. Source: openxla/xla,
+xla/service/spmd/shardy/stablehlo_round_trip. Not here: deriving a mesh (`mesh.py`).
 
 >>> from shardy_py.sharding.mesh import MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
@@ -38,10 +38,12 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 
 def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()) -> HloSharding:
-    """The sharding by tiles (V2; V1 on a mesh with device ids) that XLA makes of one by axes.
+    """XLA's conversion to a sharding by tiles: V2, or V1 on a mesh with device ids.
 
-    Whether dimensions are open and their priorities have no counterpart. Raises a `ShardyError` where an axis
-    is not in `mesh`, or used twice.
+    Open dimensions and priorities are not representable.
+
+    Raises:
+        ShardyError: an axis is not in `mesh`, or used twice.
     """
     if not mesh.axes:
         return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
@@ -62,7 +64,7 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
 def to_named_hlo_sharding(
     sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()
 ) -> HloSharding:
-    """The sharding by mesh and axes (V3), which keeps everything but priorities."""
+    """The sharding by mesh and axes (V3), without priorities."""
     dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
     inlined = replace(sharding, mesh=mesh, dimensions=dimensions)
     return HloSharding(named=NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes))).checked())
@@ -71,15 +73,19 @@ def to_named_hlo_sharding(
 def from_hlo_sharding(
     sharding: HloSharding, mesh: Mesh, rank: int, *, reference: str | None = None, is_open: bool = False
 ) -> TensorSharding:
-    """The sharding by axes of `mesh` of a tensor of `rank` dimensions.
+    """The sharding along axes of `mesh` of a tensor of `rank` dimensions.
 
-    reference: the name of the mesh, None to inline it. A sharding on one device has rank 0 and inlines that
-        device as its mesh.
-    is_open: whether propagation may shard the dimensions further; those of `{unknown}` are open anyway.
+    reference: the name of the mesh, None to inline it. A sharding on one device has rank 0 and inlines a mesh
+    of
+        that device.
+    is_open: whether the dimensions are open; those of `{unknown}` always are.
 
-    What tiles replicate is not kept from sharding the tensor: the axes are just not named.
-    Manual axes shard nothing here: see `manual_axes_of`. Raises a `ShardyError` where the tiles are no order
-    of axes of the mesh, or of another rank or number of devices.
+    Replicated subgroups do not become explicitly replicated axes. Manual axes are ignored: see
+    `manual_axes_of`.
+
+    Raises:
+        ShardyError: the tiles are not an order of axes of the mesh, or have another rank or number of
+        devices.
     """
     if sharding.named is not None:
         return _from_named(sharding.named, mesh, rank, reference, is_open=is_open)
@@ -87,7 +93,9 @@ def from_hlo_sharding(
     behind: dict[HloShardingType, Axes] = {}
     match sharding.type:
         case HloShardingType.TUPLE:
-            raise ShardyError(f"{sharding} is a tuple of shardings; convert its elements")
+            raise ShardyError.unexpected(
+                "", expected="one sharding", got=f"the tuple {sharding}", remedy="convert its elements"
+            )
         case HloShardingType.MAXIMAL:
             return TensorSharding(Mesh((), sharding.tile_assignment_devices), ())
         case HloShardingType.OTHER if sharding.tile_assignment and sharding.tile_assignment.size > 1:
@@ -97,7 +105,7 @@ def from_hlo_sharding(
         case kind:
             is_open |= kind is HloShardingType.UNKNOWN
     if len(dimensions) != rank:
-        raise ShardyError(f"{sharding} tiles {len(dimensions)} dimensions; the tensor has {rank}")
+        raise _wrong_rank(str(sharding), len(dimensions), rank)
     unreduced = sort_and_merge(behind.get(UNREDUCED, ()), mesh)
     return TensorSharding(
         mesh if reference is None else reference,
@@ -108,7 +116,7 @@ def from_hlo_sharding(
 
 
 def manual_axes_of(sharding: HloSharding, mesh: Mesh) -> Axes:
-    """The axes of `mesh` along which the tensor is the user's own part, in mesh order."""
+    """The axes of `mesh` along which the tensor is manual, in mesh order."""
     if sharding.named is not None:
         named = sharding.named
         if named.mesh == mesh or not named.manual_axes:
@@ -122,10 +130,9 @@ def manual_axes_of(sharding: HloSharding, mesh: Mesh) -> Axes:
 
 
 def position_digits(sharding: HloSharding, device_ids: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
-    """For each dimension of the grid, the digits that it counts of the position in `device_ids`.
+    """For each dimension of the grid, its digits of the position in `device_ids`, or of the id without any.
 
-    Without device ids, those of the device's number. The order of replicas says nothing and is taken as
-    ascending. None: the tiles are no order of digits.
+    The order of replicas is irrelevant and taken as ascending. None if the tiles are not an order of digits.
     """
     tiles = sharding.tile_assignment
     assert tiles is not None
@@ -143,7 +150,7 @@ def position_digits(sharding: HloSharding, device_ids: Sequence[int]) -> tuple[t
 
 
 def _tiles(lists: Sequence[Axes], replicated: Axes, mesh: Mesh) -> tuple[TileAssignment, int]:
-    """The grid with a dimension a list, and one more for the axes in none if there are; how many replicas."""
+    """The grid with a dimension for each list and one for the other axes; the number of replicas."""
     parts = split_like((axis for axes in (*lists, replicated) for axis in axes), mesh)
     place = {axis: index for index, axis in enumerate(parts)}
     order = [place[part] for axes in lists for axis in axes for part in _parts_of(axis, parts)]
@@ -161,26 +168,24 @@ def _parts_of(axis: AxisRef, parts: Iterable[AxisRef]) -> list[AxisRef]:
 
 
 def _subgroup_axes(sharding: HloSharding, mesh: Mesh) -> tuple[list[Axes], dict[HloShardingType, Axes]]:
-    """The axes of each dimension of the tensor, and those of each type of subgroup."""
+    """The axes of each dimension of the tensor, and of each type of subgroup."""
     tiles = sharding.tile_assignment
     assert tiles is not None
     if tiles.size != mesh.device_count:
-        raise ShardyError(f"{sharding} is for {tiles.size} devices; the mesh {mesh} has {mesh.device_count}")
+        expected = f"{mesh.device_count} devices of the mesh {mesh}"
+        raise ShardyError.unexpected(str(sharding), expected=expected, got=str(tiles.size))
     digits = position_digits(sharding, mesh.device_ids)
     axes = [] if digits is None else [axes_of_digits(parts, mesh) for parts in digits]
     found = [found for found in axes if found is not None]
     if len(found) != len(tiles.dimensions):
-        raise ShardyError(
-            f"{sharding} does not shard along axes of the mesh {mesh}; expected an order of axes, or "
-            "of parts of axes"
-        )
+        raise ShardyError(f"{sharding} is not an order of axes or sub-axes of the mesh {mesh}")
     rank = sharding.tiled_data_rank
     behind = zip(sharding.all_subgroup_types, found[rank:], strict=True)
     return found[:rank], dict.fromkeys(SUBGROUP_TYPES, ()) | dict(behind)
 
 
 def axes_of_digits(digits: Iterable[Digit], mesh: Mesh) -> Axes | None:
-    """The axes and parts of axes that the digits count, major to minor; None if one cuts an axis unevenly."""
+    """The axes and sub-axes of digits, major to minor; None if a digit splits an axis unevenly."""
     result: list[AxisRef] = []
     for size, stride in digits:
         low, high = stride, stride * size
@@ -204,7 +209,7 @@ def _from_named(
     if named.mesh.is_maximal:
         return TensorSharding(named.mesh, ())
     if named.sharding.dimensions and named.sharding.rank != rank:
-        raise ShardyError(f"{{{named}}} shards {named.sharding.rank} dimensions; the tensor has {rank}")
+        raise _wrong_rank(f"{{{named}}}", named.sharding.rank, rank)
     target = mesh if reference is None else reference
     given = named.sharding.dimensions or (DimensionSharding(is_closed=not is_open),) * rank
     if named.mesh == mesh:
@@ -216,5 +221,9 @@ def _from_named(
 
 
 def _tiled(named: NamedHloSharding) -> HloSharding:
-    """The same by tiles."""
+    """The same sharding by tiles."""
     return to_hlo_sharding(named.sharding, named.mesh, [axis.name for axis in named.manual_axes])
+
+
+def _wrong_rank(text: str, found: int, rank: int) -> ShardyError:
+    return ShardyError.unexpected(text, expected=f"rank {rank} of the tensor", got=f"rank {found}")

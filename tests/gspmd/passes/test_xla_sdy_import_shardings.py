@@ -30,7 +30,7 @@ def import_shardings(module: ModuleOp, **options: Any) -> None:
         ({"mesh_axes": ("x",)}, "mesh-axes: expected an axis and its size, x=4, got 'x'"),
         ({"mesh_axes": ("x=0",)}, "mesh-axes: expected .*, got 'x=0'"),
         ({"mesh_axes": ("x=4", "x=2")}, "mesh-axes: expected different axes, got 'x' twice"),
-        ({"mesh_axes": ("x=4",)}, "arg 0 - .* is for 8 devices; the mesh .* has 4"),
+        ({"mesh_axes": ("x=4",)}, "arg 0 - .*: expected 4 devices of the mesh .*, got 8"),
         (
             {"allow_propagation_to_args": ("maybe",)},
             "arg 0 - allow-propagation: expected true or false, got 'maybe'",
@@ -57,5 +57,5 @@ def test_more_arguments_than_words() -> None:
 
 def test_dumps_for_several_numbers_of_devices() -> None:
     module = parse_module(DUMP.replace("{replicated}", "{devices=[4]<=[4]}"))
-    with pytest.raises(ShardyError, match=r"is for 8 devices, .* for 4; expected one number of devices"):
+    with pytest.raises(ShardyError, match=r"expected 8 devices, as of .*, got 4"):
         import_shardings(module)

@@ -149,11 +149,11 @@ def test_named() -> None:
 @pytest.mark.parametrize(
     ("text", "rank", "message"),
     [
-        ("{devices=[8]<=[8]}", 2, "tiles 1 dimensions; the tensor has 2"),
-        ("{devices=[4]<=[4]}", 1, 'is for 4 devices; the mesh <["x"=4, "y"=2]> has 8'),
-        ("{devices=[2,4]3,1,2,0,4,5,6,7}", 2, "does not shard along axes of the mesh"),
-        ("{{replicated}}", 1, "is a tuple of shardings; convert its elements"),
-        ("{mesh['x'=8], [{'x'}]}", 2, "shards 1 dimensions; the tensor has 2"),
+        ("{devices=[8]<=[8]}", 2, "expected rank 2 of the tensor, got rank 1"),
+        ("{devices=[4]<=[4]}", 1, 'expected 8 devices of the mesh <["x"=4, "y"=2]>, got 4'),
+        ("{devices=[2,4]3,1,2,0,4,5,6,7}", 2, "is not an order of axes or sub-axes of the mesh"),
+        ("{{replicated}}", 1, "expected one sharding, got the tuple {{replicated}}; convert its elements"),
+        ("{mesh['x'=8], [{'x'}]}", 2, "expected rank 2 of the tensor, got rank 1"),
     ],
 )
 def test_what_cannot_be_said_by_axes(text: str, rank: int, message: str) -> None:
@@ -190,10 +190,10 @@ def test_axes_that_the_mesh_lacks() -> None:
 
 def test_no_common_mesh() -> None:
     texts = ("{devices=[2,3]<=[6]}", "{devices=[3,2]<=[6]}")
-    with pytest.raises(ShardyError, match="no mesh has axes for all of"):
+    with pytest.raises(ShardyError, match="not representable on one mesh"):
         mesh_of_hlo_shardings(map(hlo_sharding_from_text, texts))
     texts = ("{devices=[2]<=[2]}", "{devices=[4]<=[4]}")
-    with pytest.raises(ShardyError, match=r"is for 2 devices, .* for 4; expected one number of devices"):
+    with pytest.raises(ShardyError, match=r"expected 2 devices, as of .*, got 4"):
         mesh_of_hlo_shardings(map(hlo_sharding_from_text, texts))
 
 
