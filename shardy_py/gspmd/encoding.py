@@ -40,6 +40,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.graph.op_errors import errors_at
+from shardy_py.ops import TABLE, Control
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source
@@ -56,9 +57,6 @@ FUNCTION_RESULT_SHARDING = "xla.sdy.FuncResultSharding"
 GLOBAL_TO_LOCAL = "xla.sdy.GlobalToLocalShape"
 LOCAL_TO_GLOBAL = "xla.sdy.LocalToGlobalShape"
 MANUAL_COMPUTATION_BODY = "xla.sdy.manual_computation_body"
-
-CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
-"""The ops that GSPMD expects to have a sharding."""
 
 _PLACES = {"arg_attrs": "arg", "res_attrs": "result"}
 
@@ -200,6 +198,11 @@ def spelled_attribute(text: str) -> Attribute:
     if cursor.token:
         raise ShardyError.unexpected(f"invalid attribute '{text}'", expected="its end", got=cursor.token)
     return found
+
+
+def is_control_flow(op: Operation) -> bool:
+    """Whether `op` is a loop or branches, which GSPMD expects to have a sharding."""
+    return TABLE[op.name].control in (Control.LOOP, Control.BRANCHES)
 
 
 def rewrite_entries(function: Operation, rewrite: Callable[[str, int, Entries], Entries]) -> None:

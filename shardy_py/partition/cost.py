@@ -113,13 +113,13 @@ class CostModel:
         seconds = sum(self._ring(name, size, held_bytes) for name, size in moving)
         return Cost(held_bytes if moving else 0, seconds)
 
-    def from_one_device(self, cut: Sequence[AxisSize], copied: Sequence[AxisSize], made_bytes: int) -> Cost:
-        """One device sends each its shard along `cut`, and broadcasts them along `copied`.
+    def from_one_device(self, split: Sequence[AxisSize], copied: Sequence[AxisSize], made_bytes: int) -> Cost:
+        """One device sends each its shard along `split`, and broadcasts them along `copied`.
 
         A reversed all_gather and a broadcast; the cost of the reverse, to one device, is that of an
         all_gather.
         """
-        seconds = self._gather_seconds(cut, made_bytes)
+        seconds = self._gather_seconds(split, made_bytes)
         return Cost(made_bytes, seconds + self.collective_broadcast(copied, made_bytes).seconds)
 
     def _gather_seconds(self, axes: Iterable[AxisSize], held_bytes: float) -> float:

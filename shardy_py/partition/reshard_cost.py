@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from shardy_py.partition.cost import Cost, CostModel
 from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.local import device_slices
-from shardy_py.sharding.slices import Cut, DeviceSlices, check_listed
+from shardy_py.sharding.slices import DeviceSlices, Split, check_listed
 
 Integers = NDArray[np.int64]
 Sizes = NDArray[np.float64]
@@ -81,8 +81,8 @@ class _Dimension:
     lengths: of the pieces, in elements. old_parts, new_parts: the parts of each split that they belong to.
     """
 
-    old: Cut
-    new: Cut
+    old: Split
+    new: Split
     lengths: Integers
     old_parts: Integers
     new_parts: Integers
@@ -151,12 +151,12 @@ def _latency_seconds(move: _Move, model: CostModel) -> float:
 def _dimensions(before: DeviceSlices, after: DeviceSlices) -> tuple[_Dimension, ...]:
     return tuple(
         _dimension(size, old, new)
-        for size, (old,), (new,) in zip(before.shape, before.cuts, after.cuts, strict=True)
+        for size, (old,), (new,) in zip(before.shape, before.splits, after.splits, strict=True)
     )
 
 
-def _dimension(size: int, old: Cut, new: Cut) -> _Dimension:
-    by_old, by_new = (max(cut.part_size, 1) for cut in (old, new))  # 0 if there are no elements
+def _dimension(size: int, old: Split, new: Split) -> _Dimension:
+    by_old, by_new = (max(split.part_size, 1) for split in (old, new))  # 0 if there are no elements
     starts: Integers = np.union1d(
         np.arange(0, size, by_old, dtype=np.int64), np.arange(0, size, by_new, dtype=np.int64)
     )

@@ -143,7 +143,7 @@ def _caption(slices: DeviceSlices) -> str:
     names = {1: ("across: ",), 2: ("down: ", "across: ")}.get(rank, ("",) * rank)
     return "; ".join(
         f"{name}dimension {number} {axes_text(cuts[0])}"
-        for number, (name, cuts) in enumerate(zip(names, slices.cuts, strict=True))
+        for number, (name, cuts) in enumerate(zip(names, slices.splits, strict=True))
     )
 
 

@@ -101,7 +101,7 @@ def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start:
 def _axis_lines(slices: DeviceSlices) -> Iterator[str]:
     rank = len(slices.shape)
     sides = {rank - 1: "across: ", rank - 2: "down: "}
-    for number, (cuts, size) in enumerate(zip(slices.cuts, slices.shape, strict=True)):
+    for number, (cuts, size) in enumerate(zip(slices.splits, slices.shape, strict=True)):
         yield f"{sides.get(number, 'panels: ')}dimension {number} of {size}, {axes_text(cuts[0])}"
 
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from shardy_py.sharding import AxisRef, DeviceSlices, DimensionSharding, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.axis_lists import Axes, difference
-from shardy_py.sharding.slices import MOST_LISTED, Cut, axis_index, short_text
+from shardy_py.sharding.slices import MOST_LISTED, Split, axis_index, short_text
 
 Shape = Sequence[int | None]
 
@@ -55,7 +55,7 @@ def describe(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
         f"{shape_text(local)}: {_counted(prod(local), 'element')}{share}",
     ]
     dimensions = sharding.dimensions or (DimensionSharding(is_closed=True),) * len(slices.shape)
-    for number, (size, (cut, *_)) in enumerate(zip(slices.shape, slices.cuts, strict=True)):
+    for number, (size, (cut, *_)) in enumerate(zip(slices.shape, slices.splits, strict=True)):
         clauses = "; ".join(_dimension(cut, size, dimensions[number], mesh))
         lines.append(f"dimension {number} of {size}: {clauses}")
     return "\n".join([*lines, *_copies(sharding, slices)])
@@ -75,7 +75,7 @@ def describe_device(sharding: TensorSharding, mesh: Mesh, shape: Shape, device_i
     places = [f"position {position} of the mesh", *_coordinates(mesh, _all_axes(mesh), position)]
     lines = [f"device {device_id}: {', '.join(places)}"]
     part = slices.part_at(position)
-    for number, ((cut, *_), size) in enumerate(zip(slices.cuts, slices.shape, strict=True)):
+    for number, ((cut, *_), size) in enumerate(zip(slices.splits, slices.shape, strict=True)):
         text = "not sharded"
         if cut.axes:
             start, length = held.offset[number], held.size[number]
@@ -120,12 +120,12 @@ def ids_text(ids: Sequence[int] | NDArray[np.int64], most: int = 8) -> str:
     return ", ".join(texts)
 
 
-def axes_text(cut: Cut) -> str:
+def axes_text(cut: Split) -> str:
     """Returns the axes of a dimension in short: `along "x", "y":(1)2`, or `not sharded`."""
     return f"along {_listed(cut.axes)}" if cut.axes else "not sharded"
 
 
-def _dimension(cut: Cut, size: int, dimension: DimensionSharding, mesh: Mesh) -> Iterator[str]:
+def _dimension(cut: Split, size: int, dimension: DimensionSharding, mesh: Mesh) -> Iterator[str]:
     """Returns a clause for the axes, major ones first, for uneven shards, for openness, and for priority."""
     if not cut.axes:
         yield "not sharded"
@@ -166,7 +166,7 @@ def _copies(sharding: TensorSharding, slices: DeviceSlices) -> Iterator[str]:
     if not mesh.axes:
         yield "every device holds the whole tensor"
         return
-    used = [axis for cuts in slices.cuts for cut in cuts for axis in cut.axes]
+    used = [axis for cuts in slices.splits for cut in cuts for axis in cut.axes]
     free = difference(_all_axes(mesh), (*used, *sharding.unreduced_axes), mesh)
     copies = prod(axis.size(mesh) for axis in free)
     what = "partial value" if sharding.unreduced_axes else "element"

@@ -28,7 +28,7 @@ from typing import overload
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.axis_lists import Axes, check_axes, total_size
 from shardy_py.sharding.mesh import Mesh
-from shardy_py.sharding.slices import Cut, DeviceSlices, Slice
+from shardy_py.sharding.slices import DeviceSlices, Slice, Split
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
 
@@ -78,8 +78,8 @@ def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | No
         _check_rank(sharding, sizes)
         check_axes(sharding.axis_lists, mesh)
     axes = axes or [()] * len(sizes)
-    cuts = tuple((_cut(size, by, mesh),) for size, by in zip(sizes, axes, strict=True))
-    return DeviceSlices(mesh, sizes, cuts, sharding.unreduced_axes)
+    splits = tuple((_split(size, by, mesh),) for size, by in zip(sizes, axes, strict=True))
+    return DeviceSlices(mesh, sizes, splits, sharding.unreduced_axes)
 
 
 def slice_of(
@@ -93,9 +93,9 @@ def slice_of(
     return device_slices(sharding, mesh, shape).of(device_id)
 
 
-def _cut(size: int, axes: Axes, mesh: Mesh) -> Cut:
+def _split(size: int, axes: Axes, mesh: Mesh) -> Split:
     parts = total_size(axes, mesh)
-    return Cut(axes, parts, -(-size // parts))
+    return Split(axes, parts, -(-size // parts))
 
 
 def _static(shape: Sequence[int | None]) -> tuple[int, ...]:

@@ -3,8 +3,8 @@
 Not here: the slices of a sharding (`local.py`).
 
 >>> from shardy_py.sharding.mesh import MeshAxis
->>> cut = Cut((AxisRef("x"),), parts=4, part_size=3)
->>> slices = DeviceSlices(Mesh((MeshAxis("x", 4),)), (7,), ((cut,),))
+>>> split = Split((AxisRef("x"),), parts=4, part_size=3)
+>>> slices = DeviceSlices(Mesh((MeshAxis("x", 4),)), (7,), ((split,),))
 >>> slices.offsets[:, 0], slices.sizes[:, 0]
 (array([0, 3, 6, 7]), array([3, 3, 1, 0]))
 """
@@ -63,7 +63,7 @@ class SliceArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Split:
     """One split of a dimension along `axes`, major to minor, into `parts` of `part_size` elements."""
 
     axes: Axes
@@ -75,30 +75,30 @@ class Cut:
 class DeviceSlices:
     """The slices of one tensor on all devices of a mesh, as formulas; arrays are computed on demand.
 
-    shape: of the global tensor.
-    cuts: for each dimension its successive splits: one for a tensor of the whole program; two inside a manual
+    shape: of the global tensor. splits: for each dimension its successive splits: one for a tensor of the
+    whole program; two inside a manual
         computation, along its manual axes and then along free axes.
     unreduced_axes: devices along them hold terms of the same slice, still to be reduced.
 
-    >>> whole = DeviceSlices(Mesh((MeshAxis("x", 2),)), (4,), ((Cut((AxisRef("x"),), 2, 2),),))
+    >>> whole = DeviceSlices(Mesh((MeshAxis("x", 2),)), (4,), ((Split((AxisRef("x"),), 2, 2),),))
     >>> whole.offsets.tolist(), whole.sizes.tolist()
     ([[0], [2]], [[2], [2]])
     """
 
     mesh: Mesh
     shape: tuple[int, ...]
-    cuts: tuple[tuple[Cut, ...], ...]
+    splits: tuple[tuple[Split, ...], ...]
     unreduced_axes: Axes = ()
 
     @property
     def local_shape(self) -> tuple[int, ...]:
         """The shape that every device allocates: the sizes of the largest slice."""
-        return tuple(cuts[-1].part_size for cuts in self.cuts)
+        return tuple(splits[-1].part_size for splits in self.splits)
 
     @property
     def parts(self) -> tuple[int, ...]:
         """The number of parts of each dimension, including empty ones."""
-        return tuple(prod(cut.parts for cut in cuts) for cuts in self.cuts)
+        return tuple(prod(split.parts for split in splits) for splits in self.splits)
 
     @property
     def replication(self) -> int:
@@ -158,15 +158,15 @@ class DeviceSlices:
         Axes of size 1 are left out. Read-only views: axes that do not shard the dimension take no memory.
         """
         grid = _grid_shape(self.mesh)
-        indices = [_part_indices(self.mesh.axes, cut.axes) for cut in self.cuts[dimension]]
-        offset, size = _offset_and_size(self.cuts[dimension], indices, self.shape[dimension])
+        indices = [_part_indices(self.mesh.axes, split.axes) for split in self.splits[dimension]]
+        offset, size = _offset_and_size(self.splits[dimension], indices, self.shape[dimension])
         return np.broadcast_to(offset, grid), np.broadcast_to(size, grid)
 
     def at(self, position: int) -> Slice:
         """The slice on the device at a position of the mesh, row-major over its axes."""
         pairs = [
-            _offset_and_size(cuts, [_part_index(self.mesh, cut.axes, position) for cut in cuts], size)
-            for cuts, size in zip(self.cuts, self.shape, strict=True)
+            _offset_and_size(splits, [_part_index(self.mesh, split.axes, position) for split in splits], size)
+            for splits, size in zip(self.splits, self.shape, strict=True)
         ]
         return Slice(tuple(o for o, _ in pairs), tuple(s for _, s in pairs))
 
@@ -189,19 +189,21 @@ class DeviceSlices:
     def part(self, part: tuple[int, ...]) -> Slice:
         """The slice with part number `part[d]` of each dimension d."""
         offset, size = list[int](), list[int]()
-        for number, cuts, n in zip(part, self.cuts, self.shape, strict=True):
+        for number, splits, n in zip(part, self.splits, self.shape, strict=True):
             indices: list[int] = []
-            for cut in reversed(cuts):
-                number, index = divmod(number, cut.parts)
+            for split in reversed(splits):
+                number, index = divmod(number, split.parts)
                 indices.insert(0, index)
-            start, length = _offset_and_size(cuts, indices, n)
+            start, length = _offset_and_size(splits, indices, n)
             offset.append(start)
             size.append(length)
         return Slice(tuple(offset), tuple(size))
 
     def part_at(self, position: int) -> tuple[int, ...]:
         """The part of each dimension on the device at a position of the mesh."""
-        mixed = [[(cut.parts, _part_index(self.mesh, cut.axes, position)) for cut in c] for c in self.cuts]
+        mixed = [
+            [(split.parts, _part_index(self.mesh, split.axes, position)) for split in c] for c in self.splits
+        ]
         return tuple(reduce(lambda n, digit: n * digit[0] + digit[1], digits, 0) for digits in mixed)
 
     def holders(self, part: tuple[int, ...]) -> Integers:
@@ -212,13 +214,13 @@ class DeviceSlices:
         """
         check_listed(self.replication)
         mesh, first = self.mesh, 0
-        for number, cuts in zip(part, self.cuts, strict=True):
-            for axis in reversed([axis for cut in cuts for axis in cut.axes]):
+        for number, splits in zip(part, self.splits, strict=True):
+            for axis in reversed([axis for split in splits for axis in split.axes]):
                 number, digit = divmod(number, axis.size(mesh))
                 first += digit * _stride(mesh, axis)
-        cutting = [axis for cuts in self.cuts for cut in cuts for axis in cut.axes]
+        used = [axis for splits in self.splits for split in splits for axis in split.axes]
         positions = np.array([first], np.int64)
-        for axis in difference(tuple(AxisRef(axis.name) for axis in mesh.axes), tuple(cutting), mesh):
+        for axis in difference(tuple(AxisRef(axis.name) for axis in mesh.axes), tuple(used), mesh):
             steps = np.arange(axis.size(mesh), dtype=np.int64) * _stride(mesh, axis)
             positions = (positions[:, None] + steps).ravel()
         ids = mesh.device_ids
@@ -232,8 +234,8 @@ class DeviceSlices:
         """
         if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
             raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
-        cuts = tuple(first + then for first, then in zip(outer.cuts, self.cuts, strict=True))
-        return replace(self, shape=outer.shape, cuts=cuts)
+        splits = tuple(first + then for first, then in zip(outer.splits, self.splits, strict=True))
+        return replace(self, shape=outer.shape, splits=splits)
 
 
 def short_text(mesh: Mesh) -> str:
@@ -244,14 +246,14 @@ def short_text(mesh: Mesh) -> str:
     return f"<[{', '.join(map(str, mesh.axes))}], device_ids=[{shown}, ...]>"
 
 
-def _offset_and_size(cuts: Sequence[Cut], indices: Sequence[Number], size: int) -> tuple[Number, Number]:
+def _offset_and_size(splits: Sequence[Split], indices: Sequence[Number], size: int) -> tuple[Number, Number]:
     """Of the part with these indices, one for each split, of a dimension of `size`."""
     smaller: Any = np.minimum if isinstance(indices[0], np.ndarray) else min
     offset: Any = indices[0] * 0
     left: Any = offset + size
-    for cut, index in zip(cuts, indices, strict=True):
-        start = smaller(index * cut.part_size, left)
-        offset, left = offset + start, smaller(left - start, cut.part_size)
+    for split, index in zip(splits, indices, strict=True):
+        start = smaller(index * split.part_size, left)
+        offset, left = offset + start, smaller(left - start, split.part_size)
     return offset, left
 
 

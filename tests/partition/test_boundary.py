@@ -1,4 +1,4 @@
-"""What shardings become at the border of a program."""
+"""Shardings at the boundary of a program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_evenly_divided(before: str, size: int, after: str) -> None:
     assert short(evenly_divided(sharding(before), (size,), MESH)) == short(sharding(after))
 
 
-def test_what_is_on_one_device_is_not_divided() -> None:
+def test_a_sharding_on_one_device_is_unchanged() -> None:
     assert evenly_divided(sharding("[]"), (8, 8), Mesh((), (3,))) == sharding("[]")
 
 

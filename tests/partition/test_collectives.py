@@ -85,7 +85,7 @@ def test_slice_before_exchange_leaves_no_room_for_others() -> None:
 
 
 def test_order_before_gather() -> None:
-    """What is gathered must stand first, or the all-to-all could not take the other axis away."""
+    """The axis to gather must come first, or the all-to-all could not move the other one."""
     assert described("[{a, c}, {}]", "[{}, {a}]") == [
         "CollectivePermute to [{c, a}, {}]",
         "AllToAll a: 0->1 to [{c}, {a}]",
@@ -105,7 +105,7 @@ def test_unreduced_axes_stay() -> None:
     assert step == AllGather(sharding("[{a}] unreduced={c}"), (axes("b"),))
 
 
-def test_what_does_not_fit_is_gathered_and_sliced() -> None:
+def test_axes_that_do_not_fit_are_gathered_and_sliced() -> None:
     """Three parts in the place of eight: no permute does that, and two rounds do not finish."""
     mesh = Mesh((MeshAxis("w", 6), MeshAxis("x", 4), MeshAxis("y", 3), MeshAxis("z", 8)))
     found = described("[{y, w}, {z}]", "[{z, w}, {y}]", (16, 5), mesh)
@@ -126,7 +126,7 @@ def random_shardings(seed: int) -> Iterator[tuple[TensorSharding, TensorSharding
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_step_does_what_it_says(seed: int) -> None:
+def test_every_step_has_the_sharding_of_its_result(seed: int) -> None:
     for source, target in random_shardings(seed):
         now: Dimensions = [d.axes for d in source.dimensions]
         for step in collectives_between(source, target, SHAPE, MESH):

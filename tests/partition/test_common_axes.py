@@ -62,7 +62,7 @@ def test_pass_through_beats_reduction() -> None:
     assert chosen(PRODUCT, "[{a}, {}]; [{a}, {}]; -", (64, 64, 64))[2] == ""
 
 
-def test_taken_axes_are_cut_from_other_factors() -> None:
+def test_picked_axes_are_removed_from_other_factors() -> None:
     # i takes a with more weight; what is left of {b, a} along j is b.
     assert chosen(BINARY, "[{a}, {}]; [{a}, {}]; [{}, {b, a}]", (64, 64, 64)) == ["a", "b"]
 

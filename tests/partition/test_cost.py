@@ -50,12 +50,12 @@ def test_from_one_device_is_a_gather_backwards_and_a_broadcast() -> None:
     assert found.seconds == pytest.approx(there)
 
 
-def test_what_moves_nothing_costs_nothing() -> None:
+def test_collectives_that_move_nothing_are_free() -> None:
     assert MODEL.all_gather((("x", 1),), 100) == MODEL.collective_permute((("x", 1),), 100) == Cost()
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_say_where_they_are_from(name: str) -> None:
+def test_presets_name_their_source(name: str) -> None:
     assert PRESETS[name].source
     assert cost_model(name) == PRESETS[name]
 

@@ -25,7 +25,7 @@ def test_axes_are_handed_out_to_where_they_fit() -> None:
     assert [short(r.seen[0]) for _, r in plan.results] == ["[{}, {}]"]
 
 
-def test_the_side_cut_into_more_parts_decides() -> None:
+def test_the_side_with_more_parts_decides() -> None:
     plan = overflow_plan(op("[{b}]; [{a, t}, {b}]"), MESHES)
     assert [short(chain[0]) for _, chain in plan.operands] == ["[{a, t, b}]"]
     assert plan.results == ()

@@ -73,7 +73,7 @@ def test_axes_that_change_places() -> None:
     assert cost("[{x, y}, {}]", "[{y, x}, {}]").bytes == 800
 
 
-def test_little_goes_over_slow_axes() -> None:
+def test_few_bytes_move_over_slow_axes() -> None:
     """Eight devices along the fast axes take in an eighth each, and pass it round among themselves."""
     found = cost("[{slow}, {}]", "[{}, {}]")
     assert found.bytes == 3200
@@ -115,7 +115,7 @@ def test_big_meshes() -> None:
         ("[{}, {}]", "[{}, {}]", Mesh.of(x=1 << 40), "listed devices: expected at most 16,777,216, got "),
     ],
 )
-def test_what_has_no_cost(source: str, target: str, mesh: Mesh, message: str) -> None:
+def test_invalid_reshards(source: str, target: str, mesh: Mesh, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         reshard_cost(sharding(source), sharding(target), mesh, SHAPE, 4, MODEL)
 
@@ -165,7 +165,7 @@ def speed(model: CostModel, mesh: Mesh, axes: tuple[str, ...]) -> float:
 
 
 def elements(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> list[set[tuple[int, ...]]]:
-    """What each device holds, by position in the mesh."""
+    """The elements on each device, by position in the mesh."""
     slices = device_slices(sharding, mesh, shape)
     parts = [slices.at(position).index for position in range(mesh.device_count)]
     return [set(product(*(range(part.start, part.stop) for part in index))) for index in parts]

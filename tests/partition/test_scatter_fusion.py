@@ -14,7 +14,7 @@ def test_all_axes_scattered() -> None:
     )
 
 
-def test_what_is_left_is_sliced_after() -> None:
+def test_remaining_axes_are_sliced_after() -> None:
     assert fuse("a", "[{}, {}]", ("a, b", "c"), "[{a, b}, {c}]") == ScatterFusion(
         (axes("a"), ()), sharding("[{a}, {}]"), (axes("b"), axes("c"))
     )

@@ -39,7 +39,7 @@ def test_results_come_back() -> None:
     assert [short(s) for s in result.seen] == ["[{}]"]
 
 
-def test_other_results_get_what_they_had() -> None:
+def test_other_results_keep_their_shardings() -> None:
     op = SingleDeviceOp((), (ON_DEVICE, sharding("[{a}]")), (), (1, 1), "mesh")
     results = dict(single_device_plan(op, MESHES).results)
     assert [short(s) for s in results[1].seen] == ["[{}]", "[{a}]"]

@@ -22,7 +22,7 @@ def mesh_of(digits: Digits) -> Mesh:
 
 
 def sub_axes(digits: Digits) -> list[AxisRef]:
-    """The axis and all its parts made of neighbouring digits."""
+    """The axis and all sub-axes of consecutive digits."""
     cuts = [prod(digits[:i]) for i in range(len(digits) + 1)]
     parts = {
         AxisRef("x", SubAxis(low, high // low))
@@ -41,7 +41,7 @@ def coordinates(axis: AxisRef, mesh: Mesh) -> tuple[int, ...]:
 
 
 def determines(first: AxisRef, second: AxisRef, mesh: Mesh) -> bool:
-    """Whether the coordinate along `first` tells that along `second`."""
+    """Whether the coordinate along `first` determines that along `second`."""
     pairs = set(zip(coordinates(first, mesh), coordinates(second, mesh), strict=True))
     return len(pairs) == len({a for a, _ in pairs})
 
@@ -85,7 +85,7 @@ def test_relations_of_two_axes(case: tuple[Mesh, list[AxisRef], AxisRef, AxisRef
 
 
 @given(pairs())
-def test_what_is_left_without_another(case: tuple[Mesh, list[AxisRef], AxisRef, AxisRef]) -> None:
+def test_prefix_and_suffix_without_another(case: tuple[Mesh, list[AxisRef], AxisRef, AxisRef]) -> None:
     mesh, axes, first, second = case
     free = [a for a in axes if is_independent(a, second, mesh)]
     assert first.prefix_without(second) == largest([a for a in free if a.is_prefix_of(first)], mesh)
@@ -105,7 +105,7 @@ def test_common_parts(case: tuple[Mesh, list[AxisRef], AxisRef, AxisRef]) -> Non
 
 
 @given(digit_lists.filter(lambda digits: len(digits) > 1), st.data())
-def test_merging_restores_what_was_cut(digits: Digits, data: st.DataObject) -> None:
+def test_merging_restores_a_split_axis(digits: Digits, data: st.DataObject) -> None:
     mesh = mesh_of(digits)
     axis = data.draw(st.sampled_from([a for a in sub_axes(digits) if a.size(mesh) > 3]))
     halves = [a for a in sub_axes(digits) if a != axis and a.is_prefix_of(axis)]
@@ -127,7 +127,7 @@ def test_merging_restores_what_was_cut(digits: Digits, data: st.DataObject) -> N
         (SubAxis(2, 3), SubAxis(3, 4), False),
     ],
 )
-def test_cuts_that_do_not_divide_each_other(first: SubAxis, second: SubAxis, coexist: bool) -> None:
+def test_sub_axes_that_cannot_coexist(first: SubAxis, second: SubAxis, coexist: bool) -> None:
     one, other = AxisRef("x", first), AxisRef("x", second)
     assert one.can_coexist(other) == other.can_coexist(one) == coexist
     if not coexist:

@@ -31,7 +31,7 @@ ATOMS: Axes = (X12, X22, X42, Y12, AxisRef("y", SubAxis(2, 2)), Z)
 
 
 def atoms(axes: Axes) -> list[AxisRef]:
-    """The list with every axis cut as small as it gets."""
+    """The list with every axis split into its prime factors."""
     return [atom for axis in axes for atom in ATOMS if axis.contains(atom)]
 
 

@@ -87,7 +87,7 @@ def test_order_of_axes_and_devices() -> None:
     assert slices.of(7) == slices.at(0) == Slice((0,), (1,))
 
 
-def test_unreduced_axes_cut_nothing() -> None:
+def test_unreduced_axes_shard_nothing() -> None:
     sharding = TensorSharding("mesh", (DimensionSharding((X,)),), unreduced_axes=(Y,))
     slices = device_slices(sharding, MESH, (8,))
     assert (slices.local_shape, slices.replication, slices.unreduced_axes) == ((2,), 2, (Y,))
@@ -210,13 +210,13 @@ def test_along_takes_no_memory_a_device() -> None:
         ),
     ],
 )
-def test_what_does_not_fit(sharding: TensorSharding, shape: tuple[int | None, ...], message: str) -> None:
+def test_invalid_shardings(sharding: TensorSharding, shape: tuple[int | None, ...], message: str) -> None:
     with pytest.raises(ShardyError) as error:
         device_slices(sharding, MESH, shape)
     assert error.value.diagnostics[0].message == message
 
 
-def test_local_shape_of_what_does_not_fit() -> None:
+def test_local_shape_of_invalid_shardings() -> None:
     with pytest.raises(ShardyError, match="dimension 0: unknown axis 'z'"):
         local_shape(sharded((AxisRef("z"),)), MESH, (4,))
     with pytest.raises(ShardyError, match="expected rank 2 of the tensor, got rank 1"):

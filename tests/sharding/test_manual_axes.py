@@ -12,7 +12,7 @@ def test_the_body_sees_the_free_axes() -> None:
     assert without_manual_axes(OUTER, ()) is OUTER
 
 
-def test_what_is_left_outside() -> None:
+def test_outer_shardings() -> None:
     assert str(without_free_axes(OUTER, ("a",))) == '<@mesh, [{"a"}, {?}], replicated={"d"}>'
 
 

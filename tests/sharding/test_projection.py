@@ -59,7 +59,7 @@ def test_axes_that_do_not_fit_overflow() -> None:
     assert tensor.to_sharding(((0, 1, 2),), (4, 6, 5), "mesh", MESH) == sharding((Y, Z))
 
 
-def test_the_last_factor_takes_what_does_not_divide_it() -> None:
+def test_the_last_factor_takes_axes_that_do_not_divide_it() -> None:
     tensor = project(sharding((X, Z)), ((0, 1),), (2, 5), MESH)
     assert [f.axes for f in tensor.factors if f] == [(sub("x", 1, 2),), (sub("x", 2, 2), Z)]
     assert not tensor.has_overflow
@@ -72,7 +72,7 @@ def test_factors_behind_one_that_is_not_full_are_dropped() -> None:
     assert full.to_sharding(((0, 1),), (4, 4), "mesh", MESH) == sharding((Y, sub("w", 1, 2), Z))
 
 
-def test_missing_shardings_are_open_unless_told_otherwise() -> None:
+def test_missing_shardings_are_open_by_default() -> None:
     rule = ShardingRule.identity((8,))
     opened = Projection.build(rule, (None, None), MESH)
     closed = Projection.build(rule, (None, None), MESH, closed_if_missing=True)
@@ -125,7 +125,7 @@ def test_projecting_and_going_back_changes_nothing(case: tuple[tuple[int, ...], 
 
 
 @given(dimensions())
-def test_only_the_last_factor_is_cut_unevenly(case: tuple[tuple[int, ...], Axes]) -> None:
+def test_only_the_last_factor_is_sharded_unevenly(case: tuple[tuple[int, ...], Axes]) -> None:
     sizes, axes = case
     tensor = project(sharding(axes), (tuple(range(len(sizes))),), sizes, MESH)
     for size, factor in zip(sizes[:-1], tensor.factors[:-1], strict=True):

@@ -73,12 +73,12 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
     frontend = module.attributes.get(FRONTEND_ATTRIBUTES)
     if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
         return
-    texts = _Texts()
-    sharded = [inner for function in functions_of(module) for inner in texts.collect(function)]
-    if not texts.shardings:
+    shardings: dict[str, HloSharding] = {}
+    sharded = [inner for function in functions_of(module) for inner in _collect(function, shardings)]
+    if not shardings:
         return
-    mesh = mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(texts.shardings.values()) or Mesh()
-    importer = _Importer(module, mesh, texts)
+    mesh = mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(shardings.values()) or Mesh()
+    importer = _Importer(module, mesh, shardings)
     opened = {
         "arg_attrs": options.allow_propagation_to_args,
         "res_attrs": options.allow_propagation_to_results,
@@ -104,47 +104,39 @@ def mesh_from_options(words: Sequence[str]) -> Mesh | None:
     return Mesh.of(axes) if axes else None
 
 
-class _Texts:
-    """The shardings of a module by their text."""
+def _collect(function: Operation, shardings: dict[str, HloSharding]) -> list[Operation]:
+    """Parses all shardings of a function, by their text; returns the ops with one."""
 
-    def __init__(self) -> None:
-        self.shardings: dict[str, HloSharding] = {}
-
-    def collect(self, function: Operation) -> list[Operation]:
-        """Parses all shardings in a function; returns the ops in it that have one."""
-
-        def read(place: str, index: int, entries: Entries) -> Entries:
-            self._read(entries.get(XLA_SHARDING))
-            return entries
-
-        rewrite_entries(function, read)
-        found = [op for op in walk_pre_order(function) if XLA_SHARDING in op.attributes]
-        for op in found:
-            with errors_at(op):
-                self._read(op.attributes[XLA_SHARDING])
-        return found
-
-    def _read(self, given: Attribute | None) -> None:
+    def parse(given: Attribute | None) -> None:
         if given is not None and not isinstance(given, StringAttr):
             raise ShardyError.unexpected(XLA_SHARDING, expected="a string", got=str(given))
-        if given is not None and given.data not in self.shardings:
-            self.shardings[given.data] = _sharding_of(given.data)
+        if given is not None and given.data not in shardings:
+            shardings[given.data] = _sharding_of(given.data)
 
-    def of(self, given: Attribute) -> HloSharding:
-        """The sharding of an attribute that has been parsed."""
-        return self.shardings[cast(StringAttr, given).data]
+    def parse_entry(place: str, index: int, entries: Entries) -> Entries:
+        parse(entries.get(XLA_SHARDING))
+        return entries
+
+    rewrite_entries(function, parse_entry)
+    found = [op for op in walk_pre_order(function) if XLA_SHARDING in op.attributes]
+    for op in found:
+        with errors_at(op):
+            parse(op.attributes[XLA_SHARDING])
+    return found
 
 
 class _Importer:
     """Converts shardings to one mesh; adds the other meshes that shardings need to the module."""
 
-    def __init__(self, module: ModuleOp, mesh: Mesh, texts: _Texts) -> None:
+    def __init__(self, module: ModuleOp, mesh: Mesh, shardings: Mapping[str, HloSharding]) -> None:
         self._symbols = Symbols(module)
         self._module = module
         self._mesh = mesh
-        self._texts = texts
+        self._shardings = shardings
         self._single_devices: dict[Mesh, str] = {}
-        for device in sorted({d for text in texts.shardings.values() for d in _devices(text)}, reverse=True):
+        for device in sorted(
+            {d for sharding in shardings.values() for d in _devices(sharding)}, reverse=True
+        ):
             single = Mesh((), (device,))
             self._single_devices[single] = self._add(f"maximal_mesh_{device}", single)
         self._names = {mesh: self._add(_MESH_NAME, mesh)}
@@ -162,7 +154,7 @@ class _Importer:
         def rewrite(place: str, index: int, entries: Entries) -> Entries:
             given = entries.pop(XLA_SHARDING, None)
             if given is not None:
-                sharding = self._texts.of(given)
+                sharding = self._shardings[cast(StringAttr, given).data]
                 is_open = _is_open(opened.get(place, ()), index)
                 converted = self._convert(sharding, types[place][index], is_open=is_open)
                 entries[SHARDING] = TensorShardingAttr(converted)
@@ -177,7 +169,7 @@ class _Importer:
         types = [result.type for result in op.results]
         if any(isinstance(type_, TupleType) for type_ in types):
             return
-        given = self._texts.of(op.attributes.pop(XLA_SHARDING))
+        given = self._shardings[cast(StringAttr, op.attributes.pop(XLA_SHARDING)).data]
         leaves = given.leaves
         if len(leaves) != max(len(types), 1):
             if len(leaves) != 1:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import (
@@ -156,7 +157,7 @@ def _import_function_result(op: Operation, sharding: TensorSharding, function: O
         if user.name == "stablehlo.reshape" and user.results[0].first_use is None:
             erase(user)  # unused: it only carried the sharding of an element of the returned tuple
     value = _returned_value(op, sharding)
-    returned = [use for use in value.uses if use.operation.name == "func.return"]
+    returned = [use for use in value.uses if isinstance(use.operation, ReturnOp)]
     write_all((Holder(Place.FUNCTION_RESULT, function, use.index), sharding) for use in returned)
     sources = list(op.operands)
     if value is op.results[0] and len(returned) < len(users(value)):

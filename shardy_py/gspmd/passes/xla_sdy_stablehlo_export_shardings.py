@@ -21,7 +21,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import RULE, SHARDING
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import functions_of, meshes_of, top_level_ops
-from shardy_py.gspmd.encoding import CONTROL_FLOW, MANUAL_MARK, XLA_SHARDING, Entries, rewrite_entries
+from shardy_py.gspmd.encoding import MANUAL_MARK, XLA_SHARDING, Entries, is_control_flow, rewrite_entries
 from shardy_py.gspmd.sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.ir import erase, walk_pre_order
@@ -36,7 +36,7 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
     for function in functions_of(module):
         rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
         for inner in walk_pre_order(function, include_root=False):
-            is_missing = inner.name in CONTROL_FLOW and not inner.attributes.keys() & {
+            is_missing = is_control_flow(inner) and not inner.attributes.keys() & {
                 SHARDING,
                 MANUAL_MARK,
             }

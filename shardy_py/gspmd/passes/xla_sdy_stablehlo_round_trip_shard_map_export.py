@@ -28,12 +28,12 @@ from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import sharding_call
 from shardy_py.gspmd.encoding import (
-    CONTROL_FLOW,
     FULL_TO_SHARD,
     MANUAL_MARK,
     SHARD_TO_FULL,
     SHARDING_TARGET,
     Entries,
+    is_control_flow,
     rewrite_entries,
 )
 from shardy_py.gspmd.manual_regions import ManualRegion, region_at, regions_of_functions
@@ -55,7 +55,7 @@ def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
         for inner in walk_pre_order(function, include_root=False):
             if isinstance(inner, ManualComputationOp):
                 outside[inner] = region_at(inner, region).axes
-            elif SHARDING in inner.attributes or inner.name in CONTROL_FLOW:
+            elif SHARDING in inner.attributes or is_control_flow(inner):
                 _mark(inner, region_at(inner, region), meshes)
     for computation in innermost_first(outside):
         assert isinstance(computation, ManualComputationOp)

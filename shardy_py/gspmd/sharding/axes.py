@@ -30,7 +30,13 @@ from shardy_py.gspmd.sharding.hlo_sharding import (
     HloShardingType,
 )
 from shardy_py.gspmd.sharding.named import NamedHloSharding
-from shardy_py.gspmd.sharding.tile_assignment import Digit, TileAssignment, cut_digits, digits_of, iota_digits
+from shardy_py.gspmd.sharding.tile_assignment import (
+    Digit,
+    TileAssignment,
+    digits_of,
+    iota_digits,
+    split_digits,
+)
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, total_size
 from shardy_py.sharding.mesh import Mesh
@@ -144,9 +150,9 @@ def position_digits(sharding: HloSharding, device_ids: Sequence[int]) -> tuple[t
         if sharding.all_subgroup_types[-1:] == (REPLICATED,):
             tiles = tiles.with_sorted_groups(tiles.dimensions[-1])
     if tiles.is_iota:
-        return cut_digits(iota_digits(tiles.reshape_dims, tiles.transpose_perm), tiles.dimensions)
+        return split_digits(iota_digits(tiles.reshape_dims, tiles.transpose_perm), tiles.dimensions)
     digits = digits_of(tiles.device_list)
-    return None if digits is None else cut_digits(digits, tiles.dimensions)
+    return None if digits is None else split_digits(digits, tiles.dimensions)
 
 
 def _tiles(lists: Sequence[Axes], replicated: Axes, mesh: Mesh) -> tuple[TileAssignment, int]:

@@ -115,7 +115,7 @@ class TileAssignment:
         digits = iota_digits(self.reshape_dims, self.transpose_perm) if self.is_iota else None
         if digits is None:
             digits = digits_of(self.devices)
-        return None if digits is None else cut_digits(digits, self.dimensions)
+        return None if digits is None else split_digits(digits, self.dimensions)
 
     def reshape(self, dimensions: Sequence[int]) -> TileAssignment:
         """The same devices in a grid of other sizes and equal volume."""
@@ -197,10 +197,10 @@ def iota_of(digits: Sequence[Digit]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(digits[i][0] for i in by_stride), tuple(by_stride.index(i) for i in range(len(digits)))
 
 
-def cut_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
+def split_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
     """The digits of each dimension of a grid of equal volume; None if a digit is split unevenly.
 
-    >>> cut_digits(((4, 2), (2, 1)), (2, 4))
+    >>> split_digits(((4, 2), (2, 1)), (2, 4))
     (((2, 4),), ((2, 2), (2, 1)))
     """
     rest = [digit for digit in reversed(digits) if digit[0] > 1]

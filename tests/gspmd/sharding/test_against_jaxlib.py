@@ -103,7 +103,7 @@ def test_random_text(seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", REJECTED_TEXT)
-def test_what_it_rejects_is_rejected(text: str) -> None:
+def test_text_it_rejects_is_an_error(text: str) -> None:
     with pytest.raises(Exception, match="INVALID_ARGUMENT"):
         hlo.HloSharding.from_string(text)
     with pytest.raises(ShardyError):
@@ -111,7 +111,7 @@ def test_what_it_rejects_is_rejected(text: str) -> None:
 
 
 @pytest.mark.parametrize("message", REJECTED_PROTOS)
-def test_messages_it_rejects_are_rejected(message: str) -> None:
+def test_messages_it_rejects_are_errors(message: str) -> None:
     proto = hlo.OpSharding()
     proto.ParseFromString(bytes.fromhex(message))
     with pytest.raises(Exception, match="RET_CHECK"):

@@ -58,7 +58,7 @@ def hlo_tiles_of(sharding: HloSharding, rank: int, count: int) -> dict[int, tupl
 
 
 def _cutting(axes: tuple[AxisRef, ...], mesh: Mesh) -> list[AxisRef]:
-    """Axes of size one say nothing, and tiles do not keep them."""
+    """Axes of size one shard nothing, and tiles do not keep them."""
     return [axis for axis in axes if axis.size(mesh) > 1]
 
 
@@ -78,7 +78,7 @@ def test_every_device_keeps_its_tile(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_recovered_mesh_says_the_same(seed: int) -> None:
+def test_shardings_on_the_derived_mesh_are_equivalent(seed: int) -> None:
     random = Random(seed)
     mesh = random_mesh(random)
     shardings = [random_sharding(random, mesh) for _ in range(8)]
@@ -156,7 +156,7 @@ def test_named() -> None:
         ("{mesh['x'=8], [{'x'}]}", 2, "expected rank 2 of the tensor, got rank 1"),
     ],
 )
-def test_what_cannot_be_said_by_axes(text: str, rank: int, message: str) -> None:
+def test_shardings_not_representable_along_axes(text: str, rank: int, message: str) -> None:
     with pytest.raises(ShardyError) as error:
         from_hlo_sharding(hlo_sharding_from_text(text), MESH, rank)
     assert message in str(error.value)

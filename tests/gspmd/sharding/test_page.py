@@ -22,7 +22,7 @@ def test_examples_run(root: Path) -> None:
     assert not found.failed
 
 
-def test_what_it_names_exists(root: Path) -> None:
+def test_names_on_the_page_exist(root: Path) -> None:
     text = (root / "docs" / "hlo_sharding.md").read_text()
     named = set(re.findall(r"--((?:xla-)?sdy-[\w-]+|convert-[\w-]+)", text))
     assert len(named) > 4

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.tile_assignment import DEVICE_LIMIT, TileAssignment, cut_digits, digits_of
+from shardy_py.gspmd.sharding.tile_assignment import DEVICE_LIMIT, TileAssignment, digits_of, split_digits
 
 
 @st.composite
@@ -82,9 +82,9 @@ def _permutations(count: int) -> list[tuple[int, ...]]:
     return list(permutations(range(count)))
 
 
-def test_a_digit_cut_unevenly_is_no_digit() -> None:
-    assert cut_digits(((2, 3), (3, 1)), (3, 2)) is None
-    assert cut_digits(((6, 1),), (3, 2)) == (((3, 2),), ((2, 1),))
+def test_digits_are_not_split_unevenly() -> None:
+    assert split_digits(((2, 3), (3, 1)), (3, 2)) is None
+    assert split_digits(((6, 1),), (3, 2)) == (((3, 2),), ((2, 1),))
 
 
 def test_text() -> None:
