@@ -3,12 +3,12 @@
 Not here: the maps of ops (`ops/`), sharding rules from maps (`rules/`).
 """
 
-from shardy_py.indexing.arrays import evaluate_array, evaluate_points, point_chunks, points_array
+from shardy_py.indexing.arrays import evaluate_points, point_chunks, points_array
 from shardy_py.indexing.bounds import bounds_of
 from shardy_py.indexing.counting import cardinality, connected, is_empty
 from shardy_py.indexing.enumerate import points, reads
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
-from shardy_py.indexing.index_map import IndexMap, forget_simplified, simplify
+from shardy_py.indexing.index_map import IndexMap
 from shardy_py.indexing.interval import Constraint, Interval, extent
 from shardy_py.indexing.parse import parse_expr, parse_map
 from shardy_py.indexing.reverse import inverse, reverse
@@ -26,10 +26,8 @@ __all__ = [
     "connected",
     "constant",
     "dim",
-    "evaluate_array",
     "evaluate_points",
     "extent",
-    "forget_simplified",
     "inverse",
     "is_empty",
     "parse_expr",
@@ -41,6 +39,5 @@ __all__ = [
     "reads",
     "reverse",
     "runtime",
-    "simplify",
     "simplify_expr",
 ]

@@ -24,11 +24,6 @@ Array = NDArray[np.int64]
 _CHUNK = 1 << 18
 
 
-def evaluate_array(expression: Expr, values: Mapping[Variable, Array]) -> Array:
-    """The values of `expression`, elementwise; the arrays of the variables broadcast against each other."""
-    return _Evaluation(values).of(expression)
-
-
 def evaluate_points(index_map: IndexMap, points: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """The elements read at `points`, and a mask of the points in the domain.
 

@@ -212,16 +212,6 @@ class IndexMap:
         return text + (",\ndomain:\n" + ",\n".join(domain) if domain else "")
 
 
-def simplify(index_map: IndexMap) -> IndexMap:
-    """The map with simplified results, bounds and constraints, without unused range variables."""
-    return index_map.simplified
-
-
-def forget_simplified() -> None:
-    """Empties the table of simplified maps, for measurements."""
-    _SIMPLIFIED.clear()
-
-
 def by_kind(bounds: Mapping[Variable, Interval]) -> dict[str, tuple[Interval, ...]]:
     """The intervals as the fields of a map."""
     return {

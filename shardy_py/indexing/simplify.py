@@ -4,7 +4,7 @@ Constraints on shifts, multiples and quotients become constraints on their opera
 variable become its interval; constraints that always hold are dropped, and one that never holds empties the
 map. The simplified map reads the same elements at every point of the domain.
 
-Not here: rewrites of expressions (`rewrite.py`), `simplify` itself (`index_map.py`).
+Not here: rewrites of expressions (`rewrite.py`), `IndexMap.simplified` (`index_map.py`).
 
 >>> from shardy_py.indexing.parse import parse_map
 >>> m = parse_map("(d0, d1) -> (d0 + d1 floordiv 16, d1 mod 16), domain: d0 in [0, 6], d1 in [0, 14]")

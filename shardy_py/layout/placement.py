@@ -111,10 +111,6 @@ class Placement:
         offset: Expr | int = self.offset(tuple(map(dim, range(len(dims)))))
         return IndexMap((_expression(offset),), dims)
 
-    def inverse_map(self) -> IndexMap:
-        """From the offset to the logical index, simplified; padding is outside the domain."""
-        return self.digit_map().compose(self.element_map()).simplified
-
     def digit_map(self) -> IndexMap:
         """From the offset to the index in `tiled_dimensions`; the padded tail is outside the domain."""
         results = tuple(map(_expression, unlinear(dim(0), self.tiled_dimensions)))

@@ -16,14 +16,13 @@ from shardy_py.indexing import (
     bounds_of,
     constant,
     dim,
-    forget_simplified,
     parse_map,
     points,
     range_var,
     reads,
-    simplify,
     simplify_expr,
 )
+from shardy_py.session import SESSION
 
 NINES = "d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
 EXAMPLES = {
@@ -40,7 +39,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_examples(text: str) -> None:
-    simple = simplify(parse_map(text))
+    simple = parse_map(text).simplified
     assert ", ".join(map(str, simple.results)) == EXAMPLES[text]
 
 
@@ -49,7 +48,7 @@ def test_constraints_become_bounds_or_go() -> None:
         "(d0)[s0] -> (d0 + s0), domain: d0 in [0, 5], s0 in [1, 3], d0 + s0 in [0, 20],"
         "(d0 + 4) floordiv 2 in [2, 3], d0 * -3 - s0 * 3 in [-9, 3]"
     )
-    assert str(simplify(parse_map(text))) == str(
+    assert str(parse_map(text).simplified) == str(
         parse_map("(d0)[s0] -> (d0 + s0), domain: d0 in [0, 3], s0 in [1, 3], d0 + s0 in [1, 3]")
     )
 
@@ -86,11 +85,11 @@ def maps(draw: Any) -> IndexMap:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
-    simple = simplify(index_map)
+    simple = index_map.simplified
     assert reads(simple) == reads(index_map)
     assert str(parse_map(str(simple))) == str(simple)
-    forget_simplified()
-    assert str(simplify(parse_map(str(simple)))) == str(simple)
+    SESSION.clear()
+    assert str(parse_map(str(simple)).simplified) == str(simple)
     assert reads(index_map.tidied) == reads(index_map)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shardy_py.indexing import parse_map, reads, simplify
+from shardy_py.indexing import parse_map, reads
 from shardy_py.ops import OpRecord, indexing_maps
 from shardy_py.ops.reads import shape_of
 from tests.ops.examples import CONVOLUTION, SCALAR, op, t
@@ -184,7 +184,7 @@ def test_expected_maps(name: str) -> None:
     maps = indexing_maps(record)
     assert maps is not None
     for by_operand in maps:
-        got = [simplify(m) if m and name in SIMPLIFIED else m for m in by_operand]
+        got = [m.simplified if m and name in SIMPLIFIED else m for m in by_operand]
         assert list(map(str, got)) == [str(parse_map(text)) for text in expected]
 
 
@@ -259,6 +259,6 @@ def test_reshaped_and_back_is_the_identity() -> None:
     assert back
     assert there[0][0]
     assert back[0][0]
-    composed = simplify(back[0][0].compose(there[0][0]))
+    composed = back[0][0].compose(there[0][0]).simplified
     expected = "(d0, d1, d2) -> (d0, d1, d2), domain: d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
     assert str(composed) == str(parse_map(expected))
