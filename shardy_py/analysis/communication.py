@@ -246,12 +246,12 @@ def rule_communication(
     rule: ShardingRule, mesh: Mesh, shardings: Mapping[str, Sequence[TensorSharding]]
 ) -> tuple[Communication, ...]:
     """The communication for each operand; shardings: of "operands" and "results"."""
-    found: list[Communication] = []
+    communications: list[Communication] = []
     for number, sharding in enumerate(shardings["operands"]):
         sizes = [prod(rule.factor_sizes[f] for f in factors) for factors in rule.operands[number]]
         each = [
             communication([rule_maps(rule, number, r)], mesh, result=of, operand=sharding, sizes=sizes)
             for r, of in enumerate(shardings["results"])
         ]
-        found.append(max(each, key=lambda c: c.most_elements))
-    return tuple(found)
+        communications.append(max(each, key=lambda c: c.most_elements))
+    return tuple(communications)

@@ -140,15 +140,15 @@ def _started(instruction: Instruction) -> tuple[TensorType | None, ...]:
 
 
 def _branches(instruction: Instruction) -> tuple[str, ...]:
-    given = instruction.attributes
-    if "branch_computations" in given:
-        return given["branch_computations"]
-    return tuple(given[name] for name in ("true_computation", "false_computation") if name in given)
+    attributes = instruction.attributes
+    if "branch_computations" in attributes:
+        return attributes["branch_computations"]
+    return tuple(attributes[name] for name in ("true_computation", "false_computation") if name in attributes)
 
 
 def _called(instruction: Instruction) -> tuple[str, ...]:
-    given = instruction.attributes
-    return (given["to_apply"],) if "to_apply" in given else given.get("calls", ())
+    attributes = instruction.attributes
+    return (attributes["to_apply"],) if "to_apply" in attributes else attributes.get("calls", ())
 
 
 _CALLED: dict[str, Callable[[Instruction], tuple[str, ...]]] = {

@@ -153,8 +153,8 @@ class _Region:
         own = len(_flat(op.operands))
         last = own + len(_flat(captured))
         inputs = (() if form == "branches" else tuple(range(own))) + tuple(range(own, last))
-        made = (_Region(self.context, region, op.name, captured).function() for region in op.regions)
-        return tuple(Body(function, inputs) for function in made)
+        functions = (_Region(self.context, region, op.name, captured).function() for region in op.regions)
+        return tuple(Body(function, inputs) for function in functions)
 
 
 def _leaves(attribute: Attribute) -> tuple[TensorType | None, ...]:

@@ -71,9 +71,9 @@ class _Analysis:
         firsts = function.first_results
         for number in reversed(range(len(function.nodes))):
             node, first = function.nodes[number], firsts[number]
-            made = [r for r in range(len(node.record.results)) if first + r in walk.reached]
-            grid = self.located(node, "output-to-input") if made else ()
-            for r in made:
+            reached = [r for r in range(len(node.record.results)) if first + r in walk.reached]
+            grid = self.located(node, "output-to-input") if reached else ()
+            for r in reached:
                 for operand, value in enumerate(node.operands):
                     walk.step(first + r, value, grid[r][operand])
         return walk.maps(range(len(function.parameters)))
@@ -94,9 +94,9 @@ class _Analysis:
         key = (id(first), id(then))
         known = self.composed.get(key)
         if known is None:
-            made = first.compose(then).simplified
-            is_empty = any(not interval.size for interval in made.bounds.values())
-            known = self.composed[key] = first, then, None if is_empty else made
+            composed = first.compose(then).simplified
+            is_empty = any(not interval.size for interval in composed.bounds.values())
+            known = self.composed[key] = first, then, None if is_empty else composed
         return known[2]
 
     def located(self, node: Node, direction: Direction) -> Grid:
@@ -129,24 +129,24 @@ class _Analysis:
             there = self.reads(node, result)[operand]
             kept = types[0] is not None and there == (identity(types[0]),)
             return there if kept or not there else everything(*types)
-        found: dict[IndexMap, None] = {}
+        maps: dict[IndexMap, None] = {}
         for body in node.bodies:
             grid = self.grid(body.function, "input-to-output")
             for parameter, given in enumerate(body.inputs):
                 if given == operand:
-                    found.update(dict.fromkeys(grid[parameter][result]))
-        return tuple(found)
+                    maps.update(dict.fromkeys(grid[parameter][result]))
+        return tuple(maps)
 
     def from_bodies(self, node: Node, result: int) -> tuple[Maps, ...]:
         """The union over all bodies; the operand that selects one is read whole."""
-        found: list[dict[IndexMap, None]] = [{} for _ in node.operands]
+        by_operand: list[dict[IndexMap, None]] = [{} for _ in node.operands]
         for body in node.bodies:
             row = self.grid(body.function, "output-to-input")[result]
             for parameter, operand in enumerate(body.inputs):
-                found[operand].update(dict.fromkeys(row[parameter]))
+                by_operand[operand].update(dict.fromkeys(row[parameter]))
         if node.form == "branches":
-            found[0] = dict.fromkeys(everything(node.record.results[result], node.record.operands[0]))
-        return tuple(map(tuple, found))
+            by_operand[0] = dict.fromkeys(everything(node.record.results[result], node.record.operands[0]))
+        return tuple(map(tuple, by_operand))
 
     def from_loop(self, node: Node, result: int) -> tuple[Maps, ...]:
         """The identity for values the body does not change; else all that any iteration depends on."""
@@ -197,18 +197,18 @@ class _Walk:
         if origin in self.whole:
             self.reach_whole(value)
             return
-        found = self.reached.setdefault(value, {})
+        maps_to_value = self.reached.setdefault(value, {})
         for then in maps:
             if _is_identity(then, self.types[origin]):
-                found.update(self.reached[origin])
+                maps_to_value.update(self.reached[origin])
                 continue
             for first in self.reached[origin]:
-                made = self.analysis.compose(first, then)
-                if made is not None:
-                    found[made] = None
-        if not found:
+                composed = self.analysis.compose(first, then)
+                if composed is not None:
+                    maps_to_value[composed] = None
+        if not maps_to_value:
             del self.reached[value]
-        if len(found) > MOST_MAPS:
+        if len(maps_to_value) > MOST_MAPS:
             self.reach_whole(value)
 
     def reach_whole(self, value: int) -> None:
@@ -222,18 +222,18 @@ class _Walk:
 
 def _called(nodes: Sequence[Node]) -> list[Function]:
     """The functions that nodes run, directly or not, each after those it runs itself."""
-    found: dict[Function, None] = {}
+    functions: dict[Function, None] = {}
     waiting = [(body.function, False) for node in nodes for body in node.bodies]
     while waiting:
         function, is_ready = waiting.pop()
         if is_ready:
-            found[function] = None
-        elif function not in found:
+            functions[function] = None
+        elif function not in functions:
             waiting.append((function, True))
             waiting += [
-                (b.function, False) for n in function.nodes for b in n.bodies if b.function not in found
+                (b.function, False) for n in function.nodes for b in n.bodies if b.function not in functions
             ]
-    return list(found)
+    return list(functions)
 
 
 def _kept(body: Body, grid: Grid) -> set[int]:

@@ -90,22 +90,22 @@ def image_of(index_map: IndexMap, *, fixed_runtimes: bool = False) -> Image:
     """The image of a map; with fixed_runtimes for the least values of the runtime variables."""
     if fixed_runtimes:
         index_map = replace(index_map, runtimes=tuple(Interval(i.low, i.low) for i in index_map.runtimes))
-    made = _split(index_map.simplified)
-    if any(not interval.size for interval in made.bounds.values()):
-        return Image(StridedBox((_NOTHING,) * len(made.results)))
-    dimensions: list[Progression] = [_NOTHING] * len(made.results)
+    split = _split(index_map.simplified)
+    if any(not interval.size for interval in split.bounds.values()):
+        return Image(StridedBox((_NOTHING,) * len(split.results)))
+    dimensions: list[Progression] = [_NOTHING] * len(split.results)
     clouds: list[tuple[tuple[int, ...], Points]] = []
     is_bound = False
-    for dims, variables, constraints in _groups(made):
+    for dims, variables, constraints in _groups(split):
         if not dims:
-            if is_empty(replace(made, results=(), constraints=constraints)):
+            if is_empty(replace(split, results=(), constraints=constraints)):
                 return Image(StridedBox((_NOTHING,) * len(dimensions)))
             continue
-        found, points = _group_image(made, dims, variables, constraints)
-        if found is None:
+        progressions, points = _group_image(split, dims, variables, constraints)
+        if progressions is None:
             is_bound = True
-            found = [_bound(made, d) for d in dims]
-        for d, progression in zip(dims, found, strict=True):
+            progressions = [_bound(split, d) for d in dims]
+        for d, progression in zip(dims, progressions, strict=True):
             dimensions[d] = progression
         if points is not None:
             clouds.append((dims, points))
@@ -141,9 +141,9 @@ def _group_image(
     """Progressions for the dimensions, and the points themselves if they are not the product of these."""
     bounds = index_map.bounds
     if len(dims) == 1:
-        found = _linear_image(index_map.results[dims[0]], constraints, index_map)
-        if found is not None:
-            return [found], None
+        progression = _linear_image(index_map.results[dims[0]], constraints, index_map)
+        if progression is not None:
+            return [progression], None
     if prod(bounds[v].size for v in variables) > MOST_POINTS:
         return None, None
     order = sorted(variables, key=lambda v: v.sort_key)
@@ -184,23 +184,23 @@ def _linear_image(
         if factor % step or abs(factor) > step * count:
             return None
         count += abs(factor) // step * (interval.size - 1)
-    found = Progression(start, step or 1, count)
+    progression = Progression(start, step or 1, count)
     for expression, interval in constraints:
         # A constraint on the same sum clips the progression; the effect of any other is unknown.
         shift = expression - result
         if not shift.is_constant:
             return None
-        found = found.clipped(interval.low - shift.constant, interval.high - shift.constant)
-    return found
+        progression = progression.clipped(interval.low - shift.constant, interval.high - shift.constant)
+    return progression
 
 
 def _split(index_map: IndexMap) -> IndexMap:
     """A map with the same image and variables under divisions split to eliminate the divisions."""
     for _ in range(_MOST_SPLITS):
-        made = _without_residue(index_map) or _without_quotient(index_map)
-        if made is None:
+        simpler = _without_residue(index_map) or _without_quotient(index_map)
+        if simpler is None:
             return index_map
-        index_map = made.simplified
+        index_map = simpler.simplified
     return index_map
 
 
@@ -215,8 +215,8 @@ def _replaced(
 def _as_dims(index_map: IndexMap, bounds: dict[Variable, Interval]) -> IndexMap:
     """The map with all variables as dimensions; images do not depend on their kinds."""
     renamed: dict[Variable, Expr] = {v: dim(i) for i, v in enumerate(bounds)}
-    made = index_map.substituted(renamed)
-    return IndexMap(made.results, tuple(bounds.values()), constraints=made.constraints)
+    substituted = index_map.substituted(renamed)
+    return IndexMap(substituted.results, tuple(bounds.values()), constraints=substituted.constraints)
 
 
 _FRESH = dim(1 << 20), dim((1 << 20) + 1)

@@ -25,10 +25,10 @@ _GRIDS: dict[tuple[int, Direction], tuple[OpRecord, Grid]] = SESSION.table("inde
 def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
     """The maps of one op without those of empty domain."""
     key = (id(record), direction)
-    known = _GRIDS.get(key)
-    if known is None:
-        known = _GRIDS[key] = record, _grid(record, direction)
-    return known[1]
+    entry = _GRIDS.get(key)
+    if entry is None:
+        entry = _GRIDS[key] = record, _grid(record, direction)
+    return entry[1]
 
 
 def _grid(record: OpRecord, direction: Direction) -> Grid:

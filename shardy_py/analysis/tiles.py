@@ -100,12 +100,12 @@ def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
     renamed: dict[Variable, Expr] = {
         dim(i): dim(i) * strides[i] + offset for i, offset in enumerate(tile.offsets)
     }
-    made = index_map.substituted(renamed)
+    substituted = index_map.substituted(renamed)
     domain = tuple((renamed[dim(i)], interval) for i, interval in enumerate(index_map.dims))
     return replace(
-        made,
+        substituted,
         dims=tuple(Interval(0, size - 1) for size in tile.sizes),
-        constraints=(*made.constraints, *domain),
+        constraints=(*substituted.constraints, *domain),
     )
 
 
@@ -146,9 +146,9 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     }
     dims = tuple(Interval(0, count - 1) for count in counts)
     within = tuple(Interval(0, size - 1) for size in tile_sizes)
-    made = index_map.substituted(renamed)
-    tiled = IndexMap(made.results, dims, (*index_map.ranges, *within), index_map.runtimes).simplified
-    is_exact = not made.constraints
+    substituted = index_map.substituted(renamed)
+    tiled = IndexMap(substituted.results, dims, (*index_map.ranges, *within), index_map.runtimes).simplified
+    is_exact = not substituted.constraints
     outer, inner_parts = zip(*map(_separated, tiled.results), strict=True) if tiled.results else ((), ())
     within_tile = image_of(IndexMap(inner_parts, tiled.dims, tiled.ranges, tiled.runtimes))
     is_exact &= within_tile.is_box and all(v.kind == "s" for part in inner_parts for v in part.variables)

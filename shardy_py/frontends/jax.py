@@ -142,8 +142,8 @@ def _tensors(values: list[Value]) -> list[Value]:
 
 def _kept(lowered: Any, count: int) -> list[int]:
     """The numbers of the arguments that the lowered function has: JAX drops unused ones."""
-    kept = lowered._lowering.compile_args.get("kept_var_idx")
-    return list(range(count)) if kept is None else sorted(kept)
+    indices = lowered._lowering.compile_args.get("kept_var_idx")
+    return list(range(count)) if indices is None else sorted(indices)
 
 
 def _explicit_axes(lowered: Any) -> tuple[str, ...]:
@@ -170,8 +170,8 @@ def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ..
     """
     sharding = value.sharding
     if sharding is None or not (sharding.mesh.axes or sharding.mesh.is_maximal):
-        known = next((mesh for mesh in value.meshes.values() if mesh.axes), None)
-        sharding = None if known is None else Sharding(known, P())
+        mesh_with_axes = next((mesh for mesh in value.meshes.values() if mesh.axes), None)
+        sharding = None if mesh_with_axes is None else Sharding(mesh_with_axes, P())
     if sharding is None:
         return None
     try:

@@ -62,16 +62,16 @@ def from_exported(
     for names in tied_names(exported):
         arguments = {value.label: value for value in program.values.arguments(name)}
         program = program.group(*(arguments[each] for each in names))
-    known = {value.label or value.name: value for value in _named_values(program, name)}
-    given = _by_label(shardings, known)
+    values = {value.label or value.name: value for value in _named_values(program, name)}
+    given = _by_label(shardings, values)
     if not given:
         return program
-    edits = {known[label]: _annotation(known[label], label, s, ours) for label, s in given.items()}
+    edits = {values[label]: _annotation(values[label], label, s, ours) for label, s in given.items()}
     try:
         return program.annotate(edits)
     except ShardyError as error:
         message = error.diagnostics[0].message
-        for label, value in known.items():
+        for label, value in values.items():
             message = message.replace(f"annotation of {value}:", f"{label}:")
         raise ShardyError(message) from None
 
@@ -104,9 +104,9 @@ def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
     if key in known:
         return [key]
     pattern = re.compile("".join(_WILD.get(letter, re.escape(letter)) for letter in key) + r"\Z")
-    found = [name for name in known if pattern.match(name)] if not _is_exact(key) else []
-    if found:
-        return found
+    names = [name for name in known if pattern.match(name)] if not _is_exact(key) else []
+    if names:
+        return names
     raise ShardyError(_unknown_name(key, known))
 
 

@@ -72,22 +72,22 @@ def _chunks(part: Spans, count: int) -> list[Spans]:
 
 def _between(part: Spans, start: int, limit: int) -> Spans:
     """The indices from place `start` to before place `limit`."""
-    found: list[range] = []
+    spans: list[range] = []
     place = 0
     for span in part:
-        found.append(span[max(start - place, 0) : max(limit - place, 0)])
+        spans.append(span[max(start - place, 0) : max(limit - place, 0)])
         place += len(span)
-    return _joined(found)
+    return _joined(spans)
 
 
 def _joined(spans: Sequence[range]) -> Spans:
-    found: list[range] = []
+    joined: list[range] = []
     for span in spans:
-        if found and span and found[-1].stop == span.start:
-            found[-1] = range(found[-1].start, span.stop)
+        if joined and span and joined[-1].stop == span.start:
+            joined[-1] = range(joined[-1].start, span.stop)
         elif span:
-            found.append(span)
-    return tuple(found)
+            joined.append(span)
+    return tuple(joined)
 
 
 def _spelled(spans: Spans) -> str:

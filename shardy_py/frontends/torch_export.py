@@ -55,19 +55,21 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
 
 def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
     """The full names of parameters and buffers that share a tensor."""
-    found: dict[Any, list[str]] = {}
+    names_by_tensor: dict[Any, list[str]] = {}
     targets = {spec.target for spec in exported.graph_signature.input_specs}
     for name, tensor in exported.state_dict.items():
         if name in targets:
             place = (tensor.untyped_storage()._cdata, tensor.storage_offset())
-            found.setdefault((place, tensor.dtype, tuple(tensor.shape), tensor.stride()), []).append(name)
-    return tuple(tuple(names) for names in found.values() if len(names) > 1)
+            names_by_tensor.setdefault(
+                (place, tensor.dtype, tuple(tensor.shape), tensor.stride()), []
+            ).append(name)
+    return tuple(tuple(names) for names in names_by_tensor.values() if len(names) > 1)
 
 
 def decomposed(exported: Any) -> Any:
     """The program with ops without a row decomposed as far as torch can."""
-    kept = torch_module("torch.export").default_decompositions()
-    table = {op: function for op, function in kept.items() if not keeps_whole(str(op))}
+    decompositions = torch_module("torch.export").default_decompositions()
+    table = {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
     try:
         exported = exported.run_decompositions(table)
     except RuntimeError as error:
@@ -146,8 +148,8 @@ class Graph:
                 case "call_function":
                     values[node] = _run(node, values, blocks)
                 case _:
-                    given = cast("Sequence[Any]", node.args[0])
-                    results = tuple(_result(values, result) for result in given if _is_node(result))
+                    outputs = cast("Sequence[Any]", node.args[0])
+                    results = tuple(_result(values, result) for result in outputs if _is_node(result))
                     _drop_unused(blocks, results)
                     return results
         return ()
@@ -170,7 +172,7 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
     row = find_row(str(node.target))
     assert row is not None
     last = blocks[0].last_op if blocks else None
-    found = _called(node, row, arguments, keywords)
+    result = _called(node, row, arguments, keywords)
     if blocks:
         location = location_of(node)
         op = blocks[0].first_op if last is None else last.next_op
@@ -178,29 +180,29 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
             for inner in op.walk():
                 cast(Any, inner).location = location
             op = op.next_op
-    return found
+    return result
 
 
 def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
     wanted = node_type(node)
     try:
-        found = row(wanted, *arguments, **keywords)
+        result = row(wanted, *arguments, **keywords)
     except ShardyError as error:
         raise blamed(node, error.diagnostics[0].message) from None
     except TypeError as error:
         raise blamed(node, f"its row cannot be called with these arguments: {error}") from None
     types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
-    for tensor, type_ in zip(found if isinstance(wanted, tuple) else (found,), types, strict=False):
+    for tensor, type_ in zip(result if isinstance(wanted, tuple) else (result,), types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
             raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
-    return found
+    return result
 
 
 def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
-    found = parts[index]
-    if found is None:
+    part = parts[index]
+    if part is None:
         raise blamed(node.args[0], f"result {index} is unsupported; use the others only")
-    return found
+    return part
 
 
 def _with_tensors(given: Any, values: Mapping[Any, Any]) -> Any:
@@ -217,12 +219,12 @@ def _is_node(part: Any) -> bool:
 
 
 def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
-    found = values.get(node)
-    if not isinstance(found, Tensor):
+    tensor = values.get(node)
+    if not isinstance(tensor, Tensor):
         raise ShardyError.unsupported(
             f"the result {node!r}, which is not a tensor,", remedy="return tensors only"
         )
-    return found
+    return tensor
 
 
 def _has_data(tensor: Any) -> bool:

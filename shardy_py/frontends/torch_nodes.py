@@ -73,16 +73,16 @@ def is_unknown(node: Any) -> bool:
 
 def check(nodes: Iterable[Any]) -> None:
     """Raises `ShardyError` with every unsupported op and the first dynamic size."""
-    found: dict[str, Diagnostic] = {}
+    diagnostics: dict[str, Diagnostic] = {}
     sizes_are_fixed = True
     for node in nodes:
         name, reason = _refused(node, sizes_are_fixed)
         if reason:
-            found.setdefault(name, Diagnostic(f"{_named(node, name)}: {reason}", position_of(node)))
+            diagnostics.setdefault(name, Diagnostic(f"{_named(node, name)}: {reason}", position_of(node)))
         # Sizes computed from a dynamic size are not reported again.
         sizes_are_fixed = sizes_are_fixed and not _open_sizes(node.meta.get("val"))
-    if found:
-        raise ShardyError(*found.values())
+    if diagnostics:
+        raise ShardyError(*diagnostics.values())
 
 
 def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
@@ -154,11 +154,11 @@ def _named(node: Any, name: str) -> str:
 def location_of(node: Any) -> Attribute:
     """The line of the user's model, with the module and op: `model.py:12 layers.0/linear`."""
     place = position_of(node)
-    found: Attribute = UnknownLoc()
+    location: Attribute = UnknownLoc()
     if place is not None:
-        found = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
+        location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
     path, op_name = _module_path(node), str(node.target).split(".")[1]
-    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), found)
+    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), location)
 
 
 def position_of(node: Any) -> Position | None:

@@ -94,9 +94,9 @@ def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) 
         )
     dimensions: list[list[Piece]] = [[] for _ in shape]
     for axis, placement in reversed(list(zip(mesh.axes, placements, strict=True))):
-        found = _shard_of(placement, len(shape))
-        if found is not None:
-            number, split_factor = found
+        shard = _shard_of(placement, len(shape))
+        if shard is not None:
+            number, split_factor = shard
             _insert(dimensions[number], Piece(axis.name, 1, axis.size), split_factor, placement)
     unreduced, reduction = _partial_axes(mesh, placements)
     value = TensorSharding(
@@ -203,19 +203,19 @@ def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tup
     if shape is not None:
         sharding = sharding.for_rank(len(shape))
         _check_cuts(sharding.value, mesh, shape)
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for axis in sharding.unreduced_axes:
         if axis.sub_axis is not None:
             raise ShardyError(_no_part(sharding, axis.name, "unreduced"))
-        found[axis.name] = types.Partial(sharding.value.reduction)
+        by_name[axis.name] = types.Partial(sharding.value.reduction)
     for number, steps in enumerate(_steps_by_dimension(sharding)):
         for step in steps:
-            found[step.name] = (
+            by_name[step.name] = (
                 types.Shard(number)
                 if step.split_factor == 1
                 else types._StridedShard(number, split_factor=step.split_factor)
             )
-    return tuple(found.get(axis.name) or types.Replicate() for axis in mesh.axes)
+    return tuple(by_name.get(axis.name) or types.Replicate() for axis in mesh.axes)
 
 
 def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[Step, ...]]:
@@ -277,11 +277,11 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
             steps = _steps(dimension.axes, mesh)
         except KeyError:
             continue
-        found = difference(size, dimension, steps)
-        if found:
+        problem = difference(size, dimension, steps)
+        if problem:
             raise ShardyError(
                 f"dimension {number} of size {size} is split unevenly by {len(steps)} mesh dimensions, "
-                f"{found}; make its size a multiple of {parts}, or shard it over one mesh dimension"
+                f"{problem}; make its size a multiple of {parts}, or shard it over one mesh dimension"
             )
 
 

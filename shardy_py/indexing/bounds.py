@@ -42,11 +42,11 @@ class Ranges:
     def _compute(self, expression: Expr) -> Interval:
         if isinstance(expression, Division):
             return self._division(expression)
-        found = self._by_term(expression)
+        interval = self._by_term(expression)
         if len(expression.terms) > 1:
             for other in regrouped(expression):
-                found = found.intersect(self._by_term(other))
-        return found
+                interval = interval.intersect(self._by_term(other))
+        return interval
 
     def _by_term(self, expression: Expr) -> Interval:
         low = high = expression.constant
@@ -74,7 +74,7 @@ def regrouped(expression: Expr) -> list[Expr]:
 
     By p = c (p floordiv c) + p mod c, in either direction.
     """
-    found: list[Expr] = []
+    forms: list[Expr] = []
     factors = dict(expression.terms)
     for atom, factor in expression.terms:
         if not isinstance(atom, Division) or atom.op == "ceildiv":
@@ -89,5 +89,5 @@ def regrouped(expression: Expr) -> list[Expr]:
             cancels = any(factors.get(a, 0) == -(factor // by) * f for a, f in dividend.terms)
             other = expression - atom * factor + (dividend - dividend % by) * (factor // by)
         if cancels:
-            found.append(other)
-    return found
+            forms.append(other)
+    return forms

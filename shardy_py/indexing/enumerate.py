@@ -29,8 +29,8 @@ def points(index_map: IndexMap) -> Iterator[dict[Variable, int]]:
 def reads(index_map: IndexMap) -> dict[Element, set[Element]]:
     """For each element of the domain tensor, the elements it reads, over all runtime values."""
     dims = [v for v in index_map.bounds if v.kind == "d"]
-    found: dict[Element, set[Element]] = {}
+    by_element: dict[Element, set[Element]] = {}
     for point in points(index_map):
         element = tuple(point[v] for v in dims)
-        found.setdefault(element, set()).add(tuple(r.evaluate(point) for r in index_map.results))
-    return found
+        by_element.setdefault(element, set()).add(tuple(r.evaluate(point) for r in index_map.results))
+    return by_element

@@ -110,13 +110,13 @@ class Expr:
 
     def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
         """As `replace`; `known` memoizes subexpressions, which expressions share."""
-        found = known.get(self)
-        if found is None:
-            found = constant(self.constant)
+        rebuilt = known.get(self)
+        if rebuilt is None:
+            rebuilt = constant(self.constant)
             for atom, factor in self.terms:
-                found = found + atom.rebuilt(substitute, known) * factor
-            known[self] = found
-        return found
+                rebuilt = rebuilt + atom.rebuilt(substitute, known) * factor
+            known[self] = rebuilt
+        return rebuilt
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -197,10 +197,10 @@ class Division(Expr):
 
     def rebuilt(self, substitute: Callable[[Variable], Expr], known: dict[Expr, Expr]) -> Expr:
         """The division of the rebuilt dividend."""
-        found = known.get(self)
-        if found is None:
-            found = known[self] = _divide(self.op, self.dividend.rebuilt(substitute, known), self.divisor)
-        return found
+        rebuilt = known.get(self)
+        if rebuilt is None:
+            rebuilt = known[self] = _divide(self.op, self.dividend.rebuilt(substitute, known), self.divisor)
+        return rebuilt
 
 
 _DIVIDE: dict[DivisionOp, Callable[[int, int], int]] = {
@@ -231,9 +231,9 @@ def constant(value: int) -> Expr:
 
 
 def _variable(kind: VariableKind, index: int) -> Variable:
-    def fill(made: Variable) -> None:
-        made.kind, made.index = kind, index
-        made.terms, made.constant = ((made, 1),), 0
+    def fill(variable: Variable) -> None:
+        variable.kind, variable.index = kind, index
+        variable.terms, variable.constant = ((variable, 1),), 0
 
     return _intern((kind, index), Variable, fill)
 
@@ -244,8 +244,8 @@ def _sum(terms: Iterable[tuple[Expr, int]], value: int) -> Expr:
         return kept[0][0]
     key = ("+", tuple(kept), value)
 
-    def fill(made: Expr) -> None:
-        made.terms, made.constant = key[1], value
+    def fill(expression: Expr) -> None:
+        expression.terms, expression.constant = key[1], value
 
     return _intern(key, Expr, fill)
 
@@ -263,20 +263,20 @@ def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
         # (x floordiv a) floordiv b = x floordiv (a * b), and so for ceildiv
         return _divide(op, dividend.dividend, dividend.divisor * divisor)
 
-    def fill(made: Division) -> None:
-        made.op, made.dividend, made.divisor = op, dividend, divisor
-        made.terms, made.constant = ((made, 1),), 0
+    def fill(division: Division) -> None:
+        division.op, division.dividend, division.divisor = op, dividend, divisor
+        division.terms, division.constant = ((division, 1),), 0
 
     return _intern((op, dividend, divisor), Division, fill)
 
 
 def _intern(key: Any, cls: type[_E], fill: Callable[[_E], None]) -> _E:
-    found = Expr.interned.get(key)
-    if found is None:
-        found = cls()
-        fill(found)
-        Expr.interned[key] = found
-    return cast(_E, found)
+    expression = Expr.interned.get(key)
+    if expression is None:
+        expression = cls()
+        fill(expression)
+        Expr.interned[key] = expression
+    return cast(_E, expression)
 
 
 def _term_text(atom: Expr, factor: int, *, leading: bool, negative: bool) -> str:

@@ -155,12 +155,12 @@ class IndexMap:
 
     def _places(self) -> Callable[[int], int]:
         """The rank of a range variable by its first occurrence in results and constraints."""
-        found: dict[int, int] = {}
+        order: dict[int, int] = {}
         for expression in (*self.results, *(e for e, _ in self.constraints)):
             for variable in sorted(expression.variables, key=lambda v: v.sort_key):
                 if variable.kind == "s":
-                    found.setdefault(variable.index, len(found))
-        return lambda index: found.get(index, len(found) + index)
+                    order.setdefault(variable.index, len(order))
+        return lambda index: order.get(index, len(order) + index)
 
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
         """The map with expressions in place of variables and unchanged intervals."""
@@ -224,10 +224,10 @@ _SIMPLIFIED: dict[tuple[object, ...], IndexMap] = SESSION.table("simplified maps
 
 
 def _remember(index_map: IndexMap) -> IndexMap:
-    made = _simplify(index_map, keeps_names=False)
-    made.__dict__["simplified"] = made
-    _SIMPLIFIED[index_map.parts] = _SIMPLIFIED[made.parts] = made
-    return made
+    simple = _simplify(index_map, keeps_names=False)
+    simple.__dict__["simplified"] = simple
+    _SIMPLIFIED[index_map.parts] = _SIMPLIFIED[simple.parts] = simple
+    return simple
 
 
 def _simplify(index_map: IndexMap, *, keeps_names: bool) -> IndexMap:

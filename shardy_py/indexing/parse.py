@@ -28,9 +28,9 @@ def parse_map(text: str) -> IndexMap:
 def parse_expr(text: str) -> Expr:
     """The expression in `text`; raises ShardyError if it is not exactly one expression."""
     cursor = _MapCursor(text, description="indexing expression")
-    found = cursor.sum()
+    expression = cursor.sum()
     cursor.expect_end()
-    return found
+    return expression
 
 
 class _MapCursor(TokenCursor):
@@ -83,11 +83,11 @@ class _MapCursor(TokenCursor):
             self.error("expected an interval for each variable")
         intervals = iter([interval for _, interval in domain[: len(declared)]])
         boxes = [tuple(next(intervals) for _ in range(count)) for count in counts]
-        found = IndexMap(results, *boxes, constraints=tuple(domain[len(declared) :]))
-        undeclared = found.used.difference(declared)
+        index_map = IndexMap(results, *boxes, constraints=tuple(domain[len(declared) :]))
+        undeclared = index_map.used.difference(declared)
         if undeclared:
             self.error(f"{min(undeclared, key=lambda v: v.sort_key)} is not declared")
-        return found
+        return index_map
 
     def number(self) -> int:
         start = self.offset

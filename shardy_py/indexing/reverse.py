@@ -84,9 +84,9 @@ class _Elimination:
                 self.constraints.append((self.linear(expression), interval))
 
     def unknown(self, interval: Interval) -> Variable:
-        made = range_var(next(self.fresh))
-        self.bounds[made] = interval
-        return made
+        unknown = range_var(next(self.fresh))
+        self.bounds[unknown] = interval
+        return unknown
 
     def linear(self, expression: Expr) -> Expr:
         total = constant(expression.constant)
@@ -120,14 +120,14 @@ class _Elimination:
         free = {v for e in (*results, *(e for e, _ in constraints)) for v in e.variables if v.kind == "s"}
         ordered = sorted(free, key=lambda v: v.index)
         renamed = {v: range_var(i) for i, v in enumerate(ordered)}
-        made = IndexMap(
+        index_map = IndexMap(
             tuple(results),
             self.target,
             tuple(self.bounds[v] for v in ordered),
             self.runtimes,
             tuple(constraints),
         )
-        return made.substituted(renamed)
+        return index_map.substituted(renamed)
 
     def resolved(self, expression: Expr) -> Expr:
         while any(v in self.values for v in expression.variables):

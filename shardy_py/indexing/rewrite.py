@@ -61,25 +61,25 @@ class Rewriter:
 
     def simplify(self, expression: Expr) -> Expr:
         """The normal form of `expression`."""
-        known = self._simple.get(expression)
-        if known is None:
+        simple = self._simple.get(expression)
+        if simple is None:
             seen = [expression]
-            while (known := self.fold(self.spread(seen[-1]))) not in seen:
-                seen.append(known)
+            while (simple := self.fold(self.spread(seen[-1]))) not in seen:
+                seen.append(simple)
             # If rewrites are cyclic, the simplest form of the cycle.
-            known = min(seen[seen.index(known) :], key=lambda e: (_cost(e), e.sort_key))
-            self._simple[expression] = self._simple[known] = known
-        return known
+            simple = min(seen[seen.index(simple) :], key=lambda e: (_cost(e), e.sort_key))
+            self._simple[expression] = self._simple[simple] = simple
+        return simple
 
     def spread(self, expression: Expr) -> Expr:
         """`expression` without remainders and ceildivs, its quotients in normal form."""
-        known = self._spread.get(expression)
-        if known is None:
-            known = constant(expression.constant)
+        spread = self._spread.get(expression)
+        if spread is None:
+            spread = constant(expression.constant)
             for atom, factor in expression.terms:
-                known = known + self._spread_atom(atom) * factor
-            self._spread[expression] = known
-        return known
+                spread = spread + self._spread_atom(atom) * factor
+            self._spread[expression] = spread
+        return spread
 
     def _spread_atom(self, atom: Expr) -> Expr:
         if isinstance(atom, Variable):
@@ -98,15 +98,15 @@ class Rewriter:
 
     def range(self, expression: Expr) -> Interval:
         """An interval that contains the values of a spread expression."""
-        known = self._ranges.get(expression)
-        if known is None:
-            known = self.ranges.of(self.fold(expression))
+        interval = self._ranges.get(expression)
+        if interval is None:
+            interval = self.ranges.of(self.fold(expression))
             if len(expression.terms) > 1:
                 for atom, factor in expression.terms:
                     if isinstance(atom, Division):
-                        known = self._narrowed(expression, atom, factor, known)
-            self._ranges[expression] = known
-        return known
+                        interval = self._narrowed(expression, atom, factor, interval)
+            self._ranges[expression] = interval
+        return interval
 
     def _narrowed(self, expression: Expr, atom: Division, factor: int, known: Interval) -> Interval:
         # t x - t b (x floordiv b) is within t [0, b - 1], whatever x is
@@ -124,10 +124,10 @@ class Rewriter:
     def quotient(self, dividend: Expr, divisor: int) -> Expr:
         """`dividend floordiv divisor` in normal form, for a spread dividend."""
         key = (dividend, divisor)
-        known = self._quotients.get(key)
-        if known is None:
-            known = self._quotients[key] = self._quotient(dividend, divisor)
-        return known
+        quotient = self._quotients.get(key)
+        if quotient is None:
+            quotient = self._quotients[key] = self._quotient(dividend, divisor)
+        return quotient
 
     def _quotient(self, dividend: Expr, divisor: int) -> Expr:
         if divisor == 1:

@@ -75,13 +75,13 @@ def _runs(breaks: tuple[int, ...], least: int) -> list[tuple[int, int]]:
     numbers = [0]
     for kind in breaks:
         numbers.append(numbers[-1] + (kind >= least and kind != NONE))
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     start = 0
     for _, run in groupby(numbers):
         stop = start + len(list(run))
-        found.append((start, stop))
+        runs.append((start, stop))
         start = stop
-    return found
+    return runs
 
 
 def _cell(cell: Cell, x: int, y: int, width: int) -> str:

@@ -46,11 +46,11 @@ class ElementType:
         """
         import ml_dtypes
 
-        found = getattr(np, self.numpy_name, None) or getattr(ml_dtypes, self.numpy_name, None)
-        if found is None:
+        type_ = getattr(np, self.numpy_name, None) or getattr(ml_dtypes, self.numpy_name, None)
+        if type_ is None:
             what = f"element type {self.name} without ml_dtypes.{self.numpy_name}"
             raise ShardyError.unsupported(what, remedy="update ml_dtypes")
-        return np.dtype(found)
+        return np.dtype(type_)
 
 
 def _integers() -> list[ElementType]:
@@ -105,13 +105,13 @@ def element_type(spelling: str) -> ElementType:
     """
     quantized = _QUANTIZED.match(spelling)
     plain = (quantized[1] if quantized else spelling).lower()
-    found = _BY_SPELLING.get(plain)
-    if found is None and (integer := _INTEGER.fullmatch(plain)):
+    row = _BY_SPELLING.get(plain)
+    if row is None and (integer := _INTEGER.fullmatch(plain)):
         width = 1 << (int(integer[2]) - 1).bit_length()
-        found = ELEMENT_TABLE.get(f"{'u' if integer[1] == 'u' else 's'}{width}")
-    if found is None:
+        row = ELEMENT_TABLE.get(f"{'u' if integer[1] == 'u' else 's'}{width}")
+    if row is None:
         raise ShardyError.unknown("element type", spelling, ELEMENT_TABLE)
-    return found
+    return row
 
 
 @lru_cache(maxsize=4096)

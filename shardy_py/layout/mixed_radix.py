@@ -138,11 +138,13 @@ def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, i
     if size == prod(radices):
         return []
     whole, rest = divmod(size, prod(radices[1:]))
-    found = [((whole, whole + 1), *ranges) for ranges in _boxes_above(rest, radices[1:])] if rest else []
+    boxes_above = (
+        [((whole, whole + 1), *ranges) for ranges in _boxes_above(rest, radices[1:])] if rest else []
+    )
     first = whole + 1 if rest else whole
     if first < radices[0]:
-        found.append(((first, radices[0]), *((0, radix) for radix in radices[1:])))
-    return found
+        boxes_above.append(((first, radices[0]), *((0, radix) for radix in radices[1:])))
+    return boxes_above
 
 
 def slabs(pair: Pair) -> Iterator[Pair]:

@@ -43,15 +43,15 @@ def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
     Raises ShardyError for a layout of another rank, an `E(n)` that is neither 1, 2, 4 nor whole bytes or is
     below the type's bits, and a fill that the type cannot hold.
     """
-    given = np.asarray(array)
-    bits = _bits(given.dtype, layout)
-    place = layout.placement(given.shape)
-    cell = _cell(given.dtype)
-    cells = _packed(given.view(cell), layout, place, _fill(fill, given.dtype).view(cell))
+    source = np.asarray(array)
+    bits = _bits(source.dtype, layout)
+    place = layout.placement(source.shape)
+    cell = _cell(source.dtype)
+    cells = _packed(source.view(cell), layout, place, _fill(fill, source.dtype).view(cell))
     if bits < 8:
         return pack_bits(cells, bits)
-    elements = cells.view(given.dtype)
-    return elements if bits == 8 * given.itemsize else widen(elements, bits // 8)
+    elements = cells.view(source.dtype)
+    return elements if bits == 8 * source.itemsize else widen(elements, bits // 8)
 
 
 def unpack(

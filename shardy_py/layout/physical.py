@@ -81,7 +81,7 @@ def _tile_steps(level: TileLevel) -> list[Step]:
 
 
 def _without_identities(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step, ...]:
-    found: list[Step] = []
+    effective: list[Step] = []
     for step in steps:
         match step:
             case Transpose(permutation):
@@ -91,6 +91,6 @@ def _without_identities(dimensions: tuple[int, ...], steps: list[Step]) -> tuple
             case Pad(high):
                 is_identity = not any(high)
         if not is_identity:
-            found.append(step)
+            effective.append(step)
         dimensions = step.dimensions
-    return tuple(found)
+    return tuple(effective)

@@ -141,8 +141,8 @@ class _View:
 
     def _element(self, index: Sequence[int]) -> tuple[int, ...]:
         physical = [e for at, group in zip(index, self.groups, strict=True) for e in unlinear(at, group)]
-        found = dict(zip(reversed(self.place.minor_to_major), physical, strict=True))
-        return tuple(found[i] for i in range(len(found)))
+        logical = dict(zip(reversed(self.place.minor_to_major), physical, strict=True))
+        return tuple(logical[i] for i in range(len(logical)))
 
 
 def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
@@ -203,6 +203,6 @@ def _counted(count: int, noun: str) -> str:
 def _memory(place: Placement) -> tuple[tuple[tuple[int, ...] | None, ...], ...]:
     if not 0 < place.size <= _FULL_MEMORY:
         return ()
-    found = [place.element(offset) for offset in range(place.size)]
+    elements = [place.element(offset) for offset in range(place.size)]
     step = prod(place.levels[0].tile) if len(place.levels) == 1 else place.size
-    return tuple(tuple(found[start : start + step]) for start in range(0, place.size, step))
+    return tuple(tuple(elements[start : start + step]) for start in range(0, place.size, step))

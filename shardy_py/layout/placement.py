@@ -96,10 +96,10 @@ class Placement:
         inside = np.ones(offsets.shape, dtype=np.bool_)
         for coordinate, size in landing:
             inside &= np.asarray(coordinate < size)
-        found = np.empty((len(index), *offsets.shape), dtype=np.int64)
+        elements = np.empty((len(index), *offsets.shape), dtype=np.int64)
         for i, coordinates in enumerate(index):
-            found[i] = np.where(inside, coordinates, -1)
-        return found, inside
+            elements[i] = np.where(inside, coordinates, -1)
+        return elements, inside
 
     def indexing_map(self) -> IndexMap:
         """From the logical index to the offset, simplified."""

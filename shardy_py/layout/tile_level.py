@@ -81,10 +81,10 @@ class TileLevel:
         outer, inner = index[self.kept : self.kept + rank], index[self.kept + rank :]
         cut = [o * t + i for o, i, t in zip(outer, inner, self.tile, strict=True)]
         joined = [*index[: self.kept], *cut]
-        found: list[Coordinate | int] = []
+        coordinates: list[Coordinate | int] = []
         for coordinate, group in zip(joined, self.groups, strict=True):
-            found += unlinear(coordinate, group)
-        return found, list(zip(joined, self.joined, strict=True))
+            coordinates += unlinear(coordinate, group)
+        return coordinates, list(zip(joined, self.joined, strict=True))
 
 
 def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
@@ -164,12 +164,12 @@ def linear(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate | i
 
 def unlinear(position: Coordinate | int, bounds: Sequence[int]) -> list[Coordinate | int]:
     """The coordinates of the element at a position in major-to-minor order; the first one is not bounded."""
-    found: list[Coordinate | int] = []
+    coordinates: list[Coordinate | int] = []
     for bound in reversed(bounds[1:]):
         size = max(bound, 1)
-        found.append(position % size)
+        coordinates.append(position % size)
         position = position // size
-    return [position, *reversed(found)] if bounds else []
+    return [position, *reversed(coordinates)] if bounds else []
 
 
 def linear_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> Coordinate:

@@ -248,8 +248,8 @@ def faults(shape: ArrayShape) -> tuple[str, ...]:
     >>> faults(ArrayShape("f32", (3, 5), (), Layout((1, 1))))
     ('minor_to_major: expected a permutation of 2 dimensions, got (1, 1)',)
     """
-    found = tuple(_size_faults(shape))
-    return (*found, *_layout_faults(shape.layout, shape.dimensions)) if shape.layout else found
+    of_size = tuple(_size_faults(shape))
+    return (*of_size, *_layout_faults(shape.layout, shape.dimensions)) if shape.layout else of_size
 
 
 def _size_faults(shape: ArrayShape) -> Iterator[str]:

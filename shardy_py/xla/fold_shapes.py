@@ -178,12 +178,12 @@ def fold_slice(op: Operation, splats: Splats) -> SSAValue | None:
 def fold_dynamic_slice(op: Operation, splats: Splats) -> SSAValue | None:
     """A dynamic slice at constants is a slice, its start clamped so that all of it is inside."""
     (source, *starts), (result,) = operands_of(op), op.results
-    known = [splats.integer(start) for start in starts]
-    if None in known or not is_static(source, result):
+    numbers = [splats.integer(start) for start in starts]
+    if None in numbers or not is_static(source, result):
         return None
     sizes = sizes_of(result)
     room = [whole - part for whole, part in zip(sizes_of(source), sizes, strict=True)]
-    first = [min(max(start, 0), most) for start, most in zip(cast("list[int]", known), room, strict=True)]
+    first = [min(max(start, 0), most) for start, most in zip(cast("list[int]", numbers), room, strict=True)]
     last = [start + size for start, size in zip(first, sizes, strict=True)]
     bounds = {"start_indices": first, "limit_indices": last, "strides": [1] * len(first)}
     return make(op, "slice", [source], {name: integers(values) for name, values in bounds.items()})

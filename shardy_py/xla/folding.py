@@ -30,9 +30,9 @@ def make(
 ) -> SSAValue:
     """The result of a new op before `op`, of the type of its result by default, with its attributes."""
     types = [type_ or op.results[0].type]
-    made = build_operation(op_class(name), operands, types, properties, dict(op.attributes), op.location)
-    place_before(made, op)
-    return made.results[0]
+    new = build_operation(op_class(name), operands, types, properties, dict(op.attributes), op.location)
+    place_before(new, op)
+    return new.results[0]
 
 
 def make_constant(op: Operation, data: bytes) -> SSAValue:

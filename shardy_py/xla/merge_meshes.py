@@ -70,13 +70,13 @@ def _translations(meshes: Mapping[str, Mesh]) -> dict[str, tuple[str, Translatio
     for name, mesh in meshes.items():
         count = prod(axis.size for axis in mesh.axes) if mesh.axes else -1
         groups.setdefault((count, mesh.device_ids), []).append(name)
-    found: dict[str, tuple[str, Translation]] = {}
+    translations: dict[str, tuple[str, Translation]] = {}
     for names in groups.values():
         main = max(names, key=lambda name: _rank(meshes[name]))
         for name in names:
             if name != main and (how := translation(meshes[name], meshes[main])) is not None:
-                found[name] = (main, how)
-    return found
+                translations[name] = (main, how)
+    return translations
 
 
 def _rank(mesh: Mesh) -> tuple[bool, int]:

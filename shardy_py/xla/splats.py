@@ -34,12 +34,12 @@ class Splats:
 
     def of(self, value: SSAValue) -> bytes | None:
         """The bytes of the element that fills `value`."""
-        known = self._elements.get(id(value))
-        if known is None:
+        entry = self._elements.get(id(value))
+        if entry is None:
             owner = value.owner
             element = self._element(owner) if isinstance(owner, Operation) else None
-            known = self._elements[id(value)] = (value, element)
-        return known[1]
+            entry = self._elements[id(value)] = (value, element)
+        return entry[1]
 
     def forget(self, value: SSAValue) -> None:
         """Makes the next question about `value` look at it again: its operands have changed."""

@@ -33,10 +33,10 @@ DEFAULT_FLOAT = "f32"
 def element_of_torch(dtype: Any) -> str:
     """The element type of a `torch.dtype`. Raises `ShardyError` if there is none."""
     name = str(dtype).removeprefix("torch.")
-    found = element_of(name)
-    if found == name:
+    element = element_of(name)
+    if element == name:
         raise ShardyError.unsupported(f"element type {dtype}")
-    return found
+    return element
 
 
 def is_float(element_type: str) -> bool:

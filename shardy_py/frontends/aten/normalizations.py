@@ -33,10 +33,10 @@ def _layer_norm(
 ) -> tuple[Tensor, ...]:
     over = range(input.rank - len(normalized_shape), input.rank)
     input, weight, bias = widened(input, weight, bias)
-    found, mean, rstd = _normalized(input, over, eps)
-    found = found if weight is None else found * weight
-    found = found if bias is None else found + bias
-    return shaped(found, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
+    result, mean, rstd = _normalized(input, over, eps)
+    result = result if weight is None else result * weight
+    result = result if bias is None else result + bias
+    return shaped(result, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
 
 
 def _group_norm(
@@ -52,11 +52,11 @@ def _group_norm(
 ) -> tuple[Tensor, ...]:
     input, weight, bias = widened(input, weight, bias)
     grouped = ops.reshape(input, (N, group, C // group, *sizes(input.type)[2:]))
-    found, mean, rstd = _normalized(grouped, range(2, grouped.rank), eps)
-    found = ops.reshape(found, sizes(out[0]))
-    found = found if weight is None else found * along(weight, 1, sizes(out[0]))
-    found = found if bias is None else found + along(bias, 1, sizes(out[0]))
-    return shaped(found, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
+    result, mean, rstd = _normalized(grouped, range(2, grouped.rank), eps)
+    result = ops.reshape(result, sizes(out[0]))
+    result = result if weight is None else result * along(weight, 1, sizes(out[0]))
+    result = result if bias is None else result + along(bias, 1, sizes(out[0]))
+    return shaped(result, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
 
 
 def _batch_norm_inference(
@@ -73,9 +73,9 @@ def _batch_norm_inference(
     input, weight, bias, running_mean, running_var = widened(input, weight, bias, running_mean, running_var)
     scale = ops.rsqrt(running_var + eps)
     scale = scale if weight is None else scale * weight
-    found = (input - along(running_mean, 1, shape)) * along(scale, 1, shape)
-    found = found if bias is None else found + along(bias, 1, shape)
-    return shaped(found, out[0]), *(filled(type_, 0) for type_ in out[1:])
+    result = (input - along(running_mean, 1, shape)) * along(scale, 1, shape)
+    result = result if bias is None else result + along(bias, 1, shape)
+    return shaped(result, out[0]), *(filled(type_, 0) for type_ in out[1:])
 
 
 ROWS: dict[str, Callable[..., Any]] = {

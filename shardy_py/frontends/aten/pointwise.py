@@ -126,9 +126,9 @@ def _spread(operand: Operand, out: TensorType) -> Tensor:
 
 
 def _clamp(out: TensorType, self: Tensor, min: Operand = None, max: Operand = None) -> Tensor:
-    found, low, high = converted(out.element_type, self, min, max)
-    found = found if low is None else ops.maximum(found, low)
-    return found if high is None else ops.minimum(found, high)
+    result, low, high = converted(out.element_type, self, min, max)
+    result = result if low is None else ops.maximum(result, low)
+    return result if high is None else ops.minimum(result, high)
 
 
 def _gelu(out: TensorType, self: Tensor, *, approximate: str = "none") -> Tensor:

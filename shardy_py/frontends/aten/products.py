@@ -32,16 +32,16 @@ def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def row(
         out: TensorType, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
     ) -> Tensor:
-        found = product(out, mat1, mat2)
-        found = found if alpha == 1 else found * alpha
-        return found + (self if beta == 1 else self * beta) if beta != 0 else found
+        result = product(out, mat1, mat2)
+        result = result if alpha == 1 else result * alpha
+        return result + (self if beta == 1 else self * beta) if beta != 0 else result
 
     return row
 
 
 def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    found = dot_general(input, weight, ((input.rank - 1,), (1 if weight.rank > 1 else 0,)))
-    return found if bias is None else found + bias
+    result = dot_general(input, weight, ((input.rank - 1,), (1 if weight.rank > 1 else 0,)))
+    return result if bias is None else result + bias
 
 
 def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ def _convolution(
         edges, lhs_dilation = [(p, p) for p in pads], None
     spatial = tuple(range(2, input.rank))
     numbers = ConvDimensionNumbers(0, 1, spatial, 1, 0, spatial, 0, 1, spatial)
-    found = convolution(
+    result = convolution(
         input,
         weight,
         numbers,
@@ -101,7 +101,7 @@ def _convolution(
         rhs_dilation=dilations,
         feature_group_count=groups,
     )
-    return found if bias is None else found + along(bias, 1, sizes(found.type))
+    return result if bias is None else result + along(bias, 1, sizes(result.type))
 
 
 def _turned_around(weight: Tensor, groups: int) -> Tensor:

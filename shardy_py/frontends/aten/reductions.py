@@ -42,8 +42,8 @@ def _reduction(op_name: str, start: Callable[[str], Any]) -> Callable[..., Tenso
     def row(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
         self = convert(self, out.element_type)
         over = dimensions(dim, self.rank)
-        found = reduce((self,), (start(out.element_type),), over, partial(elementwise, op_name))[0]
-        return shaped(found, out)
+        result = reduce((self,), (start(out.element_type),), over, partial(elementwise, op_name))[0]
+        return shaped(result, out)
 
     return row
 
@@ -54,8 +54,8 @@ def _always(start: Any) -> Callable[[str], Any]:
 
 def shaped(tensor: Tensor, out: TensorType) -> Tensor:
     """The elements in the shape of a type, and in its element type."""
-    found = convert(tensor, out.element_type)
-    return found if found.shape == out.shape else ops.reshape(found, sizes(out))
+    result = convert(tensor, out.element_type)
+    return result if result.shape == out.shape else ops.reshape(result, sizes(out))
 
 
 def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
@@ -109,10 +109,10 @@ def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Ten
 
 def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
     """Compares greater (GT) or less (LT), with NaN before all other elements."""
-    found = ops.compare(value, other, direction)
+    leads = ops.compare(value, other, direction)
     if not is_float(value.element_type):
-        return found
-    return ops.or_(found, ops.and_(ops.compare(value, value, "NE"), ops.compare(other, other, "EQ")))
+        return leads
+    return ops.or_(leads, ops.and_(ops.compare(value, value, "NE"), ops.compare(other, other, "EQ")))
 
 
 def _places(direction: str) -> Callable[..., tuple[Tensor, Tensor]]:
@@ -148,8 +148,8 @@ def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]
     def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:
             return whole(out, self)
-        found = _places(direction)(self, dimension(dim, self.rank))
-        return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
+        parts = _places(direction)(self, dimension(dim, self.rank))
+        return tuple(shaped(tensor, type_) for tensor, type_ in zip(parts, out, strict=True))
 
     return row
 

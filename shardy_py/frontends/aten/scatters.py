@@ -75,10 +75,10 @@ def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
     """The part of `source` with the shape of the indices; a number is repeated."""
     if not isinstance(source, Tensor):
         return filled(TensorType(tuple(shape), element_type), source)
-    found = source
+    updates = source
     if sizes(source.type) != tuple(shape):
-        found = ops.slice_(source, (0,) * len(shape), shape)
-    return convert(found, element_type)
+        updates = ops.slice_(source, (0,) * len(shape), shape)
+    return convert(updates, element_type)
 
 
 def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any, *, reduce: str = "") -> Tensor:
@@ -101,11 +101,11 @@ def _scatter_reduce(
 ) -> Tensor:
     element = self.element_type
     start = self if include_self else _along(self, dim, index, _STARTS[reduce](element), _latest)
-    found = _along(start, dim, index, src, _COMBINE[reduce])
+    result = _along(start, dim, index, src, _COMBINE[reduce])
     if reduce != "mean":
-        return found
+        return result
     counts = _along(filled(self.type, int(include_self)), dim, index, 1, _ADD)
-    return found / ops.maximum(counts, 1)
+    return result / ops.maximum(counts, 1)
 
 
 def _index_put(
@@ -128,8 +128,8 @@ def _index_put(
         index_vector_dim=len(common),
     )
     updates = ops.broadcast_to(convert(values, self.element_type), wanted)
-    found = scatter((self,), vectors, (updates,), numbers, _ADD if accumulate else _latest)[0]
-    return reordered(found, [order.index(d) for d in range(found.rank)])
+    result = scatter((self,), vectors, (updates,), numbers, _ADD if accumulate else _latest)[0]
+    return reordered(result, [order.index(d) for d in range(result.rank)])
 
 
 def _masked_put(
