@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.sdy import DataFlowEdgeOp
 from shardy_py.dialects.sdy.interfaces import Source
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError
@@ -38,7 +39,7 @@ __all__ = [
     "source_values",
 ]
 
-EDGE_NAME = "sdy.data_flow_edge"
+EDGE_NAME = DataFlowEdgeOp.name
 
 
 def argument_owners(op: Operation) -> Sequence[BlockArgument]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation
 
+from shardy_py.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ir import operands_of, terminator_of
@@ -113,7 +114,7 @@ def combiner_of(op: Operation) -> str | None:
 def concatenates_slices(op: Operation) -> bool:
     """Whether all operands of a concatenate are slices, or are one value and slices of it."""
     makers = [operand.owner for operand in operands_of(op)]
-    sliced = [isinstance(m, Operation) and m.name == "stablehlo.slice" for m in makers]
+    sliced = [isinstance(m, SliceOp) for m in makers]
     if all(sliced) or not any(sliced):
         return any(sliced)
     sources = {
@@ -131,7 +132,7 @@ def has_constant_indices(op: Operation) -> bool:
 def feeds_rng_bit_generator(op: Operation) -> bool:
     """Whether a rng_bit_generator uses a result of `op`."""
     users = (use.operation for result in op.results for use in result.uses)
-    return any(user.name == "stablehlo.rng_bit_generator" for user in users)
+    return any(isinstance(user, RngBitGeneratorOp) for user in users)
 
 
 _CONTEXTS: dict[str, Callable[[Operation], Hashable]] = {

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue, Use
 
 from shardy_py.dialects.sdy import (
@@ -178,7 +179,7 @@ def _behind(tail: Operation) -> Any:
         op = op.next_op
 
     def test(use: Use) -> bool:
-        return id(use.operation) in behind and use.operation.name != "func.return"
+        return id(use.operation) in behind and not isinstance(use.operation, ReturnOp)
 
     return test
 

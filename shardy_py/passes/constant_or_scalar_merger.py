@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects.stablehlo import BroadcastInDimOp
 from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.ir import operands_of, walk_pre_order
@@ -25,7 +26,7 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
     merge_constants(module)
 
 
-BROADCAST = "stablehlo.broadcast_in_dim"
+BROADCAST = BroadcastInDimOp.name
 
 
 def merge_constants(root: Operation) -> None:

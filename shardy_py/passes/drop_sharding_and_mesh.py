@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import MeshOp
@@ -32,7 +33,7 @@ def remove_attributes(root: Operation, names: Collection[str]) -> None:
     for op in walk_pre_order(root):
         for name in names:
             op.attributes.pop(name, None)
-        if op.name == "func.func":
+        if isinstance(op, FuncOp):
             for place in ("arg_attrs", "res_attrs"):
                 _remove_from_values(op, place, names)
 

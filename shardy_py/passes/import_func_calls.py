@@ -125,7 +125,7 @@ def replace_terminators(region: Region, terminator: type[Operation]) -> None:
         erase(old)
 
 
-NAMED = "sdy.named_computation"
+NAMED = NamedComputationOp.name
 
 
 def separate_names(module: ModuleOp, symbols: Symbols) -> None:
@@ -185,7 +185,7 @@ def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
 
 def _entries(op: Operation, symbols: Symbols) -> Iterator[Hashable]:
     yield frozenset(op.attributes.items())
-    if op.name == CallOp.name:
+    if isinstance(op, CallOp):
         yield original_name(symbols.callee(op))
     else:
         yield frozenset(op.properties.items())

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
 from shardy_py.graph.build import build_program
@@ -123,7 +124,7 @@ def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> N
     seen: set[bool] = set()
     for op, record in without_rule:
         message = unknown_warning(record)
-        is_call = record.name == "stablehlo.custom_call"
+        is_call = record.name == CustomCallOp.name
         if message is not None and is_call not in seen and not is_terminator(op):
             seen.add(is_call)
             warn(message, position_of(op.location))

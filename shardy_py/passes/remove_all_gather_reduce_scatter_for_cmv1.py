@@ -12,13 +12,17 @@ sharding that the reduce-scatter made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 
+from shardy_py.dialects.sdy import AllGatherOp, ReduceScatterOp
+from shardy_py.dialects.stablehlo import DotGeneralOp, DotOp
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
 from shardy_py.ir import erase, find_ops, next_use, operands_of, replace_uses
 
-DOTS = ("stablehlo.dot", "stablehlo.dot_general")
+DOTS = (DotOp.name, DotGeneralOp.name)
 
 
 def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
@@ -28,14 +32,14 @@ def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
         erase(removed)
 
 
-def _removed_beside(dot: Operation) -> list[Operation]:
+def _removed_beside(dot: Operation) -> Sequence[Operation]:
     """The collectives that go; where it is a reduce-scatter, `dot` has got its sharding."""
     makers = [value.op for value in operands_of(dot) if isinstance(value, OpResult)]
-    gathers = [op for op in makers if op.name == "sdy.all_gather" and _only_user(op) is dot]
+    gathers = [op for op in makers if isinstance(op, AllGatherOp) and _only_user(op) is dot]
     if gathers:
         return gathers
     user = _only_user(dot)
-    if user is None or user.name != "sdy.reduce_scatter":
+    if not isinstance(user, ReduceScatterOp):
         return []
     made, wanted = sharding_of(dot.results[0]), sharding_of(user.results[0])
     if made is not None and made.unreduced_axes:

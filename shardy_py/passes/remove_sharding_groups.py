@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.dialects.sdy import ShardingGroupOp
 from shardy_py.ir import erase, find_ops
 
 
 def remove_sharding_groups(module: ModuleOp) -> None:
     """Removes the sharding groups."""
-    for group in find_ops(module, "sdy.sharding_group"):
+    for group in find_ops(module, ShardingGroupOp.name):
         erase(group)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.sdy import OpShardingRuleAttr, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
+from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReshapeOp
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
@@ -60,12 +62,12 @@ from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, resolve
 from shardy_py.text.source import position_of
 
-CALL = "func.call"
-RESHARD = "sdy.reshard"
+CALL = CallOp.name
+RESHARD = ReshardOp.name
 RAGGED_DOT = "mhlo.ragged_dot"
-CONCATENATE = "stablehlo.concatenate"
-RESHAPE = "stablehlo.reshape"
-DOTS = frozenset({"stablehlo.dot", "stablehlo.dot_general"})
+CONCATENATE = ConcatenateOp.name
+RESHAPE = ReshapeOp.name
+DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
 
 

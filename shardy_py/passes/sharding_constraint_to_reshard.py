@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.ir import build_operation, find_ops
 
 
 def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     """Turns sharding constraints into reshards."""
-    for constraint in find_ops(module, "sdy.sharding_constraint"):
+    for constraint in find_ops(module, ShardingConstraintOp.name):
         reshard = build_operation(
             ReshardOp,
             constraint.operands,

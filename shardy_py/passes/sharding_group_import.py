@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardy_py.dialects.sdy import ManualComputationOp, ShardingGroupOp
 from shardy_py.dialects.sdy.ops import ShardingConstraintOp
 from shardy_py.errors import Diagnostic, ShardyError, warn
 from shardy_py.graph.holders import write_all
@@ -27,7 +28,7 @@ from shardy_py.text.source import position_of
 
 def sharding_group_import(module: ModuleOp) -> None:
     """Merges sharding groups that share a member, and checks them."""
-    groups = find_ops(module, "sdy.sharding_group")
+    groups = find_ops(module, ShardingGroupOp.name)
     if groups:
         check(groups)
         merge(groups)
@@ -99,7 +100,7 @@ def _group_id(op: Operation) -> int:
 
 def _manual_computation_around(op: Operation) -> Operation | None:
     parent = op.parent_op()
-    while parent is not None and parent.name != "sdy.manual_computation":
+    while parent is not None and not isinstance(parent, ManualComputationOp):
         parent = parent.parent_op()
     return parent
 
@@ -116,7 +117,7 @@ def groups_of(root: Operation) -> Groups:
     """The sharding groups under `root`."""
     groups: Groups = {}
     for op in walk_pre_order(root):
-        if op.name == "sdy.sharding_group":
+        if isinstance(op, ShardingGroupOp):
             groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
     return dict(sorted(groups.items()))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy import FuncDataFlowEdgeOp
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
 from shardy_py.ir import erase, find_ops, replace_uses
@@ -19,7 +20,7 @@ from shardy_py.sharding import TensorSharding
 
 def sink_func_data_flow_edges(module: ModuleOp) -> None:
     """Moves the sharding of each edge of a function or call to its operand."""
-    for edge in find_ops(module, "sdy.func_data_flow_edge"):
+    for edge in find_ops(module, FuncDataFlowEdgeOp.name):
         sink(edge)
 
 

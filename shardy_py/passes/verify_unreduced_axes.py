@@ -26,6 +26,7 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
+from shardy_py.dialects.stablehlo import ReduceOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import attribute_list_shardings
@@ -44,7 +45,7 @@ RESHARDS = (ReshardOp, ShardingConstraintOp)
 SDY_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
 RETURNS = (FuncReturnOp, ReturnOp)
 """The terminators checked; Shardy does not check those of StableHLO."""
-REDUCE = "stablehlo.reduce"
+REDUCE = ReduceOp.name
 SUM = REDUCTIONS[0]
 
 
