@@ -1,4 +1,4 @@
-"""JAX programs lowered for GSPMD and as HLO, read as sdy: the same programs as JAX lowers to sdy itself."""
+"""JAX programs lowered for GSPMD and as HLO, imported to sdy, beside the programs that JAX lowers to sdy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.passes.runner import run_passes
 from shardy_py.pipeline import decide_shardings
-from tests.passes.dumped_programs import SEPARATOR
-from tests.passes.partitioned_programs import COUNT
+from tests.gspmd.dumped_programs import SEPARATOR
+from tests.gspmd.partitioned_programs import COUNT
 
 PROGRAMS = range(4)
 AXES = ("x=4", "y=2")
@@ -26,7 +26,7 @@ AXES = ("x=4", "y=2")
 
 @cache
 def dumped(form: str) -> tuple[str, ...]:
-    """The programs in a form; skips where there is no JAX."""
+    """The programs in a form; skips without JAX."""
     pytest.importorskip("jax", reason="needs jax")
     script = Path(__file__).with_name("dumped_programs.py")
     run = subprocess.run([sys.executable, script, form], capture_output=True, text=True, check=True)
@@ -41,7 +41,7 @@ def converted(text: str, calls: pipelines.Calls) -> str:
 
 
 def comparable(text: str) -> list[str]:
-    """Functions and meshes in no order, without names of results, empty configurations, copies of meshes."""
+    """Functions and meshes, sorted, without names of results, empty configurations, copies of meshes."""
     text = re.sub(r" \{stablehlo\.mesh = \{.*\}\}$", "", text, flags=re.MULTILINE)
     text = re.sub(r'jax\.result_info = "[^"]*"(, )?', "", text)
     text = re.sub(r" ?\{\}(?=[,)])", "", text).replace('backend_config = "", ', "")
@@ -51,7 +51,7 @@ def comparable(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_gspmd_read_is_what_jax_lowers_to_sdy(index: int) -> None:
+def test_import_from_gspmd_equals_the_sdy_of_jax(index: int) -> None:
     ours = converted(
         dumped("gspmd")[index], pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
     )
@@ -60,27 +60,27 @@ def test_gspmd_read_is_what_jax_lowers_to_sdy(index: int) -> None:
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_sdy_written_is_what_jax_lowers_for_gspmd(index: int) -> None:
+def test_export_for_gspmd_equals_the_lowering_of_jax(index: int) -> None:
     ours = converted(dumped("sdy")[index], pipelines.stablehlo_export_passes())
     theirs = converted(dumped("gspmd")[index], ())
     assert comparable(ours) == comparable(theirs)
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_bodies_that_xla_has_inlined_are_read_too(index: int) -> None:
-    """Calls inlined before it is read, as XLA does, or afterwards; what depends on other values is parted."""
+def test_inlined_bodies_are_imported(index: int) -> None:
+    """Calls are inlined before the import, as in XLA, or after it; independent values become several calls."""
     read = pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
     inline = pass_call("xla-inline-calls")
     inlined = converted(dumped("gspmd")[index], (inline, *read))
     expected = converted(dumped("gspmd")[index], (*read, inline))
     assert "SPMD" not in inlined
-    assert _border(decide_shardings(inlined)) == _border(decide_shardings(expected))
+    assert _boundary(decide_shardings(inlined)) == _boundary(decide_shardings(expected))
     if inlined.count("sdy.manual_computation") == expected.count("sdy.manual_computation"):
         assert comparable(inlined) == comparable(expected)
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_there_and_back(index: int) -> None:
+def test_round_trip(index: int) -> None:
     calls = pipelines.stablehlo_export_passes() + pipelines.stablehlo_import_passes(
         ImportShardingsOptions(mesh_axes=AXES)
     )
@@ -89,7 +89,7 @@ def test_there_and_back(index: int) -> None:
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_there_and_back_through_frontend_attributes(index: int) -> None:
+def test_round_trip_through_frontend_attributes(index: int) -> None:
     calls = pipelines.round_trip_export_passes() + pipelines.stablehlo_import_passes()
     program = dumped("sdy")[index]
     assert "sdy.mesh @" not in converted(program, pipelines.round_trip_export_passes())
@@ -97,26 +97,26 @@ def test_there_and_back_through_frontend_attributes(index: int) -> None:
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_hlo_read_is_decided_as_the_program_itself(index: int) -> None:
-    """HLO has other ops, so what is compared is what was decided at the border of the main function."""
+def test_propagation_of_imported_hlo(index: int) -> None:
+    """HLO has other ops, so only the shardings at the boundary of the main function are compared."""
     read = converted(dumped("hlo")[index], pipelines.stablehlo_import_passes())
     assert "xla.sdy" not in read
     assert "mhlo.sharding" not in read
     ours, theirs = (decide_shardings(text) for text in (read, dumped("sdy")[index]))
-    assert _border(ours) == _border(theirs)
+    assert _boundary(ours) == _boundary(theirs)
 
 
 @pytest.mark.parametrize("index", PROGRAMS)
-def test_an_unnamed_mesh_decides_the_same(index: int) -> None:
+def test_propagation_on_a_derived_mesh(index: int) -> None:
     unnamed = converted(dumped("gspmd")[index], pipelines.stablehlo_import_passes())
     decided = decide_shardings(unnamed).replace("_axis_0", "x").replace("_axis_1", "y")
     assert comparable(decided) == comparable(decide_shardings(dumped("sdy")[index]))
 
 
-def test_what_is_written_runs() -> None:
-    """Programs decided here, compiled by GSPMD for eight devices, give what JAX's own give, sharded alike."""
+def test_exported_programs_run() -> None:
+    """Programs propagated here and compiled by GSPMD for eight devices have the results of JAX's own."""
     pytest.importorskip("jax", reason="needs jax")
-    command = [sys.executable, "-m", "tests.passes.partitioned_programs"]
+    command = [sys.executable, "-m", "tests.gspmd.partitioned_programs"]
     root = Path(__file__).parents[2]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
     compared = [json.loads(line) for line in run.stdout.splitlines()]
@@ -124,6 +124,6 @@ def test_what_is_written_runs() -> None:
     assert all(program == {"equal": True, "alike": True} for program in compared)
 
 
-def _border(text: str) -> list[str]:
+def _boundary(text: str) -> list[str]:
     (main,) = re.findall(r"func\.func (?:public )?@main(.*)", text)
     return re.findall(r"#sdy\.sharding<.*?>(?=[,}])", main)

@@ -1,6 +1,6 @@
-"""Runs programs, decided here and written for GSPMD, on eight devices, beside JAX's own; run as a script.
+"""Runs programs propagated here and exported for GSPMD on eight devices beside JAX's own; run as a script.
 
-A line of JSON a program: whether all results are equal, and whether they are sharded alike.
+Prints a line of JSON for each program: whether all results are equal, and whether they have equal shardings.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 COUNT = 3
-"""The programs of `dumped_programs.py` that call nothing of Python's."""
+"""The programs of `dumped_programs.py` without Python callbacks."""
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     import numpy as np
 
     from shardy_py import Program, propagate
-    from tests.passes.dumped_programs import lowered_programs
+    from tests.gspmd.dumped_programs import lowered_programs
 
     random = np.random.default_rng(0)
     for lowered in lowered_programs(jax)[:COUNT]:

@@ -1,4 +1,4 @@
-"""Lowers small JAX programs on eight devices; run as a script, for JAX fixes the devices of a process.
+"""Lowers small JAX programs on eight devices; run as a script, because JAX fixes the devices of a process.
 
 dumped_programs.py gspmd | sdy | hlo      with GSPMD's shardings, with sdy, as HLO of the sdy program
 """
