@@ -68,7 +68,7 @@ def test_export_for_gspmd_equals_the_lowering_of_jax(index: int) -> None:
 
 @pytest.mark.parametrize("index", PROGRAMS)
 def test_inlined_bodies_are_imported(index: int) -> None:
-    """Calls are inlined before the import, as in XLA, or after it; independent values become several calls."""
+    """Calls are inlined before the import as in XLA or after it; independent values become several calls."""
     read = pipelines.stablehlo_import_passes(ImportShardingsOptions(mesh_axes=AXES))
     inline = pass_call("xla-inline-calls")
     inlined = converted(dumped("gspmd")[index], (inline, *read))
