@@ -175,7 +175,7 @@ FIELD_KINDS = {
     "Attribute": ValueText(lambda cursor: cursor.attribute(), attribute_text),
     "TypeAttribute": ValueText(lambda cursor: cursor.type(), attribute_text),
 }
-"""How fields read and print, by their annotation."""
+"""The text of fields by their annotation."""
 
 
 def field_kinds(struct: type) -> dict[str, ValueText]:

@@ -121,10 +121,10 @@ def slots(text: str) -> tuple[Slot, ...]:
     [('inputs', True), ('token', False)]
     """
     found: list[Slot] = []
-    for word in text.split():
-        match = _SLOT.match(word)
+    for entry in text.split():
+        match = _SLOT.match(entry)
         if match is None:
-            raise ValueError(f"invalid slot '{word}'")
+            raise ValueError(f"invalid slot '{entry}'")
         found.append(Slot(match[1], match[2] == "*", match[2] == "?", match[3] or "", match[4]))
     return tuple(found)
 
@@ -268,7 +268,7 @@ TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
     "branch_flow": (BranchDataFlow,),
     "operand_flow": (EachOperandDataFlow,),
 }
-"""Traits by the words that rows use."""
+"""Traits by the names that rows use."""
 
 
 def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:

@@ -1,4 +1,4 @@
-"""Kinds of attributes that ops have: what they must be, in MLIR's words, and how a form spells them.
+"""Kinds of attributes: the constraint with MLIR's description, the spelling in forms, the values in Python.
 
 >>> KINDS["index"].description
 '64-bit signless integer attribute whose value is non-negative'
@@ -114,7 +114,7 @@ def integers_text(attribute: DenseArrayBase[Any]) -> str:
 
 
 def is_of(attribute: Any, attribute_class: Any, **expected: Attribute) -> bool:
-    """Whether an attribute is of a class and its fields are as expected: `type=i64`."""
+    """Whether an attribute is of a class and has the expected fields: `type=i64`."""
     if not isinstance(attribute, attribute_class):
         return False
     return all(getattr(attribute, name) == value for name, value in expected.items())
@@ -160,10 +160,7 @@ def is_a(
 
 
 def array_of(
-    description: str,
-    accepts: Callable[[Any], bool],
-    element: Encoding,
-    spelling: Spelling | None = None,
+    description: str, accepts: Callable[[Any], bool], element: Encoding, spelling: Spelling | None = None
 ) -> AttributeKind:
     """An array whose elements are all of one kind."""
     return AttributeKind(
@@ -240,7 +237,7 @@ DEFAULTS: dict[str, Attribute] = {
     "{}": DictionaryAttr({}),
     "text": StringAttr(""),
 }
-"""What absence means, by the words that rows use."""
+"""Attributes that absence stands for, by the names that rows use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
-"""Assembly forms from templates: the text behind an op's name with holes, and what stands behind the colon.
+"""Assembly forms from templates: text with placeholders behind an op's name, types behind the colon.
 
-` $operand, dims = $permutation` is read and printed as it stands: `$name` is an operand, an attribute in its
+` $operand, dims = $permutation` is read and printed literally: `$name` is an operand, an attribute in its
 kind's spelling, or an element that the dialect adds (`$ranges`); `$inputs*,` is any number of operands with a
-comma behind each, `$operands` all of them; `<, lower = $lower>` is left out where the
-attribute is absent or what absence means. The attribute dictionary and the types follow.
+comma behind each, `$operands` all of them; `<, lower = $lower>` is omitted where the
+attribute is absent or has its default value. The attribute dictionary and the types follow.
 
 >>> Template(" $operand<, lower = $lower>", FUNCTION_TYPE).parts()
 [' ', '$operand', '<, lower = $lower>']
 
-Not here: forms with regions, which their dialects write out.
+Not here: forms with regions (each dialect's `forms.py`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Template:
     types: Element
 
     def parts(self) -> list[str]:
-        """Fixed texts, holes and optional groups, in order."""
+        """Fixed texts, placeholders and optional groups, in order."""
         return _PART.findall(self.text)
 
 
@@ -92,7 +92,7 @@ def _spelling(slot: Slot, notation: Notation) -> Spelling:
 
 
 def default_of(slot: Slot, notation: Notation) -> Attribute | None:
-    """The attribute that absence means, None if absence means nothing."""
+    """The attribute that absence stands for, None if there is none."""
     return None if slot.default is None else notation.defaults[slot.default]
 
 
@@ -112,7 +112,7 @@ def _operands_with_commas(start: int) -> Element:
 
 
 class _Group:
-    """`, word = value` that may be left out; word: empty if the value stands alone."""
+    """`, word = value` that may be omitted; word: empty if there is only the value."""
 
     def __init__(self, slot: Slot, word: str, notation: Notation) -> None:
         self.name = slot.name
@@ -121,7 +121,7 @@ class _Group:
         self.default = default_of(slot, notation)
 
     def text(self, op: Operation) -> str:
-        """What stands in the form, nothing where the attribute is absent or what absence means."""
+        """The text in the form; empty if the attribute is absent or has its default value."""
         value = op.properties.get(self.name)
         if value is None or value == self.default:
             return ""
@@ -133,7 +133,7 @@ class _Group:
 
 
 def _optional(groups: Sequence[_Group]) -> Element:
-    """Groups of which each may be left out, in their order."""
+    """Groups that may each be omitted, in order."""
 
     def read(reader: OpReader, draft: Draft) -> None:
         left = list(groups)
@@ -155,7 +155,7 @@ def _optional(groups: Sequence[_Group]) -> Element:
 
 
 def dictionary(row: OpRow, hidden: tuple[str, ...], notation: Notation) -> Element:
-    """The attribute dictionary, without what the form has printed and without what absence means as well."""
+    """The attribute dictionary, without attributes that the form prints or that have their default."""
     meant = {
         slot.name: default
         for slot in row.attribute_slots

@@ -1,6 +1,6 @@
-"""What stands behind the colon of StableHLO's and CHLO's forms, where it is more than a function type.
+"""Types behind the colon of StableHLO's and CHLO's forms, where they are not a function type.
 
-`tensor<8xf32>` says that operands and result are all of that type; a function type stands where they are not.
+`tensor<8xf32>` is the type of all operands and of the result; otherwise a function type is printed.
 
 Not here: the function type itself (`text/assembly.py`).
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Types = tuple[Sequence[Attribute], Sequence[Attribute]]
 """The types of operands and of results."""
 Infer = Callable[["OpReader", Attribute, int, int], Types]
-"""From the one type that is written (at an offset), the types of that many operands and of the results."""
+"""From the one type that was read (at an offset), the types of that many operands and of the results."""
 Shorten = Callable[[Operation], Attribute | None]
-"""The one type that says it all, None where a function type is needed."""
+"""The one type to print, None where a function type is needed."""
 
 
 def _types(op: Operation) -> tuple[list[Attribute], list[Attribute]]:
@@ -73,7 +73,7 @@ SAME = _short_or_function(lambda reader, type_, start, count: ([type_] * count, 
 
 
 def real_type(type_: Any) -> Attribute:
-    """The tensor type whose elements are the parts of a complex one's; the type itself if it is no such."""
+    """The tensor type of the real parts of a complex tensor type; any other type unchanged."""
     element: Any = getattr(type_, "element_type", None)
     if getattr(element, "name", "") != ComplexType.name:
         return type_

@@ -1,4 +1,4 @@
-"""The CHLO dialect: ops from rows, attributes from tables, their syntax.
+"""The CHLO dialect: ops from rows, attributes, their syntax.
 
 >>> op_class("top_k").name
 'chlo.top_k'
@@ -18,7 +18,7 @@ CHLO = DialectSyntax(
     unknown_attribute="unknown chlo attribute",
     unknown_type="dialect 'chlo' provides no type parsing hook",
 )
-"""The dialect as text knows it."""
+"""The dialect's syntax."""
 
 
 def __getattr__(name: str) -> type[Operation]:
@@ -32,7 +32,7 @@ def op_class(name: str) -> type[Operation]:
 
 
 def xdsl_dialect() -> Dialect:
-    """The dialect as xDSL knows it; makes the classes of all ops."""
+    """The dialect for xDSL, with the classes of all ops."""
     attributes = [syntax.attribute_class for syntax in (*ATTRIBUTES.values(), *ENCLOSED.values())]
     return Dialect("chlo", OPS.all_classes(), attributes)
 

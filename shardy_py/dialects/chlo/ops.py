@@ -149,9 +149,7 @@ NOTATION = Notation(
             struct_encoding(RaggedDotDimensionNumbersAttr, RaggedDotDimensionNumbers),
         ),
         "precisions": array_of(
-            "Precision Config attribute",
-            lambda a: isinstance(a, PrecisionAttr),
-            enum_encoding(PrecisionAttr),
+            "Precision Config attribute", lambda a: isinstance(a, PrecisionAttr), enum_encoding(PrecisionAttr)
         ),
     },
     types=TYPE_KINDS,

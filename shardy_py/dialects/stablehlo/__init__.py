@@ -1,6 +1,7 @@
-"""The StableHLO dialect: ops from rows, attributes from tables, their syntax.
+"""The StableHLO dialect: ops from rows, attributes, their syntax.
 
-`rows/` lists the ops; `op_class("dot_general")` is the class of one.
+`rows/` lists the ops. Their classes are made when first used: `from shardy_py.dialects.stablehlo import
+AddOp`.
 
 >>> op_class("dot_general").name
 'stablehlo.dot_general'
@@ -27,7 +28,7 @@ STABLEHLO = DialectSyntax(
     unknown_attribute="unknown StableHLO attribute",
     unknown_type="unknown stablehlo type: {0}",
 )
-"""The dialect as text knows it."""
+"""The dialect's syntax."""
 
 
 QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
@@ -45,7 +46,7 @@ def op_class(name: str) -> type[Operation]:
 
 
 def xdsl_dialect() -> Dialect:
-    """The dialect as xDSL knows it; makes the classes of all ops."""
+    """The dialect for xDSL, with the classes of all ops."""
     syntaxes = {syntax.attribute_class for part in (ATTRIBUTES, TYPES, ENCLOSED) for syntax in part.values()}
     return Dialect("stablehlo", OPS.all_classes(), sorted(syntaxes, key=lambda found: found.name))
 

@@ -296,7 +296,7 @@ class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]]):
     )
 
     def check_encoding(self, tensor: Any) -> str | None:
-        """What is wrong with these bounds on a tensor type, None if nothing is."""
+        """The reason why a tensor type cannot have these bounds, None if it can."""
         sizes = tensor.get_shape()
         if len(self.data) != len(sizes):
             return (

@@ -1,7 +1,7 @@
 """The dimension numbers of convolutions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 
-A letter says what a dimension is: `b` batch, `f` feature, `i` and `o` the kernel's input and output feature;
-a number is a spatial dimension's.
+A letter is the role of a dimension: `b` batch, `f` feature, `i` and `o` the kernel's input and output
+feature; a number is a spatial dimension's.
 
 >>> numbers = ConvDimensionNumbers(0, 2, (1,), 1, 2, (0,), 0, 2, (1,))
 >>> conv_text(numbers)
@@ -19,7 +19,7 @@ from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.text.cursor import Cursor
 
 _PARTS = (("", "bf", "input"), ("x", "io", "kernel"), ("->", "bf", "output"))
-"""What stands before each part, its letters, and the word of its fields."""
+"""The text before each part, its letters, and the prefix of its fields."""
 _FIELDS = {
     "input": ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
     "kernel": (
@@ -33,10 +33,10 @@ _MOST_NAMED = 10
 
 
 def conv_text(numbers: ConvDimensionNumbers) -> str | None:
-    """The short text; None if the numbers are no numbering of dimensions."""
+    """The short text; None if the numbers do not number the dimensions."""
     texts: list[str] = []
-    for before, letters, word in _PARTS:
-        first, second, spatial = (getattr(numbers, field) for field in _FIELDS[word])
+    for before, letters, prefix in _PARTS:
+        first, second, spatial = (getattr(numbers, field) for field in _FIELDS[prefix])
         named = {first: letters[0], second: letters[1]}
         named |= {dimension: str(index) for index, dimension in enumerate(spatial)}
         rank = 2 + len(spatial)
@@ -47,17 +47,17 @@ def conv_text(numbers: ConvDimensionNumbers) -> str | None:
 
 
 def read_conv(cursor: Cursor) -> ConvDimensionNumbers:
-    """The numbers that a short text spells."""
+    """Reads the short text."""
     found: dict[str, Any] = {}
-    for before, letters, word in _PARTS:
+    for before, letters, prefix in _PARTS:
         if before:
             cursor.expect(before)
-        found |= zip(_FIELDS[word], _read_part(cursor, letters), strict=True)
+        found |= zip(_FIELDS[prefix], _read_part(cursor, letters), strict=True)
     return ConvDimensionNumbers(**found)
 
 
 def _read_part(cursor: Cursor, letters: str) -> tuple[int, int, tuple[int, ...]]:
-    """`[b, 0, 1, f]`: where the two letters stand, where the numbers."""
+    """`[b, 0, 1, f]`: the positions of the two letters, and those of the numbers."""
     missing = sorted(letters, key="bfio".index)
     named: dict[str, int] = {}
     spatial: dict[int, int] = {}

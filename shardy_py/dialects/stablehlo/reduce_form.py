@@ -1,4 +1,4 @@
-"""The form of `stablehlo.reduce`, short where its region is one commutative op and nothing else.
+"""The form of `stablehlo.reduce`, short where its region is one commutative op only.
 
     stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [1] : (...) -> ...
     stablehlo.reduce(%0 init: %cst) across dimensions = [1] : (...) -> ...
@@ -92,12 +92,12 @@ def _read_applied(reader: OpReader, start: int) -> type[Operation]:
 def _op_class(name: str) -> type[Operation]:
     syntax = syntax_table().op(name)
     if syntax is None:
-        raise InternalError(f"there is no op '{name}'")
+        raise InternalError(f"unknown op '{name}'")
     return syntax.op_class
 
 
 def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> Region:
-    """The region that a short form stands for."""
+    """The region of a short form."""
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
     block = Block()
     arguments = [append_argument(block, scalar, location) for _ in range(2)]
@@ -166,7 +166,7 @@ def _write_reducer(writer: OpWriter, region: Region, half: int) -> None:
 
 
 def applied_op(op: Operation) -> Operation | None:
-    """The one op that the region of a reduction is, None if the short form cannot tell it.
+    """The only op in the region of a reduction; None if the short form cannot express it.
 
     The op is commutative and of the dialect, all its types are the scalar of the first input's element type,
     it takes the region's arguments in their order, and the region returns its result.
@@ -196,4 +196,4 @@ def _summary(op: Operation) -> str | None:
 
 
 REDUCE_FORM = AssemblyForm(_read, _write, _summary)
-"""A short or a long form, whichever says it all."""
+"""The short form where it can express the region, else the long form."""

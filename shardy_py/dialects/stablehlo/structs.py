@@ -3,7 +3,7 @@
 >>> DotDimensionNumbers((0,), (0,), (2,), (1,)).lhs_contracting_dimensions
 (2,)
 
-Not here: the attributes around them (`attributes.py`), their text (`spellings.py`).
+Not here: the attributes around them (`attributes.py`), their text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class DotDimensionNumbers:
 
 @dataclass(frozen=True)
 class ConvDimensionNumbers:
-    """What each dimension of a convolution's operands and result is."""
+    """The roles of the dimensions of a convolution's operands and result."""
 
     input_batch_dimension: int = 0
     input_feature_dimension: int = 0
@@ -40,7 +40,7 @@ class ConvDimensionNumbers:
 
 @dataclass(frozen=True)
 class GatherDimensionNumbers:
-    """How a gather's indices select windows of its operand."""
+    """The windows of its operand that a gather's indices select."""
 
     offset_dims: tuple[int, ...] = ()
     collapsed_slice_dims: tuple[int, ...] = ()
@@ -52,7 +52,7 @@ class GatherDimensionNumbers:
 
 @dataclass(frozen=True)
 class ScatterDimensionNumbers:
-    """How a scatter's indices place windows of its updates."""
+    """The places of a scatter's operand where its indices put windows of updates."""
 
     update_window_dims: tuple[int, ...] = ()
     inserted_window_dims: tuple[int, ...] = ()
@@ -64,7 +64,7 @@ class ScatterDimensionNumbers:
 
 @dataclass(frozen=True)
 class DotAlgorithm:
-    """How a dot_general computes: precisions of operands and accumulator, and how often."""
+    """The algorithm of a dot_general: precisions of operands and accumulator, number of operations."""
 
     lhs_precision_type: TypeAttribute
     rhs_precision_type: TypeAttribute
@@ -94,7 +94,7 @@ class OutputOperandAlias:
 
 @dataclass(frozen=True)
 class ResultAccuracy:
-    """How exact a transcendental function must be: absolute, relative, in units of the last place."""
+    """The accuracy of a transcendental function: absolute, relative, in units of the last place."""
 
     atol: float = 0.0
     rtol: float = 0.0

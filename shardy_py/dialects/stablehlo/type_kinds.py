@@ -82,7 +82,7 @@ _ELEMENT_KINDS = {
 def _tensor(
     elements: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
 ) -> TypeKind:
-    """Ranked tensors of the listed elements for which something `holds`."""
+    """Ranked tensors with the listed elements that satisfy `holds`."""
     kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
 
     def accepts(type_: Attribute) -> bool:

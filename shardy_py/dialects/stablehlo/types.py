@@ -21,7 +21,7 @@ class TokenType(DialectType):
 
 @irdl_attr_definition
 class FutureType(DialectType):
-    """`!stablehlo.future<tensor<8xf32>>`: what an asynchronous op will have given."""
+    """`!stablehlo.future<tensor<8xf32>>`: the results of an asynchronous op."""
 
     name = "stablehlo.future"
     types: ArrayAttr[Attribute]

@@ -1,4 +1,4 @@
-"""Control flow, tuples and tokens, calls of what is defined elsewhere, random numbers."""
+"""Control flow, tuples and tokens, calls, random numbers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ from shardy_py.dialects.type_tails import RESULT, SAME, TUPLE
 
 CONTROL = (
     OpRow(
-        "after_all",
-        "inputs*:token",
-        results="result:token",
-        form=Template(" $inputs", SAME),
-        traits="pure",
+        "after_all", "inputs*:token", results="result:token", form=Template(" $inputs", SAME), traits="pure"
     ),
     OpRow(
         "case",
@@ -78,13 +74,7 @@ CONTROL = (
         traits="pure operand_flow",
         verify=(PAIRWISE,),
     ),
-    OpRow(
-        "return",
-        "results*:value_or_buffer",
-        results="",
-        form=RETURN_FORM,
-        traits="pure terminator",
-    ),
+    OpRow("return", "results*:value_or_buffer", results="", form=RETURN_FORM, traits="pure terminator"),
     OpRow(
         "rng",
         "a:scalar_pred_int_float b:scalar_pred_int_float shape:shape",

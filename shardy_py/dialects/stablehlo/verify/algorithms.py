@@ -23,7 +23,7 @@ _KNOWN = frozenset(
 
 
 def is_known(algorithm: DotAlgorithm, lhs: str, rhs: str, accumulator: str) -> bool:
-    """Whether an algorithm is known, its types given as MLIR spells them."""
+    """Whether an algorithm is supported; types are in MLIR's spelling."""
     if (algorithm.lhs_component_count, algorithm.rhs_component_count) != (1, 1):
         return False
     operations = algorithm.num_primitive_operations

@@ -1,4 +1,4 @@
-"""Rules of custom calls that deal in buffers: what makes, pins and unpins one, and aliases of the others."""
+"""Rules of custom calls on buffers: creating, pinning and unpinning one, and aliases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path = tuple[int, ...]
 
 
 def check_buffers(view: View) -> None:
-    """What a custom call's target, or its aliases, say of buffers."""
+    """The rules of a custom call's target, or of its aliases."""
     target = view.op.properties.get("call_target_name")
     name = target.data if isinstance(target, StringAttr) else ""
     if name == "CreateBuffer":

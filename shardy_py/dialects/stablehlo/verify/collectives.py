@@ -22,7 +22,7 @@ from shardy_py.text.attribute_writer import attribute_text
 
 
 def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> None:
-    """Each replica from 0 on stands in one group; -1 fills groups up where sizes may differ."""
+    """Each replica from 0 on is in one group; -1 pads groups where sizes may differ."""
     groups = view.dense("replica_groups")
     if groups is None:
         return
@@ -95,9 +95,13 @@ def _check_bodies(view: View, operands: Sequence[Tensor]) -> None:
 
 
 def infer_all_reduce(view: View) -> Sequence[Tensor]:
-    """The operands' shapes, of the element that the body makes."""
-    element = elements_of(view, 0, view.operands[:1])
-    return [operand.of(element[0]) for operand in view.operands]
+    """The operands' shapes, of the element type that the body returns."""
+    return _reduced(view, view.operands)
+
+
+def _reduced(view: View, operands: Sequence[Tensor]) -> Sequence[Tensor]:
+    element = elements_of(view, 0, operands[:1])
+    return [operand.of(element[0]) for operand in operands]
 
 
 def check_all_reduce(view: View) -> None:
@@ -225,7 +229,7 @@ def infer_collective_broadcast(view: View) -> Sequence[Tensor]:
 
 
 def check_collective_broadcast(view: View) -> None:
-    """Replicas stand in one group each; an operand more where the root is one."""
+    """Each replica is in one group; a dynamic root is one more operand."""
     groups = view.dense("replica_groups")
     if groups is not None:
         require(
@@ -241,10 +245,8 @@ def check_collective_broadcast(view: View) -> None:
 
 
 def infer_collective_reduce(view: View) -> Sequence[Tensor]:
-    """The data operands' shapes, of the element that the body makes."""
-    data = _data_operands(view)
-    element = elements_of(view, 0, data[:1])
-    return [operand.of(element[0]) for operand in data]
+    """The data operands' shapes, of the element type that the body returns."""
+    return _reduced(view, _data_operands(view))
 
 
 def check_collective_reduce(view: View) -> None:

@@ -51,7 +51,7 @@ def check_dot_general(view: View) -> None:
     - as many batch and contracting dimensions on either side; each there, and only once
     - their sizes agree
     - the result: batch dimensions, then the others of lhs, then those of rhs
-    - an algorithm stands with no precision but DEFAULT
+    - an algorithm allows no precision but DEFAULT
     """
     algorithm: DotAlgorithm | None = view.value("algorithm")
     if algorithm is not None:
@@ -170,7 +170,7 @@ def infer_triangular_solve(view: View) -> Sequence[Tensor]:
 
 
 def infer_fft(view: View) -> Sequence[Tensor]:
-    """One to three dimensions; real or complex operands and results as the kind of transform says."""
+    """One to three dimensions; the kind of transform decides between real and complex elements."""
     operand, length, kind = view.operands[0], view.integers("fft_length"), view.value("fft_type")
     rank = len(length)
     require(1 <= rank <= 3, f"rank must be between 1 and 3, but got {rank}.")

@@ -1,4 +1,4 @@
-"""Rules of ops with branches and loops, and of tuples, which bundle what they take and give."""
+"""Rules of branches, loops and tuples."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
 
 
 def infer_async_done(view: View) -> Sequence[Attribute]:
-    """The value of the future, which holds one."""
+    """The only value of the future."""
     future: Any = view.operand_types[0]
     types: Sequence[Attribute] = future.types.data
     require(

@@ -26,7 +26,7 @@ def require_distinct(first: Sequence[int], second: Sequence[int], name: str, oth
 
 
 def require_within(dimensions: Sequence[int], limit: int, name: str, limit_name: str) -> None:
-    """Each dimension of a list is there."""
+    """Each dimension of a list exists."""
     for dimension in dimensions:
         if not 0 <= dimension < limit:
             raise RuleViolation(
@@ -36,7 +36,7 @@ def require_within(dimensions: Sequence[int], limit: int, name: str, limit_name:
 
 
 def require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
-    """A dimension is there, or one behind the last."""
+    """A dimension exists, or is one past the last."""
     if not 0 <= dimension <= limit:
         raise RuleViolation(
             f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}."
@@ -44,7 +44,7 @@ def require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> N
 
 
 def require_dimension(tensor: Tensor, dimension: int) -> None:
-    """A dimension of the tensor is there."""
+    """The tensor has the dimension."""
     require(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
     require(
         dimension < tensor.rank,
@@ -53,7 +53,7 @@ def require_dimension(tensor: Tensor, dimension: int) -> None:
 
 
 def require_shape(expected: Sizes, given: Tensor) -> None:
-    """The shape that follows from the operands is the result's."""
+    """The inferred shape is that of the result."""
     from shardy_py.dialects.stablehlo.verify.tensors import same_shape, size_text
 
     require(

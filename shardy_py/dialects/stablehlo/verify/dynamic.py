@@ -1,4 +1,4 @@
-"""Rules of ops whose shapes are operands; where a constant gives them, they are checked against it."""
+"""Rules of ops whose shapes are operands: constant shapes are compared with the types."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from shardy_py.dialects.stablehlo.verify.dimensions import is_unique
+from shardy_py.dialects.stablehlo.verify.movement import (
+    require_broadcast_rank,
+    require_broadcast_sizes,
+    require_count,
+)
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
@@ -47,12 +52,7 @@ def check_dynamic_reshape(view: View) -> None:
     operand, shape = view.operands
     result = view.results[0]
     _check_elements(operand, result)
-    if operand.is_static and result.is_static:
-        require(
-            operand.count == result.count,
-            f"number of output elements ({result.count}) doesn't match expected number of elements "
-            f"({operand.count})",
-        )
+    require_count(operand, result)
     _check_shape_operand(view, 1)
     require(
         shape.sizes[0] == result.rank,
@@ -81,25 +81,15 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     operand, result = view.operands[0], view.results[0]
     dimensions = view.integers("broadcast_dimensions")
     _check_elements(operand, result)
-    require(
-        len(dimensions) == operand.rank,
-        f"broadcast_dimensions size ({len(dimensions)}) does not match operand rank ({operand.rank})",
-    )
+    require_broadcast_rank(view)
     require(
         result.rank >= operand.rank, f"result rank ({result.rank}) is less than operand rank ({operand.rank})"
     )
-    require(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
-    for index, dimension in enumerate(dimensions):
-        require(
-            0 <= dimension < result.rank,
-            f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}",
-        )
-        size, wanted = operand.sizes[index], result.sizes[dimension]
-        require(
-            size == 1 or same_size(size, wanted),
-            f"size of operand dimension {index} ({raw(size)}) is not compatible with size of result "
-            f"dimension {dimension} ({raw(wanted)})",
-        )
+    require_broadcast_sizes(
+        view,
+        lambda size, wanted: size == 1 or same_size(size, wanted),
+        "is not compatible with size of result dimension",
+    )
     _check_shape_operand(view, 1)
     hints = (*view.integers("known_expanding_dimensions"), *view.integers("known_nonexpanding_dimensions"))
     require(is_unique(hints), "duplicate expansion hint for at least one operand dimension")

@@ -26,7 +26,7 @@ def infer_most_specific(view: View) -> Sequence[Tensor]:
 
 
 def infer_add(view: View) -> Sequence[Tensor]:
-    """The shape that both operands have; elements are `check_add`'s matter."""
+    """The shape that both operands have; `check_add` checks elements."""
     merged_type = merged(view.operands, most_specific)
     return (merged_type.of(None) if is_quantized(merged_type.element) else merged_type,)
 
@@ -90,7 +90,7 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
 
 
 def infer_select(view: View) -> Sequence[Tensor]:
-    """Both choices are alike; the predicate is a scalar or of their shape."""
+    """Both choices are of one type; the predicate is a scalar or of their shape."""
     predicate_type, on_true, on_false = view.operands
     require(alike(on_true, on_false), "requires compatible types for non-predicate operands")
     require(

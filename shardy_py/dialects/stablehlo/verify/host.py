@@ -41,17 +41,7 @@ def _quoted(type_: Attribute) -> str:
 def check_infeed(view: View) -> None:
     """Results are tensors and a token; a layout names each tensor's."""
     types = view.result_types
-    require(bool(types), "result is expected to be at least of size 1, but got 0")
-    for type_ in types[:-1]:
-        require(
-            isinstance(type_, TensorType),
-            "all elements of result types, except the last element, are expected to be of tensor type, but "
-            f"got {_quoted(type_)}",
-        )
-    require(
-        _is_token(types[-1]),
-        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
-    )
+    _require_tensors_and_token(types, "all elements of result types, except the last element, are")
     layouts = view.list("layout")
     if layouts is None:
         return
@@ -73,6 +63,19 @@ def check_infeed(view: View) -> None:
             )
 
 
+def _require_tensors_and_token(types: Sequence[Attribute], tensors: str) -> None:
+    require(bool(types), "result is expected to be at least of size 1, but got 0")
+    for type_ in types[:-1]:
+        require(
+            isinstance(type_, TensorType),
+            f"{tensors} expected to be of tensor type, but got {_quoted(type_)}",
+        )
+    require(
+        _is_token(types[-1]),
+        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
+    )
+
+
 def _check_channel(view: View, host_type: int, host_name: str) -> None:
     handle: ChannelHandle | None = view.value("channel_handle")
     kind = 0 if handle is None else handle.type
@@ -82,8 +85,7 @@ def _check_channel(view: View, host_type: int, host_name: str) -> None:
         "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false",
     )
     require(
-        not is_host or kind == host_type,
-        f"channel_type should be {host_name} when is_host_transfer is true",
+        not is_host or kind == host_type, f"channel_type should be {host_name} when is_host_transfer is true"
     )
 
 
@@ -96,18 +98,7 @@ def infer_send(view: View) -> Sequence[Attribute]:
 def check_recv(view: View) -> None:
     """The channel's type is that of the transfer; results are tensors and a token."""
     _check_channel(view, _HOST_TO_DEVICE, "HOST_TO_DEVICE")
-    types = view.result_types
-    require(bool(types), "result is expected to be at least of size 1, but got 0")
-    for type_ in types[:-1]:
-        require(
-            isinstance(type_, TensorType),
-            "everything but the last element of result types is expected to be of tensor type, but got "
-            f"{_quoted(type_)}",
-        )
-    require(
-        _is_token(types[-1]),
-        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
-    )
+    _require_tensors_and_token(view.result_types, "everything but the last element of result types is")
 
 
 def check_rng_bit_generator(view: View) -> None:
@@ -126,9 +117,9 @@ def check_custom_call(view: View) -> None:
     """A custom call, in this order:
 
     - layouts for operands and results or for none; each a permutation of its tensor's dimensions
-    - aliases name operands and results that are there, of one type
+    - aliases name existing operands and results of one type
     - its configuration is of the kind that its interface takes
-    - a call that makes, pins or unpins a buffer has the operand and result for it; buffers are aliased once
+    - a call that creates, pins or unpins a buffer has the operand and result for it; buffers are aliased once
     """
     operand_layouts, result_layouts = view.list("operand_layouts"), view.list("result_layouts")
     if operand_layouts is not None or result_layouts is not None:

@@ -25,6 +25,9 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
 )
 from shardy_py.dialects.stablehlo.verify.view import View
 
+_GATHER, _SCATTER = "expects {} to {}, got: [{}]", "Expects {} to {}; got: [{}]."
+"""The messages about the order of dimensions."""
+
 # ---------------------------------------------------------------------- gather
 
 
@@ -44,8 +47,7 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
         f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
         f"({n.index_vector_dim}) of start_indices ({depth})",
     )
-    require(is_sorted(n.offset_dims), f"expects offset_dims to be sorted, got: [{listed(n.offset_dims)}]")
-    require(is_unique(n.offset_dims), f"expects offset_dims to not repeat, got: [{listed(n.offset_dims)}]")
+    _require_order(n.offset_dims, "offset_dims", _GATHER, is_distinct=True)
     require_distinct(
         n.collapsed_slice_dims, n.operand_batching_dims, "collapsed_slice_dims", "operand_batching_dims"
     )
@@ -53,9 +55,16 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
         ("collapsed_slice_dims", n.collapsed_slice_dims),
         ("operand_batching_dims", n.operand_batching_dims),
     ):
-        require(is_sorted(dimensions), f"expects {name} to be sorted, got: [{listed(dimensions)}]")
+        _require_order(dimensions, name, _GATHER)
         require_within(dimensions, operand.rank, name, "rank-of('operand')")
-    _check_batching(n, operand, starts)
+    _check_batching(
+        n.start_indices_batching_dims,
+        n.operand_batching_dims,
+        n.index_vector_dim,
+        (operand.sizes, starts.sizes),
+        ("operand_batching_dims", "start_indices"),
+        _GATHER,
+    )
     require_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
     require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
     require(
@@ -64,25 +73,41 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
     )
 
 
-def _check_batching(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor) -> None:
-    batching = n.start_indices_batching_dims
+def _require_order(dimensions: Sequence[int], name: str, message: str, *, is_distinct: bool = False) -> None:
+    require(is_sorted(dimensions), message.format(name, "be sorted", listed(dimensions)))
+    require(not is_distinct or is_unique(dimensions), message.format(name, "not repeat", listed(dimensions)))
+
+
+def _check_batching(
+    batching: Sequence[int],
+    operand_batching: Sequence[int],
+    index_vector_dim: int,
+    sizes: tuple[Sizes, Sizes],
+    names: tuple[str, str],
+    message: str,
+) -> None:
+    """Batching dimensions of indices are distinct, and pair up with those of the operand.
+
+    sizes: of operand and indices. names: of the operand's list and of the indices.
+    """
+    operand_name, indices_name = names
+    name, stop = f"{indices_name}_batching_dims", "." if message is _SCATTER else ""
+    require(is_unique(batching), message.format(name, "not repeat", listed(batching)))
+    require_within(batching, len(sizes[1]), name, f"rank-of('{indices_name}')")
     require(
-        is_unique(batching), f"expects start_indices_batching_dims to not repeat, got: [{listed(batching)}]"
-    )
-    require_within(batching, starts.rank, "start_indices_batching_dims", "rank-of('start_indices')")
-    require(
-        n.index_vector_dim not in batching,
-        f"expects start_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}",
+        index_vector_dim not in batching,
+        f"expects {name} not to include index_vector_dim {index_vector_dim}{stop}",
     )
     require(
-        len(n.operand_batching_dims) == len(batching),
-        "operand_batching_dims and start_indices_batching_dims should have the same size",
+        len(operand_batching) == len(batching),
+        f"{operand_name} and {name} should have the same size{stop}",
     )
-    for index, (i, j) in enumerate(zip(n.operand_batching_dims, batching, strict=True)):
+    for index, (i, j) in enumerate(zip(operand_batching, batching, strict=True)):
+        size, other = sizes[0][i], sizes[1][j]
         require(
-            same_size(operand.sizes[i], starts.sizes[j]),
-            f"operand_batching_dims[{index}] and start_indices_batching_dims[{index}] must have compatible "
-            f"sizes, but got {raw(operand.sizes[i])} and {raw(starts.sizes[j])}",
+            same_size(size, other),
+            f"{operand_name}[{index}] and {name}[{index}] must have compatible sizes, but got "
+            f"{raw(size)} and {raw(other)}{stop}",
         )
 
 
@@ -151,7 +176,7 @@ def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
 
 
 def infer_scatter(view: View) -> Sequence[Tensor]:
-    """The inputs' shapes, of the elements that the body makes."""
+    """The inputs' shapes, of the element types that the body returns."""
     inputs = view.group("inputs")
     elements = elements_of(view, 0, inputs)
     return [tensor.of(element) for tensor, element in zip(inputs, elements, strict=False)]
@@ -160,7 +185,7 @@ def infer_scatter(view: View) -> Sequence[Tensor]:
 def check_scatter(view: View) -> None:
     """A scatter, in this order:
 
-    - inputs of one shape, updates of one shape; the index dimension is there
+    - inputs of one shape, updates of one shape; the index dimension exists
     - the body reduces scalars of inputs and updates
     - dimension numbers as in `_check_numbers`
     - updates are no larger than windows of the inputs, and fit the indices
@@ -186,15 +211,13 @@ def check_scatter(view: View) -> None:
             f"'index_vector_dim' == rank-of('scatter_indices')), but got {update.rank}.",
         )
     for operand, update in zip(inputs, updates, strict=True):
-        _check_numbers(numbers, operand, expanded, update, is_expanded=len(expanded) != indices.rank)
+        _check_numbers(numbers, operand, expanded, update)
     for operand, update in zip(inputs, updates, strict=True):
         _check_updates(numbers, operand, expanded, update)
 
 
-def _check_numbers(
-    n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor, *, is_expanded: bool
-) -> None:
-    """Each dimension of the operand is a window's, inserted or batched; all are there, in order, once."""
+def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:
+    """Each dimension of the operand is a window's, inserted or batched: all exist, in order, once."""
     count = len(n.update_window_dims) + len(n.inserted_window_dims) + len(n.input_batching_dims)
     require(
         operand.rank == count,
@@ -202,8 +225,7 @@ def _check_numbers(
         f"size-of('input_batching_dims') i.e. {count} but got {operand.rank}.",
     )
     windows = n.update_window_dims
-    require(is_sorted(windows), f"Expects update_window_dims to be sorted; got: [{listed(windows)}].")
-    require(is_unique(windows), f"Expects update_window_dims to not repeat; got: [{listed(windows)}].")
+    _require_order(windows, "update_window_dims", _SCATTER, is_distinct=True)
     require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
     require_distinct(
         n.inserted_window_dims, n.input_batching_dims, "inserted_window_dims", "input_batching_dims"
@@ -212,9 +234,16 @@ def _check_numbers(
         ("inserted_window_dims", n.inserted_window_dims),
         ("input_batching_dims", n.input_batching_dims),
     ):
-        require(is_sorted(dimensions), f"Expects {name} to be sorted; got: [{listed(dimensions)}].")
+        _require_order(dimensions, name, _SCATTER)
         require_within(dimensions, operand.rank, name, "rank-of('operand')")
-    _check_scatter_batching(n, operand, indices)
+    _check_batching(
+        n.scatter_indices_batching_dims,
+        n.input_batching_dims,
+        n.index_vector_dim,
+        (operand.sizes, indices),
+        ("input_batching_dims", "scatter_indices"),
+        _SCATTER,
+    )
     depth = indices[n.index_vector_dim]
     require(
         depth is None or depth == len(n.scatter_dims_to_operand_dims),
@@ -225,29 +254,6 @@ def _check_numbers(
     targets = n.scatter_dims_to_operand_dims
     require_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
     require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
-
-
-def _check_scatter_batching(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes) -> None:
-    batching = n.scatter_indices_batching_dims
-    require(
-        is_unique(batching),
-        f"Expects scatter_indices_batching_dims to not repeat; got: [{listed(batching)}].",
-    )
-    require_within(batching, len(indices), "scatter_indices_batching_dims", "rank-of('scatter_indices')")
-    require(
-        n.index_vector_dim not in batching,
-        f"expects scatter_indices_batching_dims not to include index_vector_dim {n.index_vector_dim}.",
-    )
-    require(
-        len(n.input_batching_dims) == len(batching),
-        "input_batching_dims and scatter_indices_batching_dims should have the same size.",
-    )
-    for index, (i, j) in enumerate(zip(n.input_batching_dims, batching, strict=True)):
-        require(
-            same_size(operand.sizes[i], indices[j]),
-            f"input_batching_dims[{index}] and scatter_indices_batching_dims[{index}] must have compatible "
-            f"sizes, but got {raw(operand.sizes[i])} and {raw(indices[j])}.",
-        )
 
 
 def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Replica groups given as axes of a mesh: the mesh is there, and has the axes."""
+"""Replica groups that are axes of a mesh: the mesh exists."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
@@ -27,7 +27,11 @@ from shardy_py.dialects.stablehlo.verify.view import View
 
 def check_reshape(view: View) -> None:
     """The number of elements stays, where both are static."""
-    operand, result = view.operands[0], view.results[0]
+    require_count(view.operands[0], view.results[0])
+
+
+def require_count(operand: Tensor, result: Tensor) -> None:
+    """Static types have the same number of elements."""
     if operand.is_static and result.is_static:
         require(
             operand.count == result.count,
@@ -54,13 +58,24 @@ def infer_transpose(view: View) -> Sequence[Tensor]:
 
 
 def check_broadcast_in_dim(view: View) -> None:
-    """Each dimension of the operand has one of the result's for itself, of its size unless it is 1."""
-    operand, result = view.operands[0], view.results[0]
-    dimensions = view.integers("broadcast_dimensions")
-    require(
-        len(dimensions) == operand.rank,
-        f"broadcast_dimensions size ({len(dimensions)}) does not match operand rank ({operand.rank})",
+    """Operand dimensions map to distinct result dimensions, of the same size unless it is 1."""
+    require_broadcast_rank(view)
+    require_broadcast_sizes(
+        view,
+        lambda size, wanted: size is None or size in (1, wanted),
+        "is not equal to 1 or size of result dimension",
     )
+
+
+def require_broadcast_rank(view: View) -> None:
+    """There is one dimension for each of the operand."""
+    count, rank = len(view.integers("broadcast_dimensions")), view.operands[0].rank
+    require(count == rank, f"broadcast_dimensions size ({count}) does not match operand rank ({rank})")
+
+
+def require_broadcast_sizes(view: View, fits: Callable[[Size, Size], bool], relation: str) -> None:
+    """The dimensions are distinct dimensions of the result whose sizes fit those of the operand."""
+    operand, result, dimensions = view.operands[0], view.results[0], view.integers("broadcast_dimensions")
     require(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
     for index, dimension in enumerate(dimensions):
         require(
@@ -69,14 +84,13 @@ def check_broadcast_in_dim(view: View) -> None:
         )
         size, wanted = operand.sizes[index], result.sizes[dimension]
         require(
-            size is None or size in (1, wanted),
-            f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or size of result dimension "
-            f"{dimension} ({raw(wanted)})",
+            fits(size, wanted),
+            f"size of operand dimension {index} ({raw(size)}) {relation} {dimension} ({raw(wanted)})",
         )
 
 
 def infer_broadcast(view: View) -> Sequence[Tensor]:
-    """New dimensions stand before the operand's."""
+    """New dimensions precede those of the operand."""
     operand, added = view.operands[0], view.integers("broadcast_sizes")
     for size in added:
         require(size >= 0, f"Broadcast with negative dimension size {size}")
@@ -223,7 +237,7 @@ def infer_pad(view: View) -> Sequence[Tensor]:
 
 
 def check_reverse(view: View) -> None:
-    """Dimensions are there, each once."""
+    """Dimensions exist and are distinct."""
     operand, dimensions = view.operands[0], view.integers("dimensions")
     require(is_unique(dimensions), f"dimensions should be unique. Got: {listed(dimensions)}")
     for dimension in dimensions:
@@ -289,13 +303,13 @@ def check_bitcast_convert(view: View) -> None:
 
 
 def infer_dimension_size(view: View) -> Sequence[Tensor]:
-    """The dimension is there; its size is an i32."""
+    """The dimension exists; its size is an i32."""
     require_dimension(view.operands[0], view.integer("dimension"))
     return (Tensor((), i32),)
 
 
 def infer_set_dimension_size(view: View) -> Sequence[Tensor]:
-    """The dimension is there and becomes dynamic, bounded by the size it had."""
+    """The dimension exists and becomes dynamic, bounded by its static size."""
     operand, size = view.operands
     dimension = view.integer("dimension")
     require(size.rank == 0, "size operand should be of rank-0")

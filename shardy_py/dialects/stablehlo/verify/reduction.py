@@ -24,7 +24,7 @@ from shardy_py.text.attribute_writer import attribute_text
 
 
 def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attribute | None]:
-    """The elements that a body makes: those of the inputs if it has no block."""
+    """The element types that a body returns: those of the inputs if it has no block."""
     body = view.bodies[index]
     if body is None:
         return [tensor.element for tensor in inputs]
@@ -107,7 +107,7 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
     )
 
 
-def _need_one_shape(inputs: Sequence[Tensor]) -> None:
+def _require_one_shape(inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs):
         require(
             same_shape(inputs[0].sizes, tensor.sizes),
@@ -124,13 +124,12 @@ def _kept(view: View) -> tuple[Tensor, ...]:
     inputs, dimensions = view.group("inputs"), view.integers("dimensions")
     if not inputs:
         return ()
-    _need_one_shape(inputs)
+    _require_one_shape(inputs)
     rank = inputs[0].rank
     seen: set[int] = set()
     for dimension in dimensions:
         require(
-            0 <= dimension < rank,
-            f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})",
+            0 <= dimension < rank, f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})"
         )
         require(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
         seen.add(dimension)
@@ -142,14 +141,14 @@ def _kept(view: View) -> tuple[Tensor, ...]:
 
 
 def infer_reduce(view: View) -> Sequence[Tensor]:
-    """The inputs without the reduced dimensions, of the elements that the body makes."""
+    """The inputs without the reduced dimensions, of the elements that the body returns."""
     kept = _kept(view)
     elements = elements_of(view, 0, view.group("inputs"))
     return [tensor.of(element) for tensor, element in zip(kept, elements, strict=False)]
 
 
 def check_reduce(view: View) -> None:
-    """The body reduces the inputs to slices of what is kept."""
+    """The body reduces the inputs to slices of the kept dimensions."""
     kept = _kept(view)
     allowed = kept[0].sizes if kept else ()
     check_body(view.body(0), view.group("inputs"), view.group("init_values"), allowed)
@@ -161,7 +160,7 @@ def check_reduce(view: View) -> None:
 def _windows(view: View) -> tuple[Window, ...]:
     inputs, sizes = view.group("inputs"), view.integers("window_dimensions")
     require(bool(inputs), "requires at least 1 input value")
-    _need_one_shape(inputs)
+    _require_one_shape(inputs)
     padding = read_padding(view.dense("padding"))
     for tensor in inputs:
         require(
@@ -179,7 +178,7 @@ def _windows(view: View) -> tuple[Window, ...]:
 
 
 def infer_reduce_window(view: View) -> Sequence[Tensor]:
-    """One element a place of the window, of the elements that the body makes."""
+    """One element a position of the window, of the elements that the body returns."""
     windows = _windows(view)
     inputs = view.group("inputs")
     elements = elements_of(view, 0, inputs)
@@ -201,7 +200,7 @@ def check_reduce_window(view: View) -> None:
 
 
 def infer_select_and_scatter(view: View) -> Sequence[Tensor]:
-    """The operand's shape, of the elements that the second body makes."""
+    """The operand's shape, of the elements that the second body returns."""
     operand = view.operands[0]
     return (operand.of(elements_of(view, 1, (operand,))[0]),)
 
@@ -210,7 +209,7 @@ def check_select_and_scatter(view: View) -> None:
     """A select-and-scatter, in this order:
 
     - the first body compares two scalars of the operand's element; the second reduces those of the source
-    - windows as in `windows.py`; the source has one element a place
+    - windows as in `windows.py`; the source has one element a position
     """
     operand, source, initial = view.operands
     _check_select(view.body(0), operand)
@@ -225,8 +224,7 @@ def check_select_and_scatter(view: View) -> None:
     windows = read_windows(sizes, view.integers("window_strides"), padding)
     expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
     require(
-        alike(expected, source, any_precision=True),
-        f"expects source-type to be {expected}, but got{source}",
+        alike(expected, source, any_precision=True), f"expects source-type to be {expected}, but got{source}"
     )
 
 
@@ -301,7 +299,7 @@ def infer_operands(view: View) -> Sequence[Tensor]:
 
 
 def check_sort(view: View) -> None:
-    """The dimension is there, counted from the end if negative; the body compares two scalars an input."""
+    """The dimension exists, counted from the end if negative; the body compares two scalars an input."""
     inputs, dimension = view.operands, view.integer("dimension", -1)
     if inputs:
         rank = inputs[0].rank
@@ -311,8 +309,7 @@ def check_sort(view: View) -> None:
         )
     body = view.body(0)
     require(
-        len(body.arguments) == 2 * len(inputs),
-        f"comparator block should have {2 * len(inputs)} arguments",
+        len(body.arguments) == 2 * len(inputs), f"comparator block should have {2 * len(inputs)} arguments"
     )
     for index, type_ in enumerate(body.arguments):
         expected = Tensor((), inputs[index // 2].element)

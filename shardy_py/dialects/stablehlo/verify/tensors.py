@@ -1,4 +1,4 @@
-"""Tensor types as StableHLO's rules see them: which two are compatible, which one follows from several.
+"""Tensor types in StableHLO's rules: compatibility, and the merge of several types.
 
 A size is None where it is dynamic; a dynamic size may have a bound (`#stablehlo.bounds<?, 8>`).
 
@@ -56,7 +56,7 @@ def require(holds: bool, message: str) -> None:
 class Tensor:
     """A ranked tensor type.
 
-    element: None where a rule says nothing about it.
+    element: None where a rule does not constrain it.
     bounds: one a dimension; empty for a type without any.
     encoding: an encoding that holds no bounds.
     """
@@ -106,7 +106,7 @@ _read: dict[int, tuple[Attribute, Tensor | None]] = SESSION.table("tensor types 
 
 
 def read_tensor(type_: Attribute) -> Tensor | None:
-    """The tensor type that an attribute is; None for anything but a ranked tensor type."""
+    """A ranked tensor type; None for any other attribute."""
     known = _read.get(id(type_))
     if known is None:
         known = _read[id(type_)] = (type_, _convert(type_))
@@ -137,7 +137,7 @@ def size_text(size: Size) -> str:
 
 
 def raw(size: Size) -> int:
-    """A size as MLIR holds it, with its number for dynamic."""
+    """A size in MLIR's encoding, which has a number for dynamic sizes."""
     return DYNAMIC_INDEX if size is None else size
 
 
@@ -174,7 +174,7 @@ def is_quantized(element: Attribute | None) -> bool:
 
 
 def bit_width(element: Attribute | None) -> int:
-    """The bits that an element takes; 0 where that is not known."""
+    """The bits of an element; 0 if unknown."""
     if is_complex(element):
         return 2 * bit_width(element.element_type)
     if is_integer(element):
@@ -205,7 +205,7 @@ def within(tensor: Tensor, other: Tensor) -> bool:
 
 
 def same_element(first: Attribute | None, second: Attribute | None) -> bool:
-    """Whether two element types count as the same; quantized ones are not told apart."""
+    """Whether two element types count as the same; all quantized ones do."""
     return (
         first is None or second is None or first == second or (is_quantized(first) and is_quantized(second))
     )
@@ -239,13 +239,13 @@ def promotable(first: Tensor, second: Tensor) -> bool:
     return (same_kind and bit_width(a) <= bit_width(b)) or (is_quantized(a) and is_quantized(b))
 
 
-# ---------------------------------------------------------------------- what follows from several
+# ---------------------------------------------------------------------- merging
 
 Merge = Callable[[int, Size, Size, Size, Size], tuple[Size, Size]]
 
 
 def most_specific(dimension: int, left: Size, right: Size, bound: Size, other: Size) -> tuple[Size, Size]:
-    """Size and bound of values that must be equal: what either side knows."""
+    """Size and bound of values that must be equal: those that either side has."""
     if left is not None or right is not None:
         if left is not None and right is not None and left != right:
             raise RuleViolation(f"Mismatched dimension sizes {left} and {right} in dimension {dimension}")
@@ -262,7 +262,7 @@ def most_specific(dimension: int, left: Size, right: Size, bound: Size, other: S
 
 
 def least_specific(dimension: int, left: Size, right: Size, bound: Size, other: Size) -> tuple[Size, Size]:
-    """Size and bound of a value that is one or the other: what holds for both."""
+    """Size and bound of a value that is one or the other: those of both."""
     if left is not None and left == right:
         return left, None
     first = left if left is not None else bound
@@ -271,7 +271,7 @@ def least_specific(dimension: int, left: Size, right: Size, bound: Size, other: 
 
 
 def merged(tensors: Sequence[Tensor], merge: Merge) -> Tensor:
-    """The type that follows from several of one rank, dimension by dimension."""
+    """Merges types of one rank, dimension by dimension."""
     first = tensors[0]
     for tensor in tensors:
         require(tensor.rank == first.rank, f"Mismatched ranks of types{first.rank} vs {tensor.rank}")

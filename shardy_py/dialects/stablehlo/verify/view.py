@@ -1,6 +1,6 @@
-"""One op as its verifiers read it: types as `Tensor`s, attributes and regions as plain values.
+"""One op as verifiers read it: types as `Tensor`s, attributes and regions as plain values.
 
-Not here: where the op stands; its verifier is run once a signature.
+Not here: the op's place; its verifier runs once a signature.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a region takes and returns.
+    """The types of a region's arguments and returned values.
 
     returned: the types of its terminator's operands.
     """
@@ -48,7 +48,7 @@ class Body:
 class View:
     """One op.
 
-    operands, results: their types; a type that is no ranked tensor comes as a scalar of unknown element.
+    operands, results: their types; types other than ranked tensors are scalars of unknown element.
     """
 
     def __init__(self, op: Operation) -> None:
@@ -72,7 +72,7 @@ class View:
         return all(read_tensor(type_) is not None for type_ in (*self.operand_types, *self.result_types))
 
     def group(self, name: str) -> tuple[Tensor, ...]:
-        """The operands of the part `name` of the op's definition, `inputs` say."""
+        """The operands of the slot `name` of the op's definition."""
         names = spread(self.op)
         return tuple(tensor for part, tensor in zip(names, self.operands, strict=False) if part == name)
 
@@ -113,14 +113,14 @@ class View:
         return tuple(map(_body, self.op.regions))
 
     def body(self, index: int) -> Body:
-        """A region that is there."""
+        """A region; an empty one violates a rule."""
         found = self.bodies[index]
         require(found is not None, "expect non-empty region")
         assert found is not None
         return found
 
     def constant(self, index: int) -> tuple[int, ...] | None:
-        """The elements of an operand that a constant gives; None for any other."""
+        """The elements of an operand that is a constant; None for any other."""
         owner = self.op.operands[index].owner
         if isinstance(owner, Block):
             return None
@@ -130,7 +130,7 @@ class View:
 
 
 def read_dense(attribute: Attribute | None) -> Dense | None:
-    """The integers of a dense attribute; None if it is none, or holds something else."""
+    """The integers of a dense attribute; None for any other attribute."""
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
     shape, values = _contents(attribute)
@@ -155,7 +155,7 @@ def _body(region: Region) -> Body | None:
 
 
 def tensor_of(type_: Attribute) -> Tensor:
-    """A type that a rule takes to be a ranked tensor."""
+    """A type that a rule assumes to be a ranked tensor."""
     return read_tensor(type_) or _ANY
 
 

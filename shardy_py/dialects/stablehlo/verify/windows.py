@@ -58,7 +58,7 @@ def read_windows(
     window_dilations: Sequence[int] = (),
     reversal: Sequence[int] = (),
 ) -> tuple[Window, ...]:
-    """The windows that attributes say: one entry a dimension in each, or none; sizes and steps positive."""
+    """The windows of attributes with one entry a dimension, or none; sizes and steps are positive."""
     for name, given in (
         ("window-strides", strides),
         ("base-dilation factors", base_dilations),
@@ -105,7 +105,7 @@ def _dilated(size: int, dilation: int) -> int:
 
 
 def output_sizes(sizes: Sequence[Size], windows: Sequence[Window]) -> Sizes:
-    """How many places each window has along its dimension."""
+    """The number of positions of each window along its dimension."""
     return tuple(_output_size(size, window) for size, window in zip(sizes, windows, strict=True))
 
 
@@ -125,7 +125,7 @@ def check_convolution(view: View) -> None:
 
     - operands of one rank, at least 2, and of one element type
     - dimension numbers name each dimension once; group counts divide features and batch
-    - windows as in `read_windows`; the result's shape is what follows
+    - windows as in `read_windows`; the result has the inferred shape
     """
     require_shape(convolution_sizes(view), view.results[0])
 
