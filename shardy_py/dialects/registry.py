@@ -104,7 +104,7 @@ def register_dialect(dialect: Dialect) -> None:
             f"there is a dialect '{dialect.name}' already: register each once, under its own name"
         )
     context.load_dialect(dialect)
-    syntax_table().look_again()
+    syntax_table().forget_unknown_ops()
     register_checks(op_class.name for op_class in dialect.operations)
     for op_class in dialect.operations:
         trait = op_class.get_trait(ShardingRuleOpInterface)

@@ -175,4 +175,4 @@ BUILDERS: dict[AffineBinaryOpKind, Callable[[AffineExpr, AffineExpr], AffineExpr
     _Kind.CeilDiv: ceil_divide,
     _Kind.Mod: modulo,
 }
-"""How an expression of each kind is built."""
+"""The simplifying constructor of each kind of expression."""

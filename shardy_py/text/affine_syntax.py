@@ -37,7 +37,7 @@ _COMPARISONS = {">": AffineConstraintKind.ge, "=": AffineConstraintKind.eq, "<":
 
 
 def read_affine(cursor: Cursor, *, is_map: bool) -> AffineMap | AffineSet:
-    """What stands between the angle brackets of a map or set."""
+    """The text between the angle brackets of a map or set."""
     names: dict[str, AffineExpr] = {}
     dims = _read_names(cursor, names, AffineDimExpr, "(", ")", " in dimensional identifier list")
     symbols = _read_names(cursor, names, AffineSymExpr, "[", "]", " in symbol list") if cursor.at("[") else 0
@@ -156,7 +156,7 @@ def _is_symbolic(expression: AffineExpr) -> bool:
     return not any(isinstance(part, AffineDimExpr) for part in expression.dfs())
 
 
-# The printers: `tight` says that the expression is an operand of `*`, `floordiv`, `ceildiv` or `mod`.
+# The printers: `tight` if the expression is an operand of `*`, `floordiv`, `ceildiv` or `mod`.
 
 
 def map_text(affine_map: AffineMap) -> str:

@@ -1,8 +1,8 @@
 """The aliases that MLIR's printer gives: `#map`, `#set`, `#loc3`, `!tuple`.
 
-A module with attributes that want an alias is printed twice: the first time collects them in the order in
-which they are met, then they are named, the second time prints the names. Locations of ops may be defined
-behind the module; all else stands before it.
+A module whose attributes have aliases is printed twice: the first run collects them in order of occurrence,
+then they are named, and the second run prints the names. Locations of ops may be defined after the module;
+all other aliases are defined before it.
 
 Not here: what an attribute prints as (`attribute_writer.py`).
 """
@@ -27,11 +27,11 @@ _NAMES: dict[type[Attribute], str] = {
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An attribute that wants an alias, or mentions one that does.
+    """An attribute that gets an alias, or contains one that does.
 
     base: the alias without its number, empty if the attribute itself is to be spelled out.
     depth: how many aliases deep it nests.
-    can_wait: whether its definition may stand behind the module.
+    is_deferrable: whether its definition may follow the module.
     alias: the alias with `#` or `!`, once it is given.
     text: the attribute spelled out, as of the current phase.
     """
@@ -40,14 +40,14 @@ class Entry:
     base: str
     depth: int
     children: list[Entry]
-    can_wait: bool
+    is_deferrable: bool
     text: str
     alias: str = ""
 
     def define_early(self) -> None:
-        """Makes the definition of this and of all it mentions stand before the module."""
-        if self.can_wait:
-            self.can_wait = False
+        """Defines this alias, and all that it refers to, before the module."""
+        if self.is_deferrable:
+            self.is_deferrable = False
             for child in self.children:
                 child.define_early()
 
@@ -56,31 +56,31 @@ class Entry:
 class AliasTable:
     """The aliases of one printed text.
 
-    may_wait: whether what is met now may be defined behind the module.
+    defers: whether aliases recorded now may be defined after the module.
     is_naming: whether aliases have been given.
     """
 
-    may_wait: bool = False
+    defers: bool = False
     is_naming: bool = False
     entries: dict[Attribute, Entry] = field(default_factory=dict[Attribute, Entry])
     _by_id: dict[int, Entry] = field(default_factory=dict[int, Entry])
     _alive: list[Attribute] = field(default_factory=list[Attribute])
 
     def find(self, attribute: Attribute) -> Entry | None:
-        """The entry of this very object, met again."""
+        """The entry of this object if it has been recorded before."""
         found = self._by_id.get(id(attribute))
-        if found is not None and not self.may_wait and not self.is_naming:
+        if found is not None and not self.defers and not self.is_naming:
             found.define_early()
         return found
 
-    def meet(self, attribute: Attribute, text: str, children: list[Entry]) -> Entry:
-        """The entry of an attribute with that text, which mentions those of `children`."""
+    def record(self, attribute: Attribute, text: str, children: list[Entry]) -> Entry:
+        """Adds and returns the entry of an attribute with that text, which refers to `children`."""
         found = self.entries.get(attribute)
         if found is None:
             depth = max((child.depth for child in children), default=0) + 1
-            found = Entry(attribute, wanted_alias(attribute), depth, children, self.may_wait, text)
+            found = Entry(attribute, alias_base(attribute), depth, children, self.defers, text)
             self.entries[attribute] = found
-        elif not self.may_wait and not self.is_naming:
+        elif not self.defers and not self.is_naming:
             found.define_early()
         self._by_id[id(attribute)] = found
         self._alive.append(attribute)
@@ -103,7 +103,7 @@ class AliasTable:
     def definitions(self, *, behind: bool) -> str:
         """The definitions before or behind the module, a line each."""
         named = sorted(
-            [entry for entry in self.entries.values() if entry.alias and entry.can_wait is behind],
+            [entry for entry in self.entries.values() if entry.alias and entry.is_deferrable is behind],
             key=lambda entry: (entry.depth, not isinstance(entry.attribute, TupleType), entry.base),
         )
         return "".join([f"{entry.alias} = {entry.text}\n" for entry in named])
@@ -113,8 +113,8 @@ def _sigil(attribute: Attribute) -> str:
     return "!" if isinstance(attribute, TupleType) else "#"
 
 
-def wanted_alias(attribute: Attribute) -> str:
-    """The alias that an attribute wants, without its number; empty if none."""
+def alias_base(attribute: Attribute) -> str:
+    """The alias of an attribute without its number; empty if it gets none."""
     if isinstance(attribute, TupleType):
         return "tuple" if len(attribute.types.data) > _LONGEST_PLAIN_TUPLE else ""
     return _NAMES.get(type(attribute), "")

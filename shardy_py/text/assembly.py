@@ -1,4 +1,4 @@
-"""Assembly forms put together from elements, each of which both reads and prints.
+"""Assembly forms composed of elements, each of which both reads and prints.
 
 An element reads its part of the text into a `Draft` and prints the same part of an op; a form is a sequence
 of elements closed by a *tail* that knows the types. So parser and printer cannot drift apart.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Draft:
-    """What has been read of an op: names of operands, properties, attributes, types once known."""
+    """The parts of an op read so far: names of operands, properties, attributes, types once known."""
 
     names: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
@@ -54,7 +54,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How the value of a property is spelled in a form: `[0, 1]`, `GT`, `<@mesh, [{"x"}]>`."""
+    """Reader and printer of the value of a property in a form: `[0, 1]`, `GT`, `<@mesh, [{"x"}]>`."""
 
     read: Callable[[Cursor], Attribute]
     write: Callable[[Any], str]
@@ -143,7 +143,7 @@ def spelled(name: str, spelling: Spelling, *, before: str = " ", after: str = ""
 
 
 def optional(name: str, spelling: Spelling, *, before: str) -> Element:
-    """A property that may be absent; the first word of `before` tells."""
+    """A property that is present if the first word of `before` is."""
     words = _words(before)
 
     def read(reader: OpReader, draft: Draft) -> None:
@@ -159,7 +159,7 @@ def optional(name: str, spelling: Spelling, *, before: str) -> Element:
 
 
 def _looks_like(reader: OpReader, words: list[str]) -> bool:
-    """Whether `words` stand at the reader, which stays where it is."""
+    """Whether `words` follow; the reader does not move."""
     place = reader.offset
     found = all(reader.accept(word) for word in words)
     reader.move_to(place)
@@ -180,7 +180,7 @@ def _expect_words(reader: Cursor, text: str) -> None:
 def _read_attributes(reader: OpReader, draft: Draft) -> None:
     if reader.at("{"):
         found = reader.attribute_dictionary()
-        for name in found.keys() & draft.properties.keys():  # what is given twice counts as it stands here
+        for name in found.keys() & draft.properties.keys():  # the dictionary takes precedence
             draft.properties[name] = found.pop(name)
         draft.attributes.update(found)
 

@@ -45,7 +45,7 @@ from xdsl.ir import Attribute
 from shardy_py.session import SESSION
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.affine_syntax import map_text, set_text, strided_text
-from shardy_py.text.aliases import AliasTable, Entry, wanted_alias
+from shardy_py.text.aliases import AliasTable, Entry, alias_base
 from shardy_py.text.dense import dense_text, element_printer, element_size
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.location_syntax import LOCATIONS, location_body
@@ -96,10 +96,10 @@ def _new_text(attribute: Attribute) -> str:
             text = _text(attribute)
         finally:
             children = _mentioned.pop()
-        if not children and not wanted_alias(attribute):
+        if not children and not alias_base(attribute):
             _memo[id(attribute)] = (text, attribute)
             return text
-        entry = _aliases.meet(attribute, text, children) if _aliases is not None else None
+        entry = _aliases.record(attribute, text, children) if _aliases is not None else None
         if entry is None:
             entry = Entry(attribute, "", 1, children, can_wait=False, text=text)
     if _mentioned:

@@ -50,22 +50,22 @@ _INVALID_STARTS = {
     "%": (0, "invalid SSA name"),
     ".": (1, "expected three consecutive dots for an ellipsis"),
 }
-"""What is wrong with a token that starts so: where it is seen, and MLIR's message."""
+"""Errors by the first character of an invalid token: offset of the place, and MLIR's message."""
 
 MAX_NESTING = 200
-"""How deep regions, attributes and types may nest; deeper text gets a diagnostic."""
+"""Maximum nesting of regions, attributes and types; deeper text is an error."""
 
 MAX_ALIAS_SIZE = 10_000
-"""How many aliases an alias may mention, those that these mention included."""
+"""Maximum number of aliases that an alias may refer to, directly or not."""
 
 MAX_DIGITS = 4000
-"""How long an integer literal may be: Python refuses to convert much longer ones."""
+"""Maximum length of an integer literal: Python refuses to convert much longer ones."""
 
 T = TypeVar("T")
 
 
 class TokenError(ShardyError):
-    """What stands at the cursor is no token: nothing more is said of what was expected there."""
+    """The text at the cursor is not a token; no message about what was expected there follows."""
 
 
 class Cursor(TextCursor):
@@ -73,8 +73,8 @@ class Cursor(TextCursor):
 
     token: the text of the current token, empty at the end of the source.
     offset: where it starts; `end`: where it ends.
-    custom_op: the name of the op whose form is being read, which messages then say; empty elsewhere.
-    allow_unregistered: whether attributes and types (and ops) of dialects that nobody knows are kept.
+    custom_op: the name of the op whose form is being read, for messages; empty elsewhere.
+    allow_unregistered: whether attributes, types and ops of unregistered dialects are kept.
     """
 
     __slots__ = (
@@ -146,7 +146,7 @@ class Cursor(TextCursor):
         self.error(f"custom op '{self.custom_op}' {message}" if self.custom_op else message, offset)
 
     def explained(self, read: Callable[[], T], message: str) -> T:
-        """What `read` gives; if it fails, `message` is said of the form too, at the token reached."""
+        """Returns `read()`; if it fails, `message` is reported of the form too, at the token reached."""
         form = self.custom_op
         try:
             return read()
@@ -155,8 +155,8 @@ class Cursor(TextCursor):
         except ShardyError as error:
             self.custom_op = form
             message = f"custom op '{form}' {message}" if form else message
-            said = Diagnostic(message, self.source.position(self.offset))
-            raise ShardyError(*error.diagnostics, said) from None
+            of_form = Diagnostic(message, self.source.position(self.offset))
+            raise ShardyError(*error.diagnostics, of_form) from None
 
     def wrong_token(self, message: str) -> NoReturn:
         """Fails with `message` behind the token before the current one, which is another than expected."""
@@ -188,7 +188,7 @@ class Cursor(TextCursor):
         return self.advance()
 
     def is_integer(self) -> bool:
-        """Whether an integer, with or without a minus sign, stands here."""
+        """Whether the cursor is at an integer, with or without a minus sign."""
         token = self.token
         return is_integer_token(token) or (token == "-" and self.text[self.end : self.end + 1].isdigit())
 
@@ -224,7 +224,7 @@ class Cursor(TextCursor):
         return unescape(name[1:-1]) if name[:1] == '"' else name
 
     def nested(self, read: Callable[[], T]) -> T:
-        """What `read` gives, one level deeper; fails where the text nests too deep."""
+        """Returns `read()`, one level deeper; fails where the text nests too deep."""
         depth = self.depth + 1
         if depth > self.deepest:
             self._deepen(depth)
@@ -240,19 +240,19 @@ class Cursor(TextCursor):
         self.deepest = depth
 
     def use_alias(self, name: str) -> None:
-        """Counts what the alias at the cursor stands for as if it were written out; `name` has its sigil."""
+        """Counts the alias at the cursor as if it were written out; `name` includes its sigil."""
         depth, size = self.alias_extents.get(name, (0, 0))
         self._deepen(max(self.depth + depth, self.deepest))
         self.alias_size += size + 1
 
     def measure_alias(self, name: str, read: Callable[[], T]) -> T:
-        """What `read` gives as the definition of an alias; fails where it stands for too much."""
+        """Returns `read()`, the definition of an alias; fails if it expands to too much."""
         outer = (self.deepest, self.alias_size)
         self.deepest = self.alias_size = 0
         found = read()
         self.alias_extents[name] = (self.deepest + 1, self.alias_size)
         if self.alias_size > MAX_ALIAS_SIZE:
-            self.error(f"alias stands for more than {MAX_ALIAS_SIZE} attributes")
+            self.error(f"alias expands to more than {MAX_ALIAS_SIZE} attributes")
         self.deepest, self.alias_size = outer
         return found
 

@@ -32,7 +32,7 @@ from shardy_py.text.numbers import float_text
 from shardy_py.text.type_tests import is_complex, is_integer, is_integral
 
 HEX_THRESHOLD = 100
-"""Dense elements that are no splat and more than these print as hexadecimal."""
+"""More elements than these print as hexadecimal, unless they are a splat."""
 
 _MAX_DIGITS = 4000
 _INDEX_WIDTH = 64
@@ -69,7 +69,7 @@ def integer_bytes(value: int, element: IntegerType | IndexType) -> bytes | None:
 
 
 def literal_bytes(token: str, negated: bool, element: IntegerType | IndexType) -> bytes | None:
-    """The bytes of an integer literal, None if it does not fit its type; there is no `-0`."""
+    """The bytes of an integer literal, None if it does not fit its type, or is `-0`."""
     if len(token) > _MAX_DIGITS:
         return None
     value = int(token, 16) if token[:2] == "0x" else int(token)
@@ -125,7 +125,7 @@ def elements_type(attribute: DenseIntOrFPElementsAttr) -> tuple[tuple[int, ...],
 
 
 def is_splat(attribute: DenseIntOrFPElementsAttr) -> bool:
-    """Whether all elements are one value."""
+    """Whether all elements have the same value."""
     data = attribute.data.data
     size = element_size(elements_type(attribute)[1])
     return len(data) == size or (len(data) > size and data == data[:size] * (len(data) // size))

@@ -63,9 +63,9 @@ def elements_literal_type(cursor: Cursor, expected_type: Attribute | None, start
 
 @dataclass(slots=True)
 class _Literal:
-    """What stands between the brackets, before the type is known.
+    """The text between the brackets, before the type is known.
 
-    tokens: the elements: text, whether a minus stands before it, offset of the text.
+    tokens: the elements: text, whether a minus precedes it, offset of the text.
     shape: lengths of the lists; None: nothing at all, (): one element.
     blob: the token of hexadecimal data, with its offset.
     """

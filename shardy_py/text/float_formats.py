@@ -17,7 +17,7 @@ from fractions import Fraction
 
 
 class Special(Enum):
-    """Where a format keeps what is no finite number."""
+    """The encodings of infinities and NaNs of a format."""
 
     IEEE = auto()
     """The highest exponent: infinity without, NaN with mantissa bits."""

@@ -1,6 +1,6 @@
 """Locations, read and printed: `loc("file":1:2)`, ranges, names, call sites, fusions, aliases.
 
-Parser and printer stand beside each other; `loc("f"(callsite("a.py":1:2 at "b.py":3:4 to :9)))` goes through
+Parser and printer are neighbours; `loc("f"(callsite("a.py":1:2 at "b.py":3:4 to :9)))` goes through
 both.
 
 Not here: which locations get an alias in print (`aliases.py`), places in a source (`source.py`).
@@ -59,7 +59,7 @@ def read_location(cursor: Cursor) -> Attribute | PendingLocation:
 
 
 def _read_body(cursor: Cursor) -> Attribute:
-    """What stands between the parentheses of a location."""
+    """The text between the parentheses of a location."""
     token = cursor.token
     if token[:1] == "#":
         offset = cursor.offset

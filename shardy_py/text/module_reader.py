@@ -66,7 +66,7 @@ class ModuleReader(OpReader):
         table[name] = self.measure_alias(("!" if is_type else "#") + name, read)
 
     def _settled(self, location: PendingLocation) -> Attribute:
-        """The location that an alias stands for, now that the whole text is read."""
+        """The location of an alias, once the whole text has been read."""
         found = self.aliases.get(location.alias)
         if found is None:
             self.error("operation location alias was never defined", location.offset)

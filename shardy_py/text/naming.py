@@ -1,6 +1,6 @@
 """Names of values as MLIR's printer gives them.
 
-A region's values are numbered before those of the regions inside it, which go on from its counters. In pretty
+A region's values are numbered before those of the regions inside it, which continue its counters. In pretty
 form siblings start from the same counters; in generic form every number is given once, the last region first.
 Ops may suggest names (`cst`, `iterArg`), made unique with `_0`, `_1`, ...
 
@@ -21,7 +21,7 @@ class ValueNames:
     """The names of all values under an op.
 
     of: name with `%` (and `#n` in a group of results) by `id` of the value.
-    prefix: what stands before an op with results: `%0 = `, `%0:2 = `, by `id` of the op.
+    prefix: the text before an op with results: `%0 = `, `%0:2 = `, by `id` of the op.
     """
 
     def __init__(self, root: Operation, syntax: SyntaxTable, *, generic: bool = False) -> None:
@@ -44,7 +44,7 @@ class ValueNames:
             waiting.extend([(inner, counters, self._used) for inner in nested])
 
     def _number_region(self, region: Region) -> list[Region]:
-        """Numbers what stands in `region` itself; returns the regions of its ops."""
+        """Numbers the values of `region` itself; returns the regions of its ops."""
         nested: list[Region] = []
         hints = self._argument_hints(region)
         is_entry = True
@@ -127,7 +127,7 @@ class ValueNames:
         return unique
 
     def _syntax_of(self, op_class: type[Operation]) -> OpSyntax | None:
-        """What the table says of a class; nothing in generic form, where ops suggest no names."""
+        """The syntax of a class; None in generic form, where ops suggest no names."""
         if op_class not in self._syntaxes:
             self._syntaxes[op_class] = (
                 self._table.op(operation_name(op_class)) if self._table is not None else None

@@ -40,7 +40,7 @@ _numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = SESSION.table("nu
 
 
 def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    """A number and, unless `expected_type` says it, the type behind its colon."""
+    """A number and, unless `expected_type` gives it, the type after its colon."""
     start = cursor.offset
     negated = cursor.accept("-")
     literal = cursor.offset

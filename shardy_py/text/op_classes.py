@@ -1,6 +1,6 @@
-"""What the reader asks of an op's class: its properties, their defaults, whether xDSL knows a syntax for it.
+"""Facts that the reader derives from an op's class: properties, their defaults, a syntax of its own.
 
-Not here: what dialects tell of their ops (`syntax.py`).
+Not here: the syntax that dialects register for their ops (`syntax.py`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def _property_definitions(op_class: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def inherent_names(op_class: Any) -> frozenset[str]:
-    """The names of an op's properties: what its attribute dictionary may hold but must not keep."""
+    """The names of an op's properties, which move out of its attribute dictionary."""
     return frozenset(_property_definitions(op_class))
 
 
 @lru_cache(maxsize=4096)
 def default_properties(op_class: Any) -> dict[str, Attribute]:
-    """The properties that an op has also where its text leaves them out."""
+    """The properties with defaults, which the text of an op may omit."""
     definitions = _property_definitions(op_class)
     return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
 
@@ -48,12 +48,12 @@ def refused_property(op_class: Any, properties: Mapping[str, Attribute]) -> str 
 
 
 def has_own_syntax(op_class: Any) -> bool:
-    """Whether xDSL can read the op in a form of its own."""
+    """Whether the class has a `parse` method for a custom form."""
     base: Any = Operation
     return op_class.parse.__func__ is not base.parse.__func__
 
 
 @lru_cache(maxsize=4096)
 def unregistered_class(name: str) -> type[Operation]:
-    """The class of an op that no dialect knows."""
+    """The class of an unregistered op."""
     return UnregisteredOp.with_name(name)

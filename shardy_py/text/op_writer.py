@@ -1,4 +1,4 @@
-"""What assembly forms print an op through, whoever prints the op: `writer.py` or xDSL's printer."""
+"""The interface that assembly forms print through, for our printer (`writer.py`) and xDSL's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shardy_py.text.attribute_writer import (
 )
 
 INCOMPLETE = (KeyError, IndexError, AttributeError, ValueError)
-"""What an assembly form raises on an op that lacks what the form shows, or has too much of it."""
+"""The errors of an assembly form on an op with too few or too many parts."""
 
 
 def is_valid(op: Operation) -> bool:
@@ -30,7 +30,7 @@ def is_valid(op: Operation) -> bool:
 
 
 class OpWriter(ABC):
-    """Writes what stands behind an op's name.
+    """Writes the text behind an op's name.
 
     pieces: the text so far.
     indent: white space before the lines of the current block.

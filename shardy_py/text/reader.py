@@ -1,6 +1,6 @@
 """Reads modules: MLIR text to xDSL IR.
 
-An op's line with the names of its values cut out is its signature. The first op of a signature is read token
+An op's line without the names of its values is its signature. The first op of a signature is read token
 by token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
 creation of the op (see `recipes.py` for why that is sound).
 
@@ -53,7 +53,7 @@ class OpReader(RegionReader):
 
     recipes: signatures of lines, by the dialect whose name may be left out.
     place: the offset that is the location of the op read last.
-    remake: makes its regions, where its line says all of them.
+    remake: makes its regions, where its line describes them completely.
     """
 
     __slots__ = ("place", "recipes", "remake", "use_recipes")
@@ -107,7 +107,7 @@ class OpReader(RegionReader):
         self._read_line(recipes, parts, end, has_alias_location=location is not None)
 
     def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
-        """Makes the op of a known signature; False where a name or type calls for a closer look."""
+        """Makes the op of a known signature; False where a name or type requires reading the line."""
         count = recipe.name_count
         if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
             return False  # a `%` without a name looks like one in the signature
@@ -166,11 +166,11 @@ class OpReader(RegionReader):
         if (op.regions and self.remake is None) or op.successors:
             return
         used = [name for name, _ in self.operand_names]
-        cut = parts[1::2]
-        if cut != [name for name, _, _ in names] + used or not is_plain(used, op.operands, self.values):
+        on_line = parts[1::2]
+        if on_line != [name for name, _, _ in names] + used or not is_plain(used, op.operands, self.values):
             return
-        if signature(parts).count("%") != len(cut):
-            return  # a `%` in a string would pass for a name
+        if signature(parts).count("%") != len(on_line):
+            return  # a `%` in a string would count as a name
         has_own_location = (
             not has_alias_location
             and self.text[self.previous_end - 1] == ")"
@@ -179,7 +179,7 @@ class OpReader(RegionReader):
                 or op.location.filename is not self.source.file_attribute
             )
         )
-        key = signature(parts) if len(set(cut)) == len(cut) else repeated_signature(parts)
+        key = signature(parts) if len(set(on_line)) == len(on_line) else repeated_signature(parts)
         recipe = recipes.get(key)
         if recipe is None:
             recipe = recipes[key] = Recipe(
@@ -222,7 +222,7 @@ class OpReader(RegionReader):
         return op, names
 
     def _locate(self, op: Operation, location: Any) -> None:
-        """Puts an op, and the regions that its line stands for, at a location that is spelled."""
+        """Gives an op, and the regions that its line describes, an explicit location."""
         holders: list[Any] = [op]
         if self.remake is not None and op.regions:
             block = op.regions[0].block
@@ -334,7 +334,7 @@ class OpReader(RegionReader):
         return self._make(syntax.op_class, name, parts, start)
 
     def _custom_syntax(self) -> tuple[OpSyntax, str]:
-        """What is known of the op at the cursor, and its full name."""
+        """The syntax of the op at the cursor, and its full name."""
         table, token = self.syntax, self.token
         assert table is not None
         dialect = self.default_dialects[-1]
@@ -355,7 +355,7 @@ class OpReader(RegionReader):
         )
 
     def _syntax_of(self, name: str, offset: int) -> OpSyntax | None:
-        """What is known of an op in generic form; fails on one that is not known but ought to be."""
+        """The syntax of an op in generic form, None if it may be unregistered; fails if it must not be."""
         table = self.syntax
         syntax = table.op(name) if table else None
         if syntax is not None or table is None:

@@ -1,6 +1,6 @@
 """Lines seen before: how to make another op of the same signature.
 
-The signature of an op's line is its text with the names of values cut out. What a line means depends on that,
+The signature of an op's line is its text without the names of values. What a line means depends on that,
 on the types of its operands, on the dialect whose name may be left out, and on the token behind it, which may
 go on with the op; all four are compared.
 
@@ -25,11 +25,11 @@ LONGEST_LINE = 4096
 
 @dataclass(slots=True)
 class Recipe:
-    """How to make another op of a signature: all but operands, results' names and place.
+    """Template of the ops of a signature: all but operands, names of results, and place.
 
-    name_count: how many names stand before the `=`; the others are the operands, in order.
+    name_count: the number of names before the `=`; the others are the operands, in order.
     result_counts: the counts `:2` behind those names, 0 where none is written.
-    name_shift: where the op's name stands behind the last of the results' names (or in the line).
+    name_shift: offset of the op's name from the end of the last result's name (or the start of the line).
     location: the location, where the line spells it.
     remake: makes the regions, None if there are none.
     followers: the tokens, or their first characters, that may follow without belonging to the op.
@@ -49,7 +49,7 @@ class Recipe:
 
 
 def follower(token: str) -> str:
-    """What a recipe remembers of the token behind an op: a whole word, or what kind of token it is."""
+    """The token after an op as a recipe keeps it: the whole word, or the kind of token."""
     first = token[:1]
     return token if first.isalpha() or first == "_" else first
 
@@ -60,7 +60,7 @@ def signature(parts: list[str]) -> str:
 
 
 def repeated_signature(parts: list[str]) -> str:
-    """A signature that says also which names are the same.
+    """A signature that also records which names are equal.
 
     >>> repeated_signature(VALUE.split("%0 = add %1, %1"))
     '% = add %, %|0,1,1'

@@ -33,7 +33,7 @@ class Argument:
 
 
 class RegionReader(ValueReader, ABC):
-    """Reads regions, with `operation` for what stands in their blocks.
+    """Reads regions; `operation` reads the ops of their blocks.
 
     blocks: the blocks of the innermost region by label, with the offset of the first mention.
     default_dialects: the dialects whose names may be left out, of the regions around the cursor.
@@ -79,7 +79,7 @@ class RegionReader(ValueReader, ABC):
     ) -> Region:
         """`{ ... }`, with an entry block that has `arguments` if any are given.
 
-        is_isolated: names are never hidden; whether values from outside may be used is for the verifier.
+        is_isolated: has no effect on names; the verifier checks uses of values from outside.
         """
         self.expect("{", " to begin a region")
         outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names
@@ -170,7 +170,7 @@ class RegionReader(ValueReader, ABC):
             token = self.token
 
     def successor(self) -> Block:
-        """`^label`: the block of that label, which may be defined further down."""
+        """`^label`: the block of that label, which may be defined later."""
         label, offset = self.token, self.offset
         if label[:1] != "^" or self.blocks is None:
             self.wrong_token("expected block name")

@@ -77,13 +77,13 @@ _FRAMEWORK = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]"
     r"(?:chex|einops|equinox|flax|haiku|jax|jaxlib|keras|numpyro|optax|penzai|praxis)[/\\]"
 )
-"""Files of packages that build models: who reads a location wants the line of the model."""
+"""Files of packages that build models: users look for lines of their own model."""
 
 
 def position_of(location: Attribute) -> Position | None:
     """The innermost file position that a location attribute names, None if it names none.
 
-    Positions in packages that build models, such as flax, only count where there is no other.
+    Positions in packages that build models, such as flax, are used only if there is no other.
     """
     first: Position | None = None
     for position in _positions(location):

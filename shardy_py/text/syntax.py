@@ -1,7 +1,7 @@
-"""What the reader and the printer know of an op: `OpSyntax`, and how a dialect tells them.
+"""The syntax of ops, attributes and dialects, as dialects register it for the reader and the printer.
 
-Not here: the assembly forms themselves (`assembly.py` compiles the declarative ones; the odd ones stand in
-their dialects), nor the list of dialects (`dialects/registry.py`, which provides the table of the process).
+Not here: the assembly forms themselves (`assembly.py` for the declarative ones, the dialects for the others),
+the list of dialects (`dialects/registry.py`, which provides the table of the process).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpParts:
-    """All that an op is made of, as an assembly form reads it.
+    """The parts of an op, as an assembly form reads them.
 
     place: the offset that is the op's location; None: that of its name.
-    remake: makes the regions anew, each op at the location given, where the op's own line says all of them;
-        the next op of that signature is then not read again. None: the regions are text of their own.
+    remake: makes new regions, each op at the given location, if the op's own line describes them completely;
+        further ops of that signature then need no reading. None: the regions have text of their own.
     """
 
     operands: Sequence[SSAValue] = ()
@@ -45,8 +45,8 @@ class AssemblyForm:
 
     read: called with the cursor behind the op's name; returns the parts, raises `ShardyError`.
     write: writes all behind the op's name, with the leading space.
-    summary: what `write` prints of the op's regions, where that is a part of the op's line: a hashable value
-        that determines it. Absent or giving None: the regions are text of their own.
+    summary: a hashable value that determines the text of the op's regions, if they are part of the op's line.
+        Absent or None: the regions have text of their own.
     """
 
     read: Callable[[OpReader], OpParts]
@@ -56,7 +56,7 @@ class AssemblyForm:
 
 @dataclass(frozen=True, slots=True)
 class OpSyntax:
-    """One op as text knows it.
+    """The syntax of one op.
 
     form: None: generic form only.
     result_names: hints for names of results, by index ("cst", "values"); None: numbered.
@@ -109,7 +109,7 @@ class DialectSyntax:
     enclosed: attributes printed `#dialect<mnemonic...>`, by mnemonic: enums (`write` gives " KEYWORD") and
         others whose text does not start with `<`.
     is_opaque: whether its attributes and types are kept as the text they are.
-    unknown_attribute, unknown_type: what is said of other names: `{0}` the name, `{1}` the dialect.
+    unknown_attribute, unknown_type: messages for other names: `{0}` the name, `{1}` the dialect.
     """
 
     name: str
@@ -156,12 +156,12 @@ class SyntaxTable:
         found = context.get_optional_op(name)
         return found if found is not None and found.name == name else None
 
-    def look_again(self) -> None:
-        """Forgets which ops are unknown: a dialect may have been added to the context."""
+    def forget_unknown_ops(self) -> None:
+        """Forgets which ops are unknown, after a dialect has been added to the context."""
         self._ops = {name: found for name, found in self._ops.items() if found is not None}
 
     def prefix_and_syntax(self, attribute_class: type) -> tuple[str, AttributeSyntax, str] | None:
-        """How a dialect's attribute prints: what stands before, its syntax, what stands behind."""
+        """The text before a dialect's attribute, its syntax, and the text after it; None if unknown."""
         if self._prefixes is None:
             self._prefixes = {}
             for dialect in self.dialects.values():
@@ -178,7 +178,7 @@ _providers: list[Callable[[], SyntaxTable]] = []
 
 
 def provide_table(make: Callable[[], SyntaxTable]) -> None:
-    """Has `make` called for the table of the process, when it is first asked for."""
+    """Registers the factory of the table of the process, which is called when it is first needed."""
     _providers.append(make)
 
 

@@ -81,7 +81,7 @@ _sizes: dict[int, IntAttr] = SESSION.table("dimension sizes")
 
 
 def integer_type(name: str) -> IntegerType | None:
-    """The integer type of that name, None if it is no such name or too wide.
+    """The integer type of that name, None for another name or a width out of range.
 
     >>> str(integer_type("ui8")), integer_type("int")
     ('ui8', None)
@@ -101,7 +101,7 @@ def float_type(name: str) -> Attribute | None:
 
 
 def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribute | None = None) -> Attribute:
-    """A tensor type; `DYNAMIC` stands for an unknown size."""
+    """A tensor type; `DYNAMIC` is an unknown size."""
     return TensorType.new((_shape(shape), element, encoding or NoneAttr()))
 
 
@@ -296,7 +296,7 @@ def _memref(cursor: Cursor) -> Attribute:
 
 
 def is_identity(affine_map: AffineMap, rank: int) -> bool:
-    """Whether a map of that many dimensions gives them back in order."""
+    """Whether a map of that many dimensions is the identity."""
     return affine_map == AffineMap.identity(rank)
 
 

@@ -1,4 +1,4 @@
-"""What kind of type an attribute is, so that a type checker follows: `isinstance` loses type parameters."""
+"""Type guards for attributes; `isinstance` loses type parameters in the eyes of a type checker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ComplexType, IndexType, IntegerType
 
 
 def is_integer(type_: object) -> TypeIs[IntegerType]:
-    """Whether a type is an integer type, of whatever width."""
+    """Whether a type is an integer type of any width."""
     return isinstance(type_, IntegerType)
 
 

@@ -1,7 +1,6 @@
 """Names of SSA values while a text is read: definitions, uses, uses before the definition, scopes.
 
-A name defined in a region ends with it; a region sees the names around it. Whether a use is dominated by its
-definition is for the verifier to say.
+A name is visible until the end of its region, also in nested regions. The verifier checks dominance.
 
 Not here: operations and regions (`reader.py`).
 """
@@ -20,7 +19,7 @@ from shardy_py.text.syntax import SyntaxTable
 
 
 class ForwardValue(SSAValue[Attribute]):
-    """Stands for a value whose definition has not been read yet.
+    """Placeholder for a value whose definition has not been read yet.
 
     offset: where it was used first.
     """
@@ -36,7 +35,7 @@ class ForwardValue(SSAValue[Attribute]):
 
 
 class ValueReader(Cursor):
-    """Reads operands and keeps what names stand for.
+    """Reads operands and maps names to values.
 
     values: the values of the names in scope; `%a` and `%a#0` are both there.
     defined: the names of the innermost region with the offsets of their definitions.
@@ -57,7 +56,7 @@ class ValueReader(Cursor):
         self.block = Block()
 
     def enter_scope(self) -> None:
-        """Begins a region: what is defined from here on ends with it."""
+        """Begins a region: names defined from here on end with it."""
         self.outer_defined.append(self.defined)
         self.defined = []
 
@@ -78,7 +77,7 @@ class ValueReader(Cursor):
     # Definitions
 
     def define(self, name: str, value: SSAValue, offset: int) -> None:
-        """Makes `name` stand for `value` from here on; fails if it stands for another already."""
+        """Binds `name` to `value`; fails if it is bound already."""
         if name in self.values:
             place = self.place_of(name)
             self.error(f"redefinition of SSA value '{name}'", offset, ("previously defined here", place))
@@ -91,7 +90,7 @@ class ValueReader(Cursor):
                     self._settle(forward, name, value, offset)
 
     def _settle(self, forward: ForwardValue, name: str, value: SSAValue, offset: int) -> None:
-        """Puts the defined value in the place of the one that stood for it."""
+        """Replaces a placeholder by the value."""
         if value.type != forward.type:
             base, _, number = name.partition("#")
             self.error(
@@ -102,7 +101,7 @@ class ValueReader(Cursor):
         forward.replace_all_uses_with(value)
 
     def place_of(self, name: str) -> int:
-        """Where a name in scope was defined."""
+        """The offset of the definition of a name in scope."""
         base = name.partition("#")[0]
         for scope in (self.defined, *reversed(self.outer_defined)):
             for other, offset in scope:
@@ -122,7 +121,7 @@ class ValueReader(Cursor):
         return found
 
     def operand_list(self) -> list[tuple[str, int]]:
-        """Names of operands separated by commas; none if no name stands here."""
+        """Names of operands separated by commas, possibly none."""
         names: list[tuple[str, int]] = []
         if self.token[:1] == "%":
             names.append(self.operand_name())
@@ -131,7 +130,7 @@ class ValueReader(Cursor):
         return names
 
     def resolve(self, names: Sequence[tuple[str, int]], types: Sequence[Attribute]) -> list[SSAValue]:
-        """The values that names stand for; fails where their types differ from `types`."""
+        """The values of names; fails where their types differ from `types`."""
         if len(names) != len(types):
             counts = f"got {len(names)} operands and {len(types)} types"
             offset = names[0][1] if names else None

@@ -1,7 +1,7 @@
 """Prints modules as MLIR does, in pretty or generic form.
 
-What an op prints depends on its class, its attributes and its types, but for the names of its operands: the
-text with holes for those is memoised by the identity of the others, so most ops cost one look-up.
+The text of an op follows from its class, attributes and types, except for the names of its operands: the
+text with holes for the names is memoised by the identity of the others, so most ops cost one look-up.
 
 Not here: attributes and types (`attribute_writer.py`), names of values (`naming.py`), what assembly forms
 print through (`op_writer.py`).
@@ -149,13 +149,13 @@ class ModuleWriter(OpWriter):
             pieces.append(f"{self.indent}{body}{end}")
 
     def _operation_location(self, op: Operation) -> str:
-        self.aliases.may_wait = True
+        self.aliases.defers = True
         text = attribute_text(op.location)
-        self.aliases.may_wait = False
+        self.aliases.defers = False
         return text
 
     def _summary(self, op: Operation) -> Hashable | None:
-        """What the op's line says of its regions, None if they are text of their own."""
+        """The regions as the op's own line describes them, None if they are printed in full."""
         syntax = None if self.generic else self.syntax.op(operation_name(type(op)))
         if syntax is None or syntax.form is None or syntax.form.summary is None:
             return None
@@ -239,7 +239,7 @@ class ModuleWriter(OpWriter):
         self.function_type(op)
 
     def _collect_generic(self, op: Operation) -> None:
-        """Meets the attributes of an op in generic form: regions, types, attributes by name."""
+        """Visits the attributes of an op in generic form as MLIR does: regions, types, attributes by name."""
         for region in op.regions:
             self.region(region, label_empty=True)
         for value in (*op.operands, *op.results):
@@ -261,7 +261,7 @@ class ModuleWriter(OpWriter):
         self.pieces.append(f":{self._predecessors(block)}\n")
 
     def _predecessors(self, block: Block) -> str:
-        """The comment behind a label that says where its block is entered from."""
+        """The comment after a label that lists the predecessors of its block."""
         blocks = [use.operation.parent for use in block.uses]
         labels = [label for _, label in sorted([self._block_labels[id(found)] for found in blocks])]
         if labels:
@@ -277,7 +277,7 @@ class ModuleWriter(OpWriter):
 def print_module(
     module: Operation, *, syntax: SyntaxTable, generic: bool = False, debuginfo: bool = False
 ) -> str:
-    """The text of a module (or any operation), with a newline at its end."""
+    """Returns the text of a module (or any operation), with a newline at its end."""
     names = ValueNames(module, syntax, generic=generic)
     aliases = AliasTable()
 

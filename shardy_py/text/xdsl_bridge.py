@@ -83,7 +83,7 @@ def _parse_errors(parser: AttrParser) -> Generator[None]:
 
 
 def parse_attribute(syntax: AttributeSyntax, parser: AttrParser) -> Attribute:
-    """Reads what stands behind an attribute's mnemonic, at the parser."""
+    """Reads an attribute from behind its mnemonic."""
     with _parse_errors(parser):
         cursor = Cursor(_source_of(parser), syntax_table(), parser.pos)
         _copy_aliases(parser, cursor)
@@ -93,7 +93,7 @@ def parse_attribute(syntax: AttributeSyntax, parser: AttrParser) -> Attribute:
 
 
 def parse_op(op_class: type[OpT], parser: Parser) -> OpT:
-    """Reads what stands behind an op's name, at the parser."""
+    """Reads an op from behind its name."""
     with _parse_errors(parser):
         reader = _GuestReader(parser)
         made = reader.read_op(op_class)
@@ -113,7 +113,7 @@ class _GuestReader(OpReader):
         _copy_aliases(parser, self)
 
     def read_op(self, op_class: type[OpT]) -> OpT:
-        """The op whose name stands before the cursor."""
+        """The op whose name precedes the cursor."""
         name = operation_name(op_class)
         start = max(self.text.rfind(name.partition(".")[2], 0, self.offset), 0)
         self.custom_op = name
@@ -163,7 +163,7 @@ def _form_of(op_class: type[Operation]) -> AssemblyForm:
 
 
 def print_op(op: Operation, printer: Printer) -> None:
-    """Prints what stands behind an op's name; in generic form if the op lacks what its own form shows."""
+    """Prints an op from behind its name; in generic form if its own form cannot print it."""
     writer = _GuestWriter(printer)
     try:
         _form_of(type(op)).write(writer, op)
