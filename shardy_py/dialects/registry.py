@@ -23,7 +23,7 @@ from shardy_py.text.syntax import provide_table
 
 
 def _joined() -> SyntaxTable:
-    """The dialects of this package; they are imported when text is first read or printed."""
+    """The syntax of all dialects; they are imported when text is first read or printed."""
     from shardy_py.dialects.chlo import CHLO
     from shardy_py.dialects.sdy import SDY
     from shardy_py.dialects.stablehlo import QUANT, STABLEHLO
@@ -89,11 +89,10 @@ def xdsl_context() -> Context:
 
 
 def register_dialect(dialect: Dialect) -> None:
-    """Lets the text of programs hold the ops of `dialect`, in generic form or in the form its classes read.
+    """Lets programs contain the ops of `dialect`, in generic form or in the custom form of its classes.
 
-    Classes with one of the interfaces of `sdy/interfaces.py` among their traits take part in propagation as
-    it says; of others, `shardy_py.ops.register` states what they read. Raises `ShardyError` for the name of a
-    dialect that is known already.
+    Shardings propagate through classes with one of the interfaces of `sdy/interfaces.py` among their traits;
+    `shardy_py.ops.register` describes other ops. Raises `ShardyError` if there is a dialect of that name.
     """
     from shardy_py.dialects.sdy.interfaces import ShardingRuleOpInterface
     from shardy_py.dialects.verification.rules import register_checks

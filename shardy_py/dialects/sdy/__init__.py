@@ -1,7 +1,7 @@
 """The sdy dialect: attributes around the values of `sharding/`, ops, their syntax.
 
-`attributes.py` and `ops.py` say what there is, `syntax.py` and `forms.py` how it reads and prints,
-`verify.py` what must hold, `interfaces.py` what ops of other dialects can implement.
+`attributes.py` and `ops.py` define attributes and ops, `syntax.py` and `forms.py` read and print them,
+`verify.py` checks them; `interfaces.py` is for ops of other dialects.
 """
 
 from xdsl.ir import Dialect

@@ -1,8 +1,8 @@
-"""What ops of any dialect can implement so that shardings propagate through them: Shardy's op interfaces.
+"""Shardy's op interfaces: ops of any dialect implement them so that shardings propagate through them.
 
 `ShardableDataFlowOpInterface` is for ops that pass data on unchanged, mostly ops with regions. An edge joins
 sources (operands of the op, or of a terminator in its regions) with targets (its results, or block arguments
-of its regions) that must be sharded alike; one target, the owner, stands for it.
+of its regions) that must be sharded alike; one target, the owner, represents it.
 
     y = stablehlo.while(x) cond { ^c: ... } do { ^b: return r }     sources x, r; owner y; other targets c, b
 
@@ -57,7 +57,7 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
         """The sources of the edge of `owner`."""
 
     def edge_owner_from_target(self, op: Operation, target: SSAValue) -> SSAValue | None:
-        """The owner of the edge of a target; None for a block argument that is no target."""
+        """The owner of the edge of a target; None for a block argument that is not a target."""
         return target if isinstance(target, OpResult) else None
 
     def edge_owner_from_source(self, op: Operation, user: Operation, index: int) -> SSAValue | None:
@@ -73,7 +73,7 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
         return ()
 
     def set_block_argument_edge_owner_shardings(self, op: Operation, shardings: Shardings) -> None:
-        """Sets them all; nothing happens where they have no place."""
+        """Sets all of them; does nothing if the op cannot hold them."""
 
     def op_result_edge_owner_shardings(self, op: Operation) -> Shardings:
         """The shardings of the results that own edges; () if none has one."""
@@ -102,7 +102,7 @@ class EachOperandDataFlow(ShardableDataFlowOpInterface):
 
 
 class BranchDataFlow(ShardableDataFlowOpInterface):
-    """Ops that run one of their regions, whose terminator gives the results: `stablehlo.case`."""
+    """Ops that run one of their regions, whose terminator returns the results: `stablehlo.case`."""
 
     @override
     def edge_sources(self, op: Operation, owner: SSAValue) -> tuple[Source, ...]:
@@ -138,7 +138,7 @@ class RegionDataFlow(ShardableDataFlowOpInterface):
 
     Operands flow into block arguments and operands of the terminator into results, by number, each an edge
     with one target. Shardings are in `in_shardings` and `out_shardings`, properties if the class declares
-    them. A property `manual_axes` says along which axes the region is local: shardings of owners keep these
+    them. The region is local along the axes in a property `manual_axes`: shardings of owners keep these
     axes whatever propagates, and the region does not see them.
     """
 
@@ -163,7 +163,7 @@ class RegionDataFlow(ShardableDataFlowOpInterface):
     @override
     def edge_owner_from_source(self, op: Operation, user: Operation, index: int) -> SSAValue | None:
         # Shardy's look-up answers an operand of the op with the operand itself, which never has an edge as
-        # its only user. So a change of such an operand does not wake the edge of its block argument.
+        # its only user. So a change of such an operand does not enqueue the edge of its block argument.
         return None if user is op else super().edge_owner_from_source(op, user, index)
 
     @override
@@ -194,7 +194,7 @@ class RegionDataFlow(ShardableDataFlowOpInterface):
 
 
 class ManualDataFlow(RegionDataFlow):
-    """`sdy.manual_computation`: what enters and leaves is cut evenly."""
+    """`sdy.manual_computation`: shardings of owners must divide the dimensions."""
 
     should_keep_edge_owner_shardings_divisible: ClassVar[bool] = True
 

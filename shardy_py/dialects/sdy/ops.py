@@ -280,7 +280,7 @@ class NamedComputationOp(PrettyOp):
 class CollectiveOp(PrettyOp):
     """A collective: its result is its operand in another sharding.
 
-    Beside `tensor` and `out_sharding`, a collective has a property that says which axes it is over.
+    Beside `tensor` and `out_sharding`, a collective has a property with its axes.
     """
 
     tensor = operand_def()

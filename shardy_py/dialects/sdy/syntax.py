@@ -1,6 +1,6 @@
-"""How sdy's attributes are spelled, as tables: `#sdy.name<...>`, `#sdy<name...>`, bare in an op's form.
+"""Tables of the syntax of sdy's attributes: `#sdy.name<...>`, `#sdy<name...>`, bare in an op's form.
 
-Readers and printers stand in `syntax_axes.py`, `syntax_sharding.py`, `syntax_rule.py`,
+Readers and printers are in `syntax_axes.py`, `syntax_sharding.py`, `syntax_rule.py`,
 `syntax_collectives.py` and `syntax_edges.py`; `syntax_parameters.py` has what they share.
 
 >>> from shardy_py.sharding import AxisRef

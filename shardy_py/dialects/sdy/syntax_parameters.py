@@ -1,6 +1,6 @@
-"""How an attribute's parameters are read: lists, attributes bare or in full, Shardy's words where that fails.
+"""Readers of the parameters of attributes: lists, attributes bare or in full, with Shardy's messages.
 
-Shardy says first what is wrong, then of each attribute around it which of its parameters could not be read.
+Shardy reports the error first, then for each enclosing attribute the parameter that could not be read.
 
 >>> from shardy_py.text.source import Source
 >>> parameter(Cursor(Source("4]")), "Mesh", "device_ids", "::llvm::ArrayRef<int64_t>", lambda: 4)
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def parameter(cursor: Cursor, owner: str, name: str, kind: str, read: Callable[[], T]) -> T:
-    """The parameter `name` of the attribute `owner`, as `read` gives it; `kind` is its class in C++."""
+    """Returns `read()`, the parameter `name` of the attribute `owner`; `kind` is its class in C++."""
     return cursor.explained(read, f"failed to parse Sdy_{owner} parameter '{name}' which is to be a `{kind}`")
 
 
@@ -57,7 +57,7 @@ def sequence(cursor: Cursor, read: Callable[[], T]) -> tuple[T, ...]:
 
 
 def bare_or_full(cursor: Cursor, attribute_class: Any, read: Callable[[Cursor], T]) -> T:
-    """The value of an attribute inside another: bare, as `read` gives it, or in full, or by its alias."""
+    """The value of an attribute inside another: bare (read by `read`), in full, or by its alias."""
     if cursor.token[:1] != "#":
         return read(cursor)
     start = cursor.offset

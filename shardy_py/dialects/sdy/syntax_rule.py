@@ -59,7 +59,7 @@ def tensor_mapping_text(mapping: TensorMapping) -> str:
 
 
 def _collecting(cursor: Cursor, read: Callable[[_RuleReader], T]) -> T:
-    """What `read` gives; fails if it has met indices that are too large, before anything else it says."""
+    """Returns `read()`; indices that are too large are reported before its other errors."""
     reader = _RuleReader(cursor)
     try:
         found = read(reader)
@@ -75,7 +75,7 @@ def _collecting(cursor: Cursor, read: Callable[[_RuleReader], T]) -> T:
 class _RuleReader:
     """Reads the parts of a rule.
 
-    too_large: what is to be said of indices too large; reading goes on behind them, as if they were `z`.
+    too_large: messages on indices that are too large; reading continues as if they were `z`.
     """
 
     def __init__(self, cursor: Cursor) -> None:

@@ -1,6 +1,6 @@
 """All verifiers of the dialect, as tables: what `dialects/verification` runs.
 
-The checks stand in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (attributes), `verify_ops.py` and
+The checks are in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (attributes), `verify_ops.py` and
 `verify_collectives.py` (ops). Each opens with the list of what it checks.
 """
 

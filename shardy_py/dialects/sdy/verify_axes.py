@@ -1,4 +1,4 @@
-"""What must hold for meshes and for lists of their axes; plain values in, messages out.
+"""Verifiers of meshes and of lists of their axes; plain values in, messages out.
 
 Not here: which lists an attribute has (`verify_sharding.py`, `verify_collectives.py`).
 
@@ -84,7 +84,7 @@ def axis_list_faults(axes: Sequence[AxisRef], uses: AxisUses) -> Messages:
     """A list of axes, behind those of the same attribute that `uses` knows:
 
     - the mesh has each of them; none is named twice
-    - no two that stand side by side are parts that could be written as one
+    - no two neighbours are sub-axes that could be merged
     """
     previous: AxisRef | None = None
     for axis in axes:
@@ -104,7 +104,7 @@ def axis_list_faults(axes: Sequence[AxisRef], uses: AxisUses) -> Messages:
 
 
 def sorted_axis_list_faults(axes: Sequence[AxisRef], uses: AxisUses, what: str) -> Messages:
-    """A list as in `axis_list_faults` whose axes stand in the order of the mesh."""
+    """A list as in `axis_list_faults` whose axes are in the order of the mesh."""
     if any(_comes_before(b, a, uses.mesh) for a, b in pairwise(axes)):
         yield f"{what} axes are not ordered w.r.t. mesh"
         return

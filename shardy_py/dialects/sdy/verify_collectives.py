@@ -1,6 +1,6 @@
-"""What must hold for collectives: how the result's sharding follows from the operand's.
+"""Verifiers of collectives: the result's sharding follows from the operand's.
 
-An all-gather takes axes from the end of dimensions, an all-slice puts them there, an all-to-all does both.
+An all-gather removes axes from the end of dimensions, an all-slice appends them, an all-to-all does both.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from shardy_py.text.attribute_writer import attribute_text
 _MAY_MISS_OPERAND = (ops.AllSliceOp, ops.AllReduceOp, ops.ReduceScatterOp)
 
 
-class _Misfit(Exception):
-    """An axis cannot be taken from where it should stand."""
+class _NotASuffix(Exception):
+    """An axis cannot be removed from the end of a dimension."""
 
 
 def _check_shardings(op: Any, scope: Scope) -> Faults:
     """Any collective:
 
-    - its operand has a sharding, unless the op may do without
+    - its operand has a sharding, unless the op does not need one
     - the result's sharding fits its type
     - both are of one mesh, unless the op may change it; both have one rank
     """
@@ -69,12 +69,12 @@ def _source_of(op: Any) -> TensorSharding:
     )
 
 
-def _taken(axes: Axes, gathered: Sequence[AxisRef], index: int, mesh: Mesh, what: str) -> Axes:
+def _without_suffix(axes: Axes, gathered: Sequence[AxisRef], index: int, mesh: Mesh, what: str) -> Axes:
     """`axes` without `gathered`, which must be at their end."""
     left = list(axes)
     for axis in reversed(gathered):
         if not left or not axis.is_suffix_of(left[-1], mesh):
-            raise _Misfit(f"can't apply {what} axis {axis} to operand sharding on dimension {index}")
+            raise _NotASuffix(f"can't apply {what} axis {axis} to operand sharding on dimension {index}")
         rest = left.pop().prefix_without(axis)
         if rest is not None:
             left.append(rest)
@@ -85,7 +85,7 @@ Step = Callable[[Axes, Sequence[AxisRef], int, Mesh], Axes]
 
 
 def _gather(what: str) -> Step:
-    return lambda axes, moved, index, mesh: _taken(axes, moved, index, mesh, what)
+    return lambda axes, moved, index, mesh: _without_suffix(axes, moved, index, mesh, what)
 
 
 def _slice(axes: Axes, moved: Sequence[AxisRef], index: int, mesh: Mesh) -> Axes:
@@ -96,7 +96,7 @@ def _by_dimension_faults(op: Any, lists: Sequence[Sequence[AxisRef]], scope: Sco
     """A collective with a list of axes a dimension:
 
     - all axes together are a list as in `verify_axes.py`; there is one list a dimension
-    - `step` on the operand's dimensions gives the result's
+    - `step` on the operand's dimensions results in the result's
     """
     result: TensorSharding = op.out_sharding.data
     mesh = scope.mesh(result)
@@ -113,8 +113,8 @@ def _by_dimension_faults(op: Any, lists: Sequence[Sequence[AxisRef]], scope: Sco
     for index, (dimension, moved) in enumerate(zip(_source_of(op).dimensions, lists, strict=True)):
         try:
             expected = step(dimension.axes, moved, index, mesh)
-        except _Misfit as misfit:
-            yield Fault(str(misfit))
+        except _NotASuffix as error:
+            yield Fault(str(error))
             return
         fault = _dimension_fault(result, index, expected)
         if fault is not None:
@@ -130,12 +130,12 @@ def _dimension_fault(result: TensorSharding, index: int, expected: Axes) -> Faul
 
 
 def _check_all_gather(op: ops.AllGatherOp, scope: Scope) -> Faults:
-    """An all-gather takes its axes from the end of the operand's dimensions."""
+    """An all-gather removes its axes from the end of the operand's dimensions."""
     return _by_dimension_faults(op, op.gathering_axes.data, scope, _gather("gathering"))
 
 
 def _check_all_slice(op: ops.AllSliceOp, scope: Scope) -> Faults:
-    """An all-slice puts its axes behind those of the operand's dimensions."""
+    """An all-slice appends its axes to those of the operand's dimensions."""
     return _by_dimension_faults(op, op.slicing_axes.data, scope, _slice)
 
 
@@ -153,7 +153,7 @@ def _reduction_faults(op: ops.ReduceScatterOp | ops.AllReduceOp, scope: Scope) -
 
 
 def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> Faults:
-    """Sharded to unreduced: a sum; axes are taken as in an all-gather and become unreduced."""
+    """Sharded to unreduced: a sum; axes are removed as in an all-gather and become unreduced."""
     result = op.out_sharding.data
     if result.reduction != "sum":
         yield Fault("out_sharding reduction_op must be SUM")
@@ -210,7 +210,7 @@ def _check_all_to_all(op: ops.AllToAllOp, scope: Scope) -> Faults:
 
     - it has parameters; their axes together are a list as in `verify_axes.py`
     - dimensions exist, none occurs twice, sources ascend
-    - moving the axes from source to target gives the result's dimensions; the others stay as they are
+    - moving the axes from source to target results in the result's dimensions; the others are equal
     """
     source, result = _source_of(op), op.out_sharding.data
     mesh = scope.mesh(result)
@@ -224,7 +224,7 @@ def _check_all_to_all(op: ops.AllToAllOp, scope: Scope) -> Faults:
     order: list[int] = []
     try:
         for axes, taken, put in params:
-            expected[taken] = _taken(source.dimensions[taken].axes, axes, taken, mesh, "all-to-all")
+            expected[taken] = _without_suffix(source.dimensions[taken].axes, axes, taken, mesh, "all-to-all")
             expected[put] = append_axes(source.dimensions[put].axes, axes, mesh)
             fault = _dimension_fault(result, taken, expected[taken]) or _dimension_fault(
                 result, put, expected[put]
@@ -233,8 +233,8 @@ def _check_all_to_all(op: ops.AllToAllOp, scope: Scope) -> Faults:
                 yield fault
                 return
             order += (taken, put)
-    except _Misfit as misfit:
-        yield Fault(str(misfit))
+    except _NotASuffix as error:
+        yield Fault(str(error))
         return
     faults = (_dimension_fault(result, index, expected[index]) for index in range(result.rank))
     yield from (fault for fault in faults if fault is not None)
@@ -267,7 +267,7 @@ def _param_messages(params: Sequence[tuple[Axes, int, int]], rank: int, mesh: Me
 
 
 def _check_collective_permute(op: ops.CollectivePermuteOp, scope: Scope) -> Faults:
-    """A collective permute: meshes differ in device ids at most; dimensions stay cut into as many parts."""
+    """A collective permute: meshes differ in device ids at most; dimensions keep their number of shards."""
     source, result = _source_of(op), op.out_sharding.data
     mesh, other = scope.mesh(result), scope.mesh(source)
     assert mesh is not None
@@ -295,7 +295,7 @@ def _check_all_reduce(op: ops.AllReduceOp, scope: Scope) -> Faults:
 
     - operand and result are sharded alike, unreduced axes aside
     - its axes are a list in the order of the mesh; none shards or replicates the operand, or stays unreduced
-    - unreduced axes that go have its reduction, and none is new
+    - unreduced axes that disappear have its reduction, and none is new
     """
     source, result = _source_of(op), op.out_sharding.data
     mesh = scope.mesh(result)
@@ -335,7 +335,7 @@ USES = {
     "sdy.sharded_to_unreduced": _check_sharded_to_unreduced,
     "sdy.replicated_to_unreduced": _check_replicated_to_unreduced,
 }
-"""Checks of a collective with the ops that give its operand, when both are known to be sound."""
+"""Checks of a collective and the op that defines its operand, once both are verified."""
 
 STRUCTURE = dict.fromkeys(USES, _check_shardings)
-"""What holds for all collectives."""
+"""Checks of all collectives."""

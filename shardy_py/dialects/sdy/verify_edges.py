@@ -1,6 +1,6 @@
-"""What must hold for propagation edges on the op that has them.
+"""Verifier of propagation edges on their op.
 
-Not here: what must hold for their steps in themselves (`verify_steps.py`).
+Not here: the steps by themselves (`verify_steps.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def edge_faults(steps: Sequence[PropagationStep], op: Operation, scope: Scope) -
     """Edges on an op:
 
     - one of the values that they lead from or to has a sharding; all that have one share a mesh
-    - edge by edge: the mesh has the axis; the op has the values (data-flow edges stand for others)
+    - edge by edge: the mesh has the axis; the op has the values (data-flow edges represent others)
     """
     shardings = [
         found

@@ -1,4 +1,4 @@
-"""What must hold for manual computations: the invariants of the sharding API.
+"""Verifier of manual computations: the invariants of the sharding API.
 
     %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"data"}, {"model", ?}]>]
         out_shardings=[<@mesh, [{"data"}, {?}]>] manual_axes={"data"} (%arg1: tensor<8x32xf32>) { ... }
@@ -45,7 +45,7 @@ def check_manual_computation(op: ManualComputationOp, scope: Scope) -> Faults:
     """A manual computation, in this order, operands before results:
 
     - one sharding a value, each fitting the global type; as many values inside as outside
-    - in each dimension manual axes stand before free ones, and divide its size
+    - in each dimension manual axes precede free ones, and divide its size
     - the type inside is the local one
     - all shardings are of one mesh, or of an empty one; it has the manual axes
     """
@@ -155,7 +155,7 @@ def _mesh_faults(op: ManualComputationOp, scope: Scope, shardings: Sequence[Tens
 def check_normal_form(op: ManualComputationOp, scope: Scope) -> Faults:
     """A manual computation in normal form:
 
-    - its manual axes stand in the order of the mesh, each once
+    - its manual axes are in the order of the mesh, each once
     - every sharding of a tensor names every manual axis: in a dimension, as replicated or as unreduced axis
     """
     names = op.manual_axes.data

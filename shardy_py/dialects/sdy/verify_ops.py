@@ -1,4 +1,4 @@
-"""What must hold for the ops of the dialect other than collectives.
+"""Verifiers of the ops of the dialect other than collectives.
 
 Each check names its rules in its docstring, in their order. Not here: shardings themselves
 (`verify_sharding.py`), collectives (`verify_collectives.py`).
@@ -25,7 +25,7 @@ from shardy_py.text.attribute_writer import attribute_text
 
 
 def _check_mesh(op: ops.MeshOp, scope: Scope) -> Faults:
-    """A mesh stands in a module, and is one: the reader sees to that, Python code may not have."""
+    """A mesh is in a module and is valid: the reader ensures that, Python code may not."""
     if not isinstance(op.parent_op(), ModuleOp):
         yield Fault("expects parent op 'builtin.module'")
     yield from map(Fault, mesh_faults(op.mesh.data))
@@ -53,7 +53,7 @@ def transition_faults(
     introduced: str | None,
     removed: str | None,
 ) -> Faults:
-    """How unreduced axes may change between operand and result:
+    """Changes of unreduced axes between operand and result:
 
     - new ones only where `introduced` allows, and with that reduction
     - fewer only where `removed` allows, and with that reduction
@@ -177,7 +177,7 @@ def _check_constant(op: ops.ConstantOp) -> Faults:
 
 
 def inferred_faults(inferred: Sequence[str], given: Sequence[str]) -> Faults:
-    """The two faults of an op whose results are not those that its operands and attributes give."""
+    """The two faults of an op whose result types differ from the inferred ones."""
     yield Fault(
         f"inferred type(s) {_quoted(inferred)} are incompatible with return type(s) of operation "
         f"{_quoted(given)}",
@@ -234,13 +234,13 @@ CHECKS = {"sdy.propagation_barrier": _check_barrier, "sdy.constant": _check_cons
 """Checks of an op by itself."""
 
 RESULTS = {"sdy.named_computation": _check_named_results}
-"""Checks of an op's results, when its regions are known to be sound."""
+"""Checks of an op's results, once its regions are verified."""
 
 STRUCTURE = {
     "sdy.mesh": _check_mesh,
     "sdy.manual_computation": check_manual_axes,
 }
-"""Checks of an op where it stands."""
+"""Checks of an op in its place."""
 
 USES = {
     "sdy.sharding_constraint": _check_constraint,

@@ -1,4 +1,4 @@
-"""What must hold for a sharding rule on an op: `{sdy.sharding_rule = #sdy.op_sharding_rule<...>}`.
+"""Verifier of the sharding rule on an op: `{sdy.sharding_rule = #sdy.op_sharding_rule<...>}`.
 
 That the lists of special factors are sorted and name factors there are is checked where they are read
 (`syntax.py`): the value cannot hold anything else.
@@ -21,7 +21,7 @@ def rule_faults(rule: ShardingRule, op: Operation) -> Faults:
 
     - one mapping an operand and one a result, at least one of each
     - each value is a tensor of static shape, and its mapping has its rank
-    - each dimension has a factor; factors exist, none is used twice for a value; one of size 1 stands alone
+    - each dimension has a factor; factors exist, none is used twice for a value; one of size 1 has no neighbours
     - each factor is used; a reduction factor is in no result
     """
     found = (

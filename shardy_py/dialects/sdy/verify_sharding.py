@@ -1,4 +1,4 @@
-"""What must hold for the shardings of values, wherever they stand: on results, arguments, constraints.
+"""Verifiers of the shardings of values: on results, arguments, constraints.
 
 Not here: axes themselves (`verify_axes.py`), which op has which sharding (`verify_ops.py`).
 """
@@ -34,7 +34,7 @@ from shardy_py.text.attribute_writer import attribute_text
 
 
 def prefixed(prefix: str, faults: Iterable[Fault]) -> Faults:
-    """The same faults, each said to be about what `prefix` names."""
+    """The faults with `prefix` in front of their messages."""
     for fault in faults:
         yield replace(fault, message=prefix + fault.message)
 
@@ -103,7 +103,7 @@ def _says_something(sharding: TensorSharding) -> bool:
 
 
 def axis_messages(sharding: TensorSharding, mesh: Mesh) -> Iterable[str]:
-    """What is wrong with the axes of a sharding on its mesh."""
+    """Messages on the axes of a sharding on its mesh."""
     uses = AxisUses(mesh)
     for index, dimension in enumerate(sharding.dimensions):
         found = [*_priority_messages(index, dimension), *axis_list_faults(dimension.axes, uses)]
@@ -156,7 +156,7 @@ def sharding_list_faults(
 ) -> Faults:
     """One sharding a value, each as in `sharding_faults`.
 
-    An op without values may have one sharding that says on which devices it runs.
+    An op without values may have one sharding: the devices that it runs on.
     """
     if not types and len(shardings) == 1:
         mesh = scope.mesh(shardings[0])

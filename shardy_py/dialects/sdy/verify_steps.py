@@ -1,6 +1,6 @@
-"""What must hold for the steps of propagation edges in themselves; plain values in, messages out.
+"""Verifier of the steps of propagation edges by themselves; plain values in, messages out.
 
-Not here: what must hold on the op that has them (`verify_edges.py`).
+Not here: checks against their op (`verify_edges.py`).
 
 >>> from shardy_py.sharding import AxisEdge, AxisRef
 >>> value = EdgeValueRef("operand", 0)

@@ -1,7 +1,7 @@
 """Verification of modules: each fault a diagnostic with MLIR's message and the place of its op.
 
-`rules.py` lists the verifiers, which stand in their dialects; `driver.py` and `walk.py` run them. What a text
-cannot even say is reported by the reader (`text/`).
+`rules.py` lists the verifiers of all dialects; `driver.py` and `walk.py` run them. Errors of syntax are
+reported by the reader (`text/`).
 
 >>> from shardy_py.dialects import parse_module
 >>> str(find_faults(parse_module("func.func @f(%a: f32) -> i32 { return %a : f32 }"))[0])
@@ -25,7 +25,7 @@ __all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module", "verify_op
 def find_faults(
     module: ModuleOp, *, every: bool = False, normal_form: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """The faults of a module: of each function the first (or every) one; none if all is well.
+    """The faults of a module: the first (or every) one of each function.
 
     normal_form: whether to check also what holds once manual axes are cleaned up.
     """

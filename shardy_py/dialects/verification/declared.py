@@ -1,7 +1,7 @@
-"""What an op's IRDL definition says: how many operands, results, regions, which properties, which types.
+"""Checks of an op against its IRDL definition: numbers of operands, results, regions; properties; types.
 
 xDSL checks the same, in some hundred microseconds an op and with other messages; here each definition is
-compiled once into counts and constraints. Not here: what a dialect's verifier adds; what stands around an op.
+compiled once into counts and constraints. Not here: verifiers of dialects; the surroundings of an op.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Part:
 class _Side:
     """All operands, results or regions of a definition.
 
-    segments: the property that says how many values each part has; None where counts tell.
+    segments: the property with the number of values of each part; None if it follows from the total.
     """
 
     parts: tuple[_Part, ...]
@@ -61,12 +61,12 @@ class _Side:
 
     @cached_property
     def minimum(self) -> int:
-        """How many values there are at least."""
+        """The minimum number of values."""
         return sum(not part.is_variadic for part in self.parts)
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether there are no more than that."""
+        """Whether the number of values is fixed."""
         return self.minimum == len(self.parts)
 
 
@@ -81,7 +81,7 @@ class _Definition:
 def check_declared(op: Operation) -> Faults:
     """Counts of operands, results and regions; properties required; constraints of properties and types.
 
-    In MLIR's order: what a fault makes meaningless is not looked at.
+    In MLIR's order: checks that a fault makes meaningless are skipped.
     """
     yield from _declared_faults(op, with_results=True)
 
@@ -148,7 +148,7 @@ def _segment_faults(side: _Side, op: Operation, count: int, what: str) -> Faults
 
 
 def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
-    """The sizes that a segments property gives, None if it is absent or of another kind."""
+    """The sizes in a segments property, None if it is absent or of another kind."""
     found: Any = op.properties.get(name) or op.attributes.get(name)
     return tuple(found.get_values()) if isinstance(found, DenseArrayBase) else None
 
@@ -218,7 +218,7 @@ def _broken(constraint: AttrConstraint, attribute: Attribute, context: Verificat
 
 
 def _described(constraint: AttrConstraint) -> str | None:
-    """What MLIR calls the attributes that satisfy a constraint."""
+    """MLIR's description of the attributes that satisfy a constraint."""
     if isinstance(constraint, BaseAttr):
         return _DESCRIPTIONS.get(constraint.attr)
     if isinstance(constraint, MessageConstraint):

@@ -1,6 +1,6 @@
 """Uses of values that are not defined there: too late, in another region, beyond an isolated op.
 
-Called only where the walk meets such a value, so nothing here needs to be fast.
+Called for such values only, so nothing here needs to be fast.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _is_within(owner: Operation | Block, root: Operation) -> bool:
 
 
 def _definition(value: SSAValue, user: Operation) -> tuple[Note, ...]:
-    """Where the value comes from, and how that place stands to the use."""
+    """The place of the definition, and its relation to the use."""
     owner = value.owner
     if isinstance(owner, Block):
         holder = owner.parent_op()

@@ -1,8 +1,8 @@
-"""The order in which a module is verified, and what is reported of it: as in MLIR.
+"""Verifies a module in MLIR's order, and reports the faults that MLIR reports.
 
-An isolated op (module, function, manual computation) is verified with all it holds, then the isolated ops in
-it, then what refers to symbols, at the end of the module. A fault ends the isolated op that holds it: what
-would be reported behind it is often its consequence. `every=True` goes on instead.
+An isolated op (module, function, manual computation) is verified with its regions, then the isolated ops in
+it, then users of symbols, at the end of the module. A fault ends the verification of the isolated op that
+contains it, as further faults are often consequences. `every=True` continues instead.
 
 Not here: the walk over the ops of an isolated op (`walk.py`); the verifiers (`rules.py` lists them).
 """
@@ -35,10 +35,10 @@ AttributeCheck = Callable[[Operation, str, Attribute, Scope], Faults]
 class Rules:
     """All verifiers, by name of op; `attributes` by name of dialect.
 
-    checks: what class, types, properties and attributes say; remembered by signature.
-    results: the results that follow from them; looked at when the op's regions are known to be sound.
-    structure: regions and parents; run where the walk meets the op.
-    uses: symbols and defining ops; run at the end of the module, when its ops are known to be sound.
+    checks: of class, types, properties and attributes; memoized by signature.
+    results: of result types, once the op's regions are verified.
+    structure: of regions and parents; run during the walk.
+    uses: of symbols and defining ops; run at the end of the module, once its ops are verified.
     """
 
     checks: Mapping[str, Check]
@@ -52,7 +52,7 @@ class Rules:
 class Verifier:
     """One run over one module.
 
-    fresh: the signature that the last call of `signature` has met for the first time, if it has.
+    fresh: the signature checked by the last call of `signature`, None if it was known to be sound.
     """
 
     def __init__(self, rules: Rules, *, every: bool = False) -> None:
@@ -65,7 +65,7 @@ class Verifier:
         self.fresh: tuple[Any, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
-        """All faults to report."""
+        """Returns all faults to report."""
         self.isolated(module, Scope(module))
         return tuple(self.found)
 
@@ -83,7 +83,7 @@ class Verifier:
                 yield from check(op, scope)
 
     def isolated(self, op: Operation, scope: Scope) -> bool:
-        """Verifies an op that sees no values from above, with all it holds; False if there is a fault."""
+        """Verifies an isolated op with its regions; False if there is a fault."""
         before = len(self.found)
         kind = self.kind_of(op)
         if not (self.signature(op, scope) and self.placed(op, kind, scope)):
@@ -111,7 +111,7 @@ class Verifier:
         return self.every or len(self.found) == before
 
     def report(self, faults: Iterable[Fault], op: Operation) -> bool:
-        """Notes the first fault of `op` (or every one); False if that ends the isolated op."""
+        """Records the first fault of `op` (or every one); False if that ends the isolated op."""
         for fault in faults:
             self.found.append(diagnostic(fault, op))
             if not (self.every or fault.is_followed):
@@ -119,7 +119,7 @@ class Verifier:
         return True
 
     def kind_of(self, op: Operation) -> Kind:
-        """What the walk needs to know of the class of `op`."""
+        """Properties of the class of `op` that the walk depends on."""
         op_class: Any = type(op)
         found = self._kinds.get(op_class)
         if found is None:
@@ -137,12 +137,12 @@ class Verifier:
         return found
 
     def signature(self, op: Operation, scope: Scope) -> bool:
-        """Checks what the signature of `op` says, in its scope; notes in `fresh` one not seen before."""
+        """Checks the signature of `op` in its scope; sets `fresh`."""
         self.fresh = None
         return self.report(self._attribute_faults(op, scope), op) and self.report(self._op_faults(op), op)
 
     def results(self, op: Operation, signature: tuple[Any, ...] | None = None) -> bool:
-        """Checks the results of an op whose regions are sound; if they are right, so is its signature."""
+        """Checks the results of an op whose regions are sound; `signature` is then sound as well."""
         before = len(self.found)
         is_sound = self.report(self._result_faults(op), op)
         if signature is not None and len(self.found) == before:
@@ -150,7 +150,7 @@ class Verifier:
         return is_sound
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> bool:
-        """Checks what depends on the place of `op` and on its regions."""
+        """Checks the place of `op` and its regions."""
         if kind.has_uses:
             self.users.append((op, scope))
         if kind.is_terminator and op.next_op is not None:
@@ -204,7 +204,7 @@ class Verifier:
         return check(op) if check is not None else iter(())
 
     def _use_faults(self, module: ModuleOp) -> Faults:
-        """The faults of the module's users of symbols, in the order in which MLIR looks at them."""
+        """The faults of the module's users of symbols, in MLIR's order."""
         found = {
             id(op): faults for op, scope in self.users if (faults := [*self.rules.uses[op.name](op, scope)])
         }

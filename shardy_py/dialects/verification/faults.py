@@ -1,4 +1,4 @@
-"""What verifiers give: faults, each with the op it is about; and how a fault becomes a diagnostic.
+"""Faults, the results of verifiers, and their conversion to diagnostics.
 
 A verifier is a generator: it yields a fault for each rule broken, in the order of its list of rules, and
 returns where a fault leaves nothing more to check. It raises nothing and knows no positions.
@@ -33,7 +33,7 @@ class Note:
 class Fault:
     """One rule that an op breaks.
 
-    is_plain: the message stands alone; otherwise it goes on from `'dialect.op' op `.
+    is_plain: the message is complete; otherwise it is prefixed with `'dialect.op' op `.
     op: the op to blame, where that is not the one verified.
     is_followed: whether the next fault of the op is reported along with this one.
     """
@@ -47,11 +47,11 @@ class Fault:
 
 Faults = Iterator[Fault]
 Check = Callable[[Any], Faults]
-"""A verifier of what an op's class, types, properties and attributes say, whatever stands around it."""
+"""A verifier of an op's class, types, properties and attributes, independent of its surroundings."""
 
 
 def name_of(op: Operation) -> str:
-    """The name of an op as it is written, also of one that no dialect knows."""
+    """The name of an op as it is written, also of an unregistered one."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 

@@ -19,7 +19,7 @@ _VISIBILITIES = ("public", "private", "nested")
 
 
 def check_module(op: ModuleOp, scope: Scope) -> Faults:
-    """A module's own attributes carry a dialect's name."""
+    """A module's own attributes have a dialect prefix."""
     for name in op.attributes:
         if "." not in name:
             yield Fault(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
@@ -39,7 +39,7 @@ def check_symbol_table(module: ModuleOp, scope: Scope) -> Faults:
 
 
 def check_symbol(op: Operation) -> Faults:
-    """An op that defines a symbol stands in a symbol table, and its visibility is one of three."""
+    """An op that defines a symbol is in a symbol table and has a valid visibility."""
     visibility = op.properties.get("sym_visibility") or op.attributes.get("sym_visibility")
     if isinstance(visibility, StringAttr) and visibility.data not in _VISIBILITIES:
         listed = ", ".join(f'"{name}"' for name in _VISIBILITIES)
@@ -52,10 +52,10 @@ def check_symbol(op: Operation) -> Faults:
 def check_func(op: FuncOp, scope: Scope) -> Faults:
     """A function, in this order:
 
-    - it defines a symbol as it should (`check_symbol`); without a body it is not public
-    - its lists of attributes are as long as those of its arguments and results
-    - attributes of arguments and results carry a dialect's name, and are what that dialect wants
-    - its entry block has the arguments that its type says
+    - it defines a symbol correctly (`check_symbol`); without a body it is not public
+    - there are as many attribute dictionaries as arguments and results
+    - attributes of arguments and results have a dialect prefix and satisfy that dialect
+    - its entry block has the arguments of its type
     """
     yield from check_symbol(op)
     if not op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
@@ -108,7 +108,7 @@ def _entries(dictionary: Attribute) -> Mapping[str, Attribute]:
 
 
 def check_return(op: ReturnOp, scope: Scope) -> Faults:
-    """A return stands in a function and gives what that function's type says."""
+    """A return is in a function and returns values of that function's result types."""
     parent = op.parent_op()
     if not isinstance(parent, FuncOp):
         yield Fault("expects parent op 'func.func'")

@@ -1,6 +1,6 @@
-"""What has been verified before in this process: signatures of ops, as numbers that equal attributes share.
+"""Signatures of ops verified before in this session, made of numbers that equal attributes share.
 
-An attribute's identity stands for it where it has been seen; one not seen is looked up by its structure.
+Attributes are looked up by identity first, new objects by structure.
 The tables belong to the session (`session.py`), which bounds them.
 
 >>> from xdsl.dialects.builtin import StringAttr
@@ -40,9 +40,9 @@ def canonical(attribute: Attribute | None) -> int:
 
 
 def body_signature(region: Region, number: Callable[[Attribute], int] = id) -> tuple[Any, ...]:
-    """What a verifier of the op around may ask of a region: what it takes and returns, how many blocks.
+    """The part of a region that verifiers of its op depend on: argument and result types, number of blocks.
 
-    number: stands for each type; by identity unless given.
+    number: represents a type; its identity by default.
     """
     block = region.first_block
     if block is None:

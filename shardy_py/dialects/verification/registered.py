@@ -1,8 +1,7 @@
-"""What must hold for an op of a dialect that the user registered, beside its IRDL definition.
+"""Verifier of ops of dialects that users registered, beside their IRDL definitions.
 
-- what its class says: `verify_` and the checks of its traits, as xDSL runs them
-- its data-flow edges: they lead from operands there are, and join values of one rank (of one shape where no
-  axes are manual)
+- `verify_` of the class and of its traits, as xDSL runs them
+- data-flow edges join existing values of equal rank (of equal shape where no axes are manual)
 
 Not here: the interfaces (`dialects/sdy/interfaces.py`).
 """
@@ -20,7 +19,7 @@ from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.text.attribute_writer import attribute_text
 
-_UNFIT = "lacks an operand, a result, a block argument or a terminator that its data flow leads through"
+_UNFIT = "lacks an operand, a result, a block argument or a terminator that its data-flow edges refer to"
 
 
 def check_registered(op: Any) -> Faults:
@@ -47,7 +46,7 @@ def _data_flow_faults(op: Operation, flow: ShardableDataFlowOpInterface) -> Faul
         for value in joined:
             if see(value.type) != see(owner.type):
                 types = f"'{attribute_text(value.type)}' and '{attribute_text(owner.type)}'"
-                yield Fault(f"has a data-flow edge between values that cannot be sharded alike: {types}")
+                yield Fault(f"has a data-flow edge between values of different shapes: {types}")
                 return
 
 

@@ -21,11 +21,11 @@ from shardy_py.dialects.verification.functions import (
 from shardy_py.dialects.verification.scope import Scope
 
 _REGISTERED: list[str] = []
-"""The ops of dialects that the user registered."""
+"""Ops of dialects that users registered."""
 
 
 def register_checks(names: Iterable[str]) -> None:
-    """Has ops of these names verified as their classes and interfaces say."""
+    """Registers ops to be verified by their classes and interfaces."""
     _REGISTERED.extend(names)
     rules.cache_clear()
     normal_form_rules.cache_clear()

@@ -1,6 +1,6 @@
-"""What an op may refer to from where it stands: meshes of its module, axes that are manual there.
+"""The meshes, symbols and manual axes visible to an op.
 
-A `Scope` belongs to the ops of a module that stand within the same manual computations.
+Ops of a module within the same manual computations share a `Scope`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Scope:
 
     module: the nearest module around it.
     manual_axes: the manual computation that has bound each axis, the innermost where several have.
-    memory: what has been verified in scopes with equal axes, for the driver.
+    memory: signatures verified in scopes with equal axes, for the driver.
     """
 
     module: ModuleOp
@@ -69,7 +69,7 @@ class Scope:
         return self.meshes.get(sharding.mesh) if isinstance(sharding.mesh, str) else sharding.mesh
 
     def inside(self, op: Operation) -> Scope:
-        """The scope of what stands in the regions of `op`."""
+        """The scope of the ops in the regions of `op`."""
         if isinstance(op, ModuleOp):
             return Scope(op)
         if isinstance(op, ManualComputationOp):
@@ -79,7 +79,7 @@ class Scope:
 
     @cached_property
     def known(self) -> dict[object, object]:
-        """What has been verified already at places like this one."""
+        """Signatures verified in scopes with the same manual axes."""
         return self.memory.setdefault(tuple(self.manual_axes), {})
 
 

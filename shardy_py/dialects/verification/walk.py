@@ -1,6 +1,6 @@
-"""The walk over the ops of one isolated op: every op once, most of them at the price of one look-up.
+"""The walk over the ops of one isolated op: every op once, most of them at the cost of one look-up.
 
-What an op's class, types, properties and attributes say is checked once a signature: the identities of all of
+Class, types, properties and attributes of an op are checked once a signature: the identities of all of
 them. Not here: what is checked, and what a fault leads to (`driver.py`).
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the walk needs to know of a class of ops.
+    """Properties of a class of ops that the walk depends on.
 
     needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
     has_structure, has_uses: whether there is a verifier that must look at every such op.
@@ -43,8 +43,8 @@ class Walk:
     """The walk over one isolated op.
 
     defined: the identities of the values in scope.
-    isolated: the isolated ops met, to be verified when the walk is over.
-    late: what breaks dominance, to be reported when all else is sound.
+    isolated: the isolated ops found, to be verified after the walk.
+    late: violations of dominance, reported if there are no other faults.
     """
 
     def __init__(self, verifier: Verifier, root: Operation) -> None:
@@ -75,7 +75,7 @@ class Walk:
         return True
 
     def _define_all(self, region: Region, mine: list[int]) -> None:
-        """Makes all values of a region known at once: order across blocks, and in graphs, is free."""
+        """Defines all values of a region at once: the order of blocks, and in graphs of ops, is free."""
         for block in region.blocks:
             mine += map(id, block.args)
             for op in block.ops:
@@ -144,7 +144,7 @@ class Walk:
         return True
 
     def _undefined(self, op: Operation) -> None:
-        """Notes the operands that are not defined where `op` uses them, once."""
+        """Records the operands that are not defined where `op` uses them, once."""
         if any(fault.op is op for fault in self.late):
             return
         for value in dict.fromkeys(op.operands):
@@ -152,7 +152,7 @@ class Walk:
                 self.late += operand_faults(op, value, self.root)
 
     def _special(self, op: Operation, kind: Kind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> bool:
-        """What an op with regions, or with a verifier that looks at every such op, asks for."""
+        """Verifies an op with regions, or with a verifier that is not memoized."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))
             return True

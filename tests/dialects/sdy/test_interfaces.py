@@ -273,7 +273,7 @@ TWICE = FLIP.replace("(%arg0)", "(%arg0, %arg0)").replace(
             STAGE.replace("-> tensor<16xf32> {\n  %0", "-> tensor<8xf32> {\n  %0")
             .replace("}) : (tensor<16xf32>) -> tensor<16xf32>", "}) : (tensor<16xf32>) -> tensor<8xf32>")
             .replace("return %0 : tensor<16xf32>", "return %0 : tensor<8xf32>"),
-            "'other.stage' op has a data-flow edge between values that cannot be sharded alike: "
+            "'other.stage' op has a data-flow edge between values of different shapes: "
             "'tensor<16xf32>' and 'tensor<8xf32>'",
         ),
         (TWICE, "'other.flip' op flips one value"),
