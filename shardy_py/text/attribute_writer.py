@@ -101,7 +101,7 @@ def _new_text(attribute: Attribute) -> str:
             return text
         entry = _aliases.record(attribute, text, children) if _aliases is not None else None
         if entry is None:
-            entry = Entry(attribute, "", 1, children, can_wait=False, text=text)
+            entry = Entry(attribute, "", 1, children, is_deferrable=False, text=text)
     if _mentioned:
         _mentioned[-1].append(entry)
     return entry.alias or entry.text

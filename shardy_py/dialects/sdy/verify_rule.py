@@ -21,7 +21,7 @@ def rule_faults(rule: ShardingRule, op: Operation) -> Faults:
 
     - one mapping an operand and one a result, at least one of each
     - each value is a tensor of static shape, and its mapping has its rank
-    - each dimension has a factor; factors exist, none is used twice for a value; one of size 1 has no neighbours
+    - each dimension has a factor; factors exist; none is used twice for a value; size 1 only if alone
     - each factor is used; a reduction factor is in no result
     """
     found = (
