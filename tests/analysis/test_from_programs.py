@@ -153,7 +153,7 @@ def test_recursion_is_refused() -> None:
 @pytest.mark.parametrize(
     "program", ["mlp_train", "transformer_forward", "moe", "embedding_scatter", "priorities"]
 )
-def test_hlo_and_stablehlo_say_the_same(program: str, corpus: Corpus) -> None:
+def test_hlo_and_stablehlo_have_the_same_maps(program: str, corpus: Corpus) -> None:
     jax: Any = pytest.importorskip("jaxlib._jax", reason="jaxlib (extra: reference) is not installed")
     text = corpus(program)
     made = jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)

@@ -63,7 +63,7 @@ def test_both_ways() -> None:
     assert reached == Tile((0,), (1,), (1,))
 
 
-def test_over_approximation_is_said() -> None:
+def test_over_approximation_is_flagged() -> None:
     record = OpRecord("stablehlo.reshape", (TensorType((6, 4)),), (TensorType((24,)),))
     (tile,) = propagate_tile(Tile((2,), (4,)), record)
     assert tile == Tile((0, 0), (2, 4), (1, 1), is_exact=False)

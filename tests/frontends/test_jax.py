@@ -317,7 +317,7 @@ def test_programs_lowered_for_gspmd() -> None:
     )
 
 
-def test_parts_of_axes_cannot_be_said() -> None:
+def test_sub_axes_are_unsupported() -> None:
     with pytest.raises(ShardyError) as caught:
         partition_spec(Sharding(MESH, P(None, ("y", "x:(1)2"))))
     assert caught.value.diagnostics[0].message == (
@@ -326,7 +326,7 @@ def test_parts_of_axes_cannot_be_said() -> None:
     )
 
 
-def test_arguments_over_parts_of_axes_are_named() -> None:
+def test_arguments_over_sub_axes_are_named() -> None:
     other = array((64, 32), "u", mesh=abstract_mesh(u=2, v=4))
     with pytest.raises(ShardyError, match=r"^error: b: sub-axis \"x\":\(1\)2 in dimension 0 of"):
         propagate_function(lambda a, b: (a + 1, b + 1), A, other)

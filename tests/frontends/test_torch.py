@@ -58,7 +58,7 @@ def test_exported_models_compute_what_torch_computes(programs: Any) -> None:
             assert np.allclose(array, as_array(tensor), rtol=tolerance, atol=tolerance), name
 
 
-def test_arguments_are_called_by_their_full_names_and_results_by_where_they_are(programs: Any) -> None:
+def test_arguments_have_full_names_and_results_have_paths(programs: Any) -> None:
     transformer, model, _ = programs["transformer"]
     names = [value.label for value in transformer.values.arguments()]
     assert set(names) == {*dict(model.named_parameters()), "tokens"}
@@ -193,12 +193,12 @@ def test_names_go_before_patterns_and_later_patterns_before_earlier_ones() -> No
         ((2, 4), {}, r"expected a Mesh, or a DeviceMesh of torch, got: \(2, 4\)"),
     ],
 )
-def test_shardings_that_cannot_be_given(mesh: Any, shardings: Any, message: str) -> None:
+def test_invalid_shardings(mesh: Any, shardings: Any, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         from_exported(exported(*models()["mlp"]), mesh, shardings)
 
 
-def test_placements_that_cannot_be_said() -> None:
+def test_placements_that_dtensor_cannot_express() -> None:
     program = exported(*models()["mlp"])
     placements = placements_of(from_exported(program, MESH, {"x": P("tp:(1)2")}))
     assert len(placements) == 6
@@ -293,7 +293,7 @@ class Namesakes(torch.nn.Module):
         return self.x * x + output
 
 
-def test_inputs_called_as_parameters_or_outputs_are_told_apart() -> None:
+def test_inputs_with_names_of_parameters_or_outputs_are_distinguished() -> None:
     model = exported(Namesakes(), (torch.ones(4), torch.ones(4)))
     program = from_exported(model, MESH, {"x": P("dp"), "x (input)": P("tp")})
     found = {value.label: value.sharding for value in program.values.arguments()}
@@ -323,7 +323,7 @@ def test_tied_weights_get_one_sharding() -> None:
     assert placements["other.weight"] == WHOLE
 
 
-def test_ops_of_users_through_their_rows() -> None:
+def test_registered_ops() -> None:
     @torch.library.custom_op("shardy_py_test::scaled", mutates_args=())
     def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
         return x * factor

@@ -23,7 +23,7 @@ MESH = Mesh.of(x=2)
         lambda: to_placements(Sharding(MESH, P())),
     ],
 )
-def test_it_is_said_how_to_install_torch(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_extra_to_install(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ImportError(name)
 

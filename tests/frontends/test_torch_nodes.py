@@ -37,7 +37,7 @@ class Outer(torch.nn.Module):
         return self.inner(x) + self.inner(2 * x) + torch.special.bessel_j0(x)
 
 
-def test_every_op_without_a_row_is_named_with_its_place_and_remedy() -> None:
+def test_every_op_without_a_row_is_reported_with_position_and_remedy() -> None:
     with pytest.raises(ShardyError) as caught:
         from_exported(exported(Outer(), (torch.randn(3, 4),)))
     first, second = caught.value.diagnostics
@@ -96,7 +96,7 @@ def test_what_is_refused_and_nothing_that_follows_from_it(function: Any, message
     assert [text[: len(wanted)] for text, wanted in zip(found, messages, strict=True)] == messages
 
 
-def test_sizes_that_are_not_fixed_are_told_once() -> None:
+def test_dynamic_sizes_are_reported_once() -> None:
     batch = torch.export.Dim("batch")
     dynamic = torch.export.export(MLP(), (torch.randn(4, 16),), dynamic_shapes=({0: batch},))
     with pytest.raises(ShardyError, match=r"dynamic sizes .*; export without dynamic_shapes") as caught:
@@ -104,7 +104,7 @@ def test_sizes_that_are_not_fixed_are_told_once() -> None:
     assert len(caught.value.diagnostics) == 1
 
 
-def test_a_decomposition_that_changes_tensors_in_place_is_left_out() -> None:
+def test_in_place_decompositions_are_left_out() -> None:
     """torch.diagonal_scatter is decomposed into a copy; the other op of the model still is decomposed."""
 
     def function(x: Any) -> Any:

@@ -78,7 +78,7 @@ def random_case(rng: random.Random, *, even: bool) -> tuple[Mesh, tuple[Any, ...
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_even_cuts_as_torch_makes_them_on_every_device(seed: int) -> None:
+def test_even_splits_are_those_of_torch_on_every_device(seed: int) -> None:
     rng = random.Random(seed)
     done = 0
     while done < 50:
@@ -102,7 +102,7 @@ def held_equal(mesh: Mesh, one: Any, other: Any, shape: tuple[int, ...]) -> bool
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_uneven_cuts_are_equal_or_refused_and_refused_only_where_they_differ(seed: int) -> None:
+def test_uneven_splits_are_equal_or_errors_and_errors_only_if_they_differ(seed: int) -> None:
     rng = random.Random(100 + seed)
     refused = 0
     for _ in range(150):
@@ -152,7 +152,7 @@ def test_a_split_factor_inside_a_mesh_dimension_makes_parts_of_its_axis() -> Non
     assert to_placements(sharding) == placements
 
 
-def test_uneven_cuts_of_long_dimensions_are_compared_without_listing_them() -> None:
+def test_uneven_splits_of_long_dimensions_are_compared_without_enumeration() -> None:
     size = 7 * 10**12 + 1
     with pytest.raises(ShardyError, match=r"at dp=0, tp=3, DTensor holds \[2625000000003:3500000000001\]"):
         from_placements(MESH, (Shard(0), Shard(0)), (size,))
@@ -165,7 +165,7 @@ def test_partial_values_are_unreduced_axes() -> None:
     assert to_placements(sharding) == (Partial("max"), Shard(1))
 
 
-def test_what_placements_do_not_say_is_left_out() -> None:
+def test_what_placements_cannot_express_is_left_out() -> None:
     assert to_placements(Sharding(MESH, P(dim("dp", open=True, priority=2), replicated={"tp"}))) == (
         Shard(0),
         Replicate(),
@@ -181,7 +181,7 @@ def test_meshes() -> None:
         mesh_of(8)
 
 
-def test_parts_of_meshes_are_meshes_of_their_own() -> None:
+def test_slices_of_meshes_are_meshes_of_their_own() -> None:
     assert (
         mesh_of(device_mesh([4, 5, 6, 7], ("tp",)))
         == mesh_of(device_mesh([0, 2, 4, 6], ("tp",)))
@@ -210,7 +210,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("placements", "shape", "message"), REFUSED)
-def test_what_sdy_cannot_say(placements: Any, shape: Any, message: str) -> None:
+def test_placements_that_sdy_cannot_express(placements: Any, shape: Any, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         from_placements(MESH, placements, shape)
 
@@ -224,17 +224,17 @@ def test_what_sdy_cannot_say(placements: Any, shape: Any, message: str) -> None:
         (MESH, P(None, unreduced={"tp:(1)2"}), "unreduced of .* uses a sub-axis of 'tp'"),
     ],
 )
-def test_what_dtensor_cannot_say(mesh: Mesh, spec: P, message: str) -> None:
+def test_shardings_that_dtensor_cannot_express(mesh: Mesh, spec: P, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         to_placements(Sharding(mesh, spec))
 
 
-def test_placements_are_of_shardings() -> None:
+def test_placements_need_a_sharding() -> None:
     with pytest.raises(ShardyError, match=r"expected a Sharding, got: P\('tp'\); of a P\(\.\.\.\): Sharding"):
         to_placements(P("tp"))  # pyright: ignore[reportArgumentType]
 
 
-def test_orders_of_mesh_dimensions_are_the_placements_that_torch_makes_of_them() -> None:
+def test_orders_of_mesh_dimensions_have_the_placements_of_torch() -> None:
     spec = pytest.importorskip("torch.distributed.tensor._dtensor_spec")
     if not hasattr(spec.DTensorSpec, "_convert_shard_order_to_StridedShard"):
         pytest.skip("this release of torch has no orders of mesh dimensions")
@@ -250,7 +250,7 @@ def test_orders_of_mesh_dimensions_are_the_placements_that_torch_makes_of_them()
             assert from_placements(mesh, placements, (24,)) == sharding
 
 
-def test_uneven_cuts_are_refused_on_the_way_back() -> None:
+def test_uneven_splits_to_placements_are_errors() -> None:
     sharding = Sharding(MESH, P(("dp", "tp")))
     assert to_placements(sharding, (16,)) == (Shard(0), Shard(0))
     with pytest.raises(ShardyError, match="split unevenly by 2 mesh dimensions"):

@@ -48,7 +48,7 @@ def test_large_domains_are_counted_without_visiting_them(domain: str, count: int
     assert cardinality(parse_map(f"(d0, d1) -> (d0), domain: {domain}")) == count
 
 
-def test_points_outside_are_told() -> None:
+def test_points_outside_the_domain() -> None:
     index_map = parse_map("(d0) -> (d0 * 2), domain: d0 in [0, 4], d0 mod 2 in [0, 0]")
     elements, is_inside = evaluate_points(index_map, np.array([[[0], [1]], [[4], [6]]]))
     assert elements.shape == (2, 2, 1)

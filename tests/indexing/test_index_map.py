@@ -54,7 +54,7 @@ def test_composition_reads_what_reading_twice_reads() -> None:
         ("(d0) -> (" + "-" * 5000 + "d0)", "nesting exceeds 100 levels"),
     ],
 )
-def test_mistakes_are_named(text: str, message: str) -> None:
+def test_errors_name_the_cause(text: str, message: str) -> None:
     with pytest.raises(ShardyError) as caught:
         parse_map(text)
     assert message in str(caught.value)

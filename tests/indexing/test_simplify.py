@@ -43,7 +43,7 @@ def test_examples(text: str) -> None:
     assert ", ".join(map(str, simple.results)) == EXAMPLES[text]
 
 
-def test_constraints_become_bounds_or_go() -> None:
+def test_constraints_become_bounds_or_are_dropped() -> None:
     text = (
         "(d0)[s0] -> (d0 + s0), domain: d0 in [0, 5], s0 in [1, 3], d0 + s0 in [0, 20],"
         "(d0 + 4) floordiv 2 in [2, 3], d0 * -3 - s0 * 3 in [-9, 3]"

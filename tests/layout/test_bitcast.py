@@ -195,7 +195,7 @@ def test_ops_that_drop_or_add_elements_are_none() -> None:
     assert not is_bitcast(part, whole, padded)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     array = parse_array("f32[4]")
     for through, message in (
         (

@@ -123,7 +123,7 @@ def test_nothing_to_draw() -> None:
     assert text.splitlines()[2] == "0 elements in 0 tiles of 2x2; 0 places; 0 bytes"
 
 
-def test_padding_that_no_cell_shows_is_told() -> None:
+def test_padding_without_a_cell_is_counted() -> None:
     assert "40 places, 25 of them padding (62.5%), 16 not shown" in draw(shown("f32[3,5]{1,0:T(2,2)(3)L(5)}"))
 
 

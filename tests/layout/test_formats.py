@@ -151,6 +151,6 @@ def test_layout_bytes_takes_both_spellings() -> None:
         (lambda: padded_bytes(parse_shape("f32[3,3]{0,0}")), "expected a permutation of 2 dimensions"),
     ],
 )
-def test_mistakes(call: Callable[[], object], message: str) -> None:
+def test_invalid_arguments(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         call()

@@ -237,6 +237,6 @@ FLAT = Layout((0,))
         (lambda: pack(np.ones(2), Layout((0,), (Tile((0,)),))), "expected sizes of at least 1, got 0"),
     ],
 )
-def test_mistakes(call: Callable[[], object], message: str) -> None:
+def test_invalid_arguments(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         call()

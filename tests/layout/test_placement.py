@@ -154,7 +154,7 @@ def test_one_offset_beyond_64_bits() -> None:
         ("f32[3,5]{1,0:D(D,C)}", "placement of a sparse array, levels ('D', 'C'),"),
     ],
 )
-def test_arrays_without_places(text: str, message: str) -> None:
+def test_arrays_without_placement(text: str, message: str) -> None:
     shape = parse_array(text)
     with pytest.raises(ShardyError) as error:
         _ = shape.placement

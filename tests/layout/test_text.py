@@ -207,7 +207,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES)
-def test_mistakes_have_a_place(text: str, message: str) -> None:
+def test_errors_have_a_position(text: str, message: str) -> None:
     with pytest.raises(ShardyError) as error:
         parse_shape(text, "shapes.txt")
     assert str(error.value).startswith(f"shapes.txt:{message}")

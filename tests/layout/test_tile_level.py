@@ -131,7 +131,7 @@ def test_lower_rank_leaves_major_dimensions() -> None:
         )
 
 
-def test_higher_rank_takes_major_dimensions_of_one() -> None:
+def test_tiles_of_higher_rank_add_major_dimensions_of_one() -> None:
     assert linear_index_with_tile((200,), (256,), (8, 128)) == 8 * 128 + 72
     assert linear_index_with_tile((), (), (128,)) == 0
 
@@ -148,7 +148,7 @@ def test_higher_rank_takes_major_dimensions_of_one() -> None:
         (lambda: linear_index_with_tile((1,), (2,), (COMBINE,)), "no dimension to combine with"),
     ],
 )
-def test_mistakes(call: object, message: str) -> None:
+def test_invalid_arguments(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(ShardyError) as error:
         call()

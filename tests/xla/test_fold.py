@@ -229,7 +229,7 @@ def test_folds(name: str) -> None:
     assert program.text() == Program.parse(expected).text()
 
 
-def test_what_is_sorted_along_and_not_used_goes() -> None:
+def test_unused_operands_of_sorts_are_dropped() -> None:
     program = folded(
         """
 func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xi32>) -> tensor<8xf32> {
@@ -247,7 +247,7 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xi32>) -> tensor<8xf32> {
 
 
 @pytest.mark.parametrize(("used", "left"), [((1,), "(%arg1 init: %arg3)"), ((0,), None), ((0, 1), None)])
-def test_results_of_reductions_that_nobody_uses_go(used: tuple[int, ...], left: str | None) -> None:
+def test_unused_results_of_reductions_are_dropped(used: tuple[int, ...], left: str | None) -> None:
     """The second result is made of the second operand alone, the first one of both."""
     program = folded(
         f"""

@@ -38,7 +38,7 @@ def test_calls_are_inlined() -> None:
     assert list(returned.operands) == [first.entry.value, second.entry.value]
 
 
-def test_what_is_inlined_stands_where_it_was_called() -> None:
+def test_inlined_ops_have_the_location_of_the_call() -> None:
     text = CALLS.replace(
         "%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32>",
         '%1 = call @inner(%0#1) : (tensor<8xf32>) -> tensor<8xf32> loc("model.py":7:3)',
@@ -48,7 +48,7 @@ def test_what_is_inlined_stands_where_it_was_called() -> None:
     )
 
 
-def test_calls_that_are_to_stay() -> None:
+def test_calls_that_are_not_inlineable() -> None:
     kept = '{mhlo.frontend_attributes = {inlineable = "false"}}'
     text = CALLS.replace("call @inner(%0#1) :", f"call @inner(%0#1) {kept} :")
     program = after("xla-inline-calls", text)
@@ -95,7 +95,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
     assert str(result["result 1"].sharding) == '<@mesh, [{}, {"x"}]>'
 
 
-def test_dead_ops_go() -> None:
+def test_dead_ops_are_erased() -> None:
     program = after(
         "xla-erase-dead-ops",
         """
@@ -180,7 +180,7 @@ def test_sharded_values_enter_loops_open() -> None:
     assert after_the_loop.entry.op.operands[1] is program["%arg0"].entry.value
 
 
-def test_ops_stand_in_the_order_of_hlo() -> None:
+def test_ops_have_the_order_of_hlo() -> None:
     program = after(
         "xla-order-ops",
         """
@@ -211,7 +211,7 @@ func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, ten
         (["%0", "%1"], ["cosine", "@early", "sine", "@inlined"]),
     ],
 )
-def test_effects_stand_in_the_order_of_hlo(results: list[str], names: list[str]) -> None:
+def test_effects_have_the_order_of_hlo(results: list[str], names: list[str]) -> None:
     """A single result stands where it is made; several are one op, at the end; what is inlined comes last."""
     types = ", ".join(["tensor<8xf32>"] * len(results))
     program = after(
@@ -235,7 +235,7 @@ func.func private @effect(%arg0: tensor<8xf32>) {{
     assert "shardy_py" not in program.text()
 
 
-def test_loops_do_not_carry_what_does_not_change() -> None:
+def test_loops_do_not_carry_invariant_values() -> None:
     program = after(
         "xla-drop-invariant-loop-values",
         """
