@@ -1,6 +1,6 @@
-"""`sdy-add-data-flow-edges`: inserts an op for each edge along which data enters or leaves regions.
+"""`sdy-add-data-flow-edges`: inserts an op for each data-flow edge.
 
-The edge takes over the sharding of its owner, and all that used the owner.
+The edge gets the sharding and the uses of its owner.
 
     before  %0 = stablehlo.while(%i = %a) ...          return %0
     after   %0 = stablehlo.while(%i = %a) ...          %1 = sdy.data_flow_edge %0   return %1
@@ -29,10 +29,7 @@ def add_data_flow_edges(module: ModuleOp) -> None:
 
 
 def insert_edges(owners: Sequence[SSAValue]) -> None:
-    """An edge behind each owner of static shape, with its sharding; what used the owner uses the edge.
-
-    An owner that has its edge keeps it: an edge of an edge would have no source.
-    """
+    """Insert an edge after each owner of static shape that has none, with its sharding and uses."""
     for owner in reversed(owners):
         if has_static_shape(owner.type) and edge_of_target(owner) is None:
             sharding = sharding_of(owner)

@@ -1,13 +1,13 @@
-"""`sdy-apply-sharding-constraints`: copies the sharding of a constraint to its input where it dictates it.
+"""`sdy-apply-sharding-constraints`: copies the sharding of a constraint to its input if it determines it.
 
-That is where the constraint is closed, the input has no sharding yet and no constraint contradicts.
+It does if the constraint is closed, the input has no sharding, and no other constraint of the input differs.
 
     before  %0 = stablehlo.add ...                  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]>
     after   %0 = stablehlo.add ... {sdy.sharding = ...<[<@mesh, [{"x"}]>]>}
             %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]>
 
-If the input is a target of a data-flow edge, whose other targets shall stay free, its users use the
-constraint instead. Of a chain of constraints, the last one serves the users of the input behind it.
+If the input is a target of a data-flow edge, which has other targets too, its users are changed to use the
+constraint instead. In a chain of constraints, users of the input after the chain use its last constraint.
 In-shardings of manual computations count as constraints.
 """
 
@@ -72,18 +72,18 @@ CONSTRAINT, MANUAL = ShardingConstraintOp.name, ManualComputationOp.name
 
 
 def give_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
-    """Give the input of a constraint, or an operand of a manual computation, its sharding."""
+    """Set the sharding of the input of a constraint, or of an operand of a manual computation."""
     set_sharding(value, sharding)
     note_dictated(value, constraint, sharding)
 
 
 def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> None:
-    """Note that `op` dictates the sharding of `value`."""
+    """Record that `op` determines the sharding of `value`."""
     note(Movement(value, value, "sdy-apply-sharding-constraints", op, new=sharding))
 
 
 def apply_constraint(constraint: Operation, set_input: SetInput = give_input) -> None:
-    """Apply a sharding constraint, and the chain that it begins."""
+    """Apply a sharding constraint, and the chain that starts with it."""
     value = operands_of(constraint)[0]
     tail = tail_of_chain(constraint)
     if tail is not None:
@@ -122,7 +122,7 @@ def apply_in_shardings(computation: Operation) -> None:
 
 
 def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
-    """Whether a constraint of `value` to `sharding` leaves no choice."""
+    """Whether a constraint of `value` to `sharding` determines the sharding of `value`."""
     holder = holder_of(value)
     return (
         holder is not None
@@ -133,16 +133,16 @@ def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
 
 
 def is_edge_target(value: SSAValue) -> bool:
-    """Whether a data-flow edge defines `value`, or has it as a target."""
+    """Whether `value` is the result or a target of a data-flow edge."""
     maker = value.owner
     return (isinstance(maker, Operation) and maker.name == EDGE_NAME) or edge_of_target(value) is not None
 
 
 def tail_of_chain(head: Operation) -> Operation | None:
-    """The last of a chain of two or more constraints that `head` begins, if it dictates the uses behind it.
+    """The last of a chain of two or more constraints from `head`, if later users should use it.
 
-    The input of the chain has no sharding and no other constraint, and nothing but the next constraint uses a
-    constraint of the chain before the last.
+    The input of the chain must have no sharding and no other constraint, and each constraint but the last must
+    have one use.
     """
     value = operands_of(head)[0]
     maker = value.owner
@@ -162,7 +162,7 @@ def tail_of_chain(head: Operation) -> Operation | None:
 
 
 def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
-    """Let the users of `value` use `constraint`; unreduced axes do not propagate: `value` gets them too."""
+    """Replace uses of `value` by `constraint`; `value` gets its unreduced axes, which do not propagate."""
     replace_uses(value, constraint.results[0], but_not_in=constraint)
     if sharding.unreduced_axes:
         current = sharding_of(value) or TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
@@ -171,7 +171,7 @@ def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorShardi
 
 
 def _behind(tail: Operation) -> Any:
-    """A test for uses in the block of `tail` and behind it, but for returns of functions."""
+    """Returns a test for uses after `tail` in its block, except in returns of functions."""
     behind: set[int] = set()
     op = tail.next_op
     while op is not None:
@@ -185,7 +185,7 @@ def _behind(tail: Operation) -> Any:
 
 
 def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:
-    """The shardings that constraints and manual computations want `value` in."""
+    """The shardings that constraints and manual computations require of `value`."""
     use = value.first_use
     while use is not None:
         user = use.operation

@@ -1,11 +1,11 @@
-"""Notes of propagation for people, kept in attributes: where an axis came from, along which edges it moved.
+"""Debug attributes of propagation: the origins of axes, and the edges along which they propagated.
 
-    sdy.sharding_origins      {a = "input: 0", b = "self"}; on most ops a list with one dictionary a result
+    sdy.sharding_origins      {a = "input: 0", b = "self"}; on most ops a list with one dictionary per result
     sdy.propagation_edges     #sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]}]}]>
-    sdy.sharding_origin_name  what others call a constraint or manual computation: "constraint_0", "mc_0"
+    sdy.sharding_origin_name  the name of a constraint or manual computation: "constraint_0", "mc_0"
 
-While there are data-flow edges, their ops hold the notes; `sink_notes` moves them to the owners. Not here:
-finding out what to note (`passes/debug_trail.py`).
+Data-flow edges hold the notes of their targets, until `sink_notes` moves them to the owners. Not here: what
+they say (`passes/debug_trail.py`).
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ NOTES = tuple(
     for prefix in ("", ARGUMENT_PREFIX, RESULT_PREFIX)
     for name in (EDGES, ORIGINS)
 )
-"""All notes but the names of origins."""
+"""The attributes, except the names of origins."""
 
 SELF = "self"
 CONSTRAINT, MANUAL = ShardingConstraintOp.name, ManualComputationOp.name
 
 Origin = tuple[SSAValue, TensorSharding, str]
-"""A value, a sharding of it that the user wrote, and what that is called."""
+"""A value, its sharding by the user, and the name of that as an origin."""
 
 
 def user_origins(module: ModuleOp) -> Iterator[Origin]:
-    """The shardings that the user wrote, in the order in which they count; constraints get their names.
+    """The shardings of the user, in order of precedence; names constraints and manual computations.
 
-    A constraint speaks for its input too, a manual computation for what it takes, where these are sharded.
+    They are also the origins of shardings of the input of a constraint and operands of a manual computation.
     """
     count = {CONSTRAINT: 0, MANUAL: 0}
     found: dict[str, list[Operation]] = {CONSTRAINT: [], MANUAL: []}
@@ -90,7 +90,7 @@ def _border_origins(computation: Operation, name: str) -> Iterator[Origin]:
 
 
 def border_name(name: str, owner: SSAValue) -> str:
-    """What an in- or out-sharding of the manual computation `name` is called."""
+    """The name of an in- or out-sharding of the manual computation `name`."""
     side = "input" if isinstance(owner, BlockArgument) else "output"
     return f"{name}_{side}: {cast(Any, owner).index}"
 
@@ -109,7 +109,7 @@ def _function_origins(function: Operation) -> Iterator[Origin]:
 
 
 def write_origins(value: SSAValue, names: Mapping[str, str]) -> None:
-    """Note the origins of a value, by the text of its axes; also on the result that returns it."""
+    """Write the origins of a value, by the text of its axes; also to the function result that returns it."""
     op = owning_op(value)
     function = op if op is None else _function_around(op)
     if op is None or function is None:
@@ -132,7 +132,7 @@ def write_origins(value: SSAValue, names: Mapping[str, str]) -> None:
 
 
 def call_own_origins_self(module: ModuleOp) -> None:
-    """Where an axis comes from the very sharding that the note stands beside, say "self"."""
+    """Replace an origin by "self" where it is the sharding beside the attribute."""
     for op in walk_pre_order(module):
         if op.name == CONSTRAINT:
             _rename(op, op.attributes.get(ORIGIN_NAME))
@@ -151,7 +151,7 @@ def call_own_origins_self(module: ModuleOp) -> None:
 
 
 def sink_notes(op: Operation, *names: str) -> None:
-    """Give an op the notes `names` of the edges that it owns; edges without a note are left out."""
+    """Move the notes `names` of its edges to an op; edges without a note are left out."""
     for prefix, owners in ((ARGUMENT_PREFIX, argument_owners(op)), (RESULT_PREFIX, op.results)):
         edges = [edge for edge in map(edge_of_target, owners) if edge is not None]
         for name in names:
@@ -196,7 +196,7 @@ def _function_around(op: Operation) -> Operation | None:
 
 
 def _returned_as(value: SSAValue, function: Operation) -> int | None:
-    """The index of the result that returns `value`; of several the newest use."""
+    """The index of the function result that returns `value`, the newest use if there are several."""
     terminator = terminator_of(function.regions[0])
     use = value.first_use
     while use is not None:

@@ -1,10 +1,10 @@
-"""What the debug options of propagation note on the module: origins of axes, edges along which they moved.
+"""The debug options of propagation: writes origins of axes, and edges along which they propagated.
 
     trail = DebugTrail(module, origins=True, edges=True)       before shardings change
-    trail.follow(op, values, rule, before, after, mesh)         for each step that changed some
+    trail.follow(op, values, rule, before, after, mesh)         for each step with changes
     trail.write()                                               at the end
 
-Not here: the attributes (`passes/debug_notes.py`), what moved in a step (`propagation/provenance.py`).
+Not here: the attributes (`passes/debug_notes.py`), the moves of a step (`propagation/provenance.py`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from shardy_py.propagation.step import common_mesh
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
 
 SetInput = Callable[[Operation, SSAValue, TensorSharding], None]
-"""Gives the input of a constraint its sharding."""
+"""Sets the sharding of the input of a constraint."""
 
 
 class DebugTrail:
     """Follows propagation through one module, step by step."""
 
     def __init__(self, module: ModuleOp, *, origins: bool, edges: bool) -> None:
-        """Start from the shardings as they are; steps are counted from those that are noted already."""
+        """Start from the current shardings; numbers of steps continue those in the module."""
         self._module = module
         self._meshes: Mapping[str, Mesh] = Symbols(module).meshes()
         self._origins = Origins() if origins else None
@@ -74,7 +74,7 @@ class DebugTrail:
         after: Projection,
         mesh: Mesh,
     ) -> None:
-        """One step that changed something; `op` is the function where its results are concerned."""
+        """Follow one step with changes; `op` is the function if the step is about its results."""
         moves = moves_of(rule, before, after, mesh)
         step, self._step = self._step, self._step + 1
         if self._moves is not None:
@@ -105,7 +105,7 @@ class DebugTrail:
                         self._copy(program.values[slot], program.values[member.slot])
 
     def _copy(self, source: SSAValue | None, target: SSAValue | None) -> None:
-        """Members of a sharding group follow each other outside of any step."""
+        """Propagate origins between members of a sharding group, which no step does."""
         assert self._origins is not None
         numbers = self._number(source), self._number(target)
         if numbers[0] is not None and numbers[1] is not None:
@@ -141,7 +141,7 @@ class DebugTrail:
             if not edges:
                 continue
             if op.name == FuncOp.name:
-                # Each returned value is matched on its own, as if it were the only one.
+                # As in C++, each returned value counts as the only one.
                 set_value_note(op, "res_attrs", 0, EDGES, PropagationEdgesAttr(edges))
             else:
                 op.attributes[EDGES] = PropagationEdgesAttr(edges)

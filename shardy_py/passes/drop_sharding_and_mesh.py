@@ -1,4 +1,4 @@
-"""`sdy-drop-sharding-and-mesh`: removes shardings and meshes, as if nobody had asked for any.
+"""`sdy-drop-sharding-and-mesh`: removes all shardings and meshes.
 
     before  sdy.mesh @mesh = <["x"=2]>
             func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
@@ -29,7 +29,7 @@ def drop_sharding_and_mesh(module: ModuleOp) -> None:
 
 
 def remove_attributes(root: Operation, names: Collection[str]) -> None:
-    """Remove the discardable attributes called `names` from all ops in `root`, arguments and results."""
+    """Remove discardable attributes from all ops in `root`, and from function arguments and results."""
     for op in walk_pre_order(root):
         for name in names:
             op.attributes.pop(name, None)

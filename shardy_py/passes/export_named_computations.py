@@ -42,9 +42,9 @@ from shardy_py.passes.sink_data_flow_edges import edge_shardings, remove_edges
 
 
 def export_named_computations(module: ModuleOp) -> None:
-    """Replace every named computation by a call of a new private function that holds its body.
+    """Replace each named computation by a call of a new private function with its body.
 
-    Data-flow edges at the border go; their shardings become those of the arguments and results.
+    Its data-flow edges are erased; their shardings become those of the arguments and results.
     """
     symbols = Symbols(module)
     calls = [_export(op, symbols) for op in innermost_first(find_ops(module, NamedComputationOp.name))]
@@ -82,7 +82,7 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
 
 
 def _outline(computation: Operation, result_types: list[Attribute], thread: Attribute | None) -> Operation:
-    """A function with the body of a named computation, which loses it."""
+    """Returns a function with the body of a named computation, which is left without."""
     name = cast(StringAttr, computation.properties["name"])
     in_shardings = computation.properties.get("in_shardings")
     region = computation.detach_region(0)

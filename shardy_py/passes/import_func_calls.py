@@ -1,7 +1,7 @@
-"""`sdy-import-func-calls`: turns calls into named computations that hold the body of the callee.
+"""`sdy-import-func-calls`: replaces calls by named computations with the body of the callee.
 
-So propagation flows through calls as if they were inlined. The callees go; what is called more than once is
-copied for each further call.
+Shardings then propagate through calls as if they were inlined. The callees are erased; each further call of a
+function gets a copy of its body.
 
     before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
     after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
@@ -51,11 +51,11 @@ def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None
 
 _SEVERAL_CALLS = "function @{} has multiple call ops, we need to clone the function body for each call"
 THREAD = "execution_thread"
-"""The attribute that says on which thread a function runs; it moves along with the body."""
+"""The attribute with the thread that a function runs on; it moves with the body."""
 
 
 def import_calls(module: ModuleOp) -> None:
-    """Replace every call by a named computation, and erase the functions that were called."""
+    """Replace all calls by named computations, and erase the callees."""
     symbols = Symbols(module)
     separate_names(module, symbols)
     bodies = _Bodies()
@@ -67,16 +67,16 @@ def import_calls(module: ModuleOp) -> None:
 
 
 class _Bodies:
-    """The bodies of functions: the first one to ask for a body gets it, all others get copies.
+    """The bodies of functions: the first call gets the body itself, further calls get copies.
 
-    used: by the name of the function, where its body has gone.
+    used: by the name of a function, the body that was taken from it.
     """
 
     def __init__(self) -> None:
         self.used: dict[str, Region] = {}
 
     def take(self, function: Operation, call: Operation) -> Region:
-        """A body of `function` for `call`; the first copy of all is worth a warning."""
+        """The body of `function` for `call`; the first copy causes a warning."""
         name = function_name(function)
         if name not in self.used:
             region = self.used[name] = function.detach_region(0)
@@ -92,7 +92,7 @@ class _Bodies:
 def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     function = symbols.callee(call)
     if not function.regions[0].blocks and function_name(function) not in bodies.used:
-        return  # only declared: nothing is known of what it does
+        return  # a declaration has no body
     properties: dict[str, Attribute] = {"name": original_name(function)}
     shardings = function_argument_shardings(function, symbols)
     if shardings is not None:
@@ -117,7 +117,7 @@ def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
 
 
 def replace_terminators(region: Region, terminator: type[Operation]) -> None:
-    """End each block with an op of class `terminator` instead of what ends it now."""
+    """Replace the terminator of each block by an op of class `terminator`."""
     for block in region.blocks:
         old = block.last_op
         assert old is not None
@@ -129,7 +129,13 @@ NAMED = NamedComputationOp.name
 
 
 def separate_names(module: ModuleOp, symbols: Symbols) -> None:
-    """Rename the computations that are not what another computation, or a function, of their name is."""
+    """Rename computations that differ from another computation, or a function, of the same name.
+
+    Functions exported from computations with one name count as copies of one function, which must be equal:
+
+    before  sdy.named_computation<"f">(%a) (%b) { abs }     sdy.named_computation<"f">(%c) (%d) { negate }
+    after   sdy.named_computation<"f">(%a) (%b) { abs }     sdy.named_computation<"f_0">(%c) (%d) { negate }
+    """
     computations = find_ops(module, NAMED)
     if not computations:
         return
@@ -157,7 +163,7 @@ def _is_free(
 
 
 def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
-    """What a region does: equal for copies, whatever their terminators and the copies that they call."""
+    """A description of a region that is equal for copies, also for those that call copies of functions."""
     numbers: dict[int, int] = {}
     fresh = count()
 
@@ -167,7 +173,7 @@ def _content(region: Region, symbols: Symbols) -> Iterator[Hashable]:
                 numbers[id(argument)] = next(fresh)
                 yield argument.type
             for op in block.ops:
-                if op.name == EDGE_NAME:  # computations have edges already, functions get them with the call
+                if op.name == EDGE_NAME:  # functions have no edges yet, computations have
                     numbers[id(op.results[0])] = numbers.get(id(operands_of(op)[0]), -1)
                     continue
                 yield from (None if is_terminator(op) else op.name, *_entries(op, symbols))

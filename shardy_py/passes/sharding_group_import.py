@@ -1,6 +1,6 @@
-"""`sdy-sharding-group-import`: merges sharding groups that share a member, and numbers them anew.
+"""`sdy-sharding-group-import`: merges sharding groups that share a member, and renumbers them.
 
-A group may not reach across the border of a manual computation, and its members have one shape.
+The members of a group must have the same shape and be in the same manual computation.
 
     before  sdy.sharding_group %a group_id=7
             sdy.sharding_group %b group_id=7   sdy.sharding_group %b group_id=5
@@ -35,7 +35,7 @@ def sharding_group_import(module: ModuleOp) -> None:
 
 
 def check(groups: list[Operation]) -> None:
-    """Raise an error for the first op whose member does not fit in its group."""
+    """Raise `ShardyError` for the first op whose member is invalid for its group."""
     parents: dict[int, Operation | None] = {}
     shapes: dict[int, tuple[int, ...]] = {}
     for op in groups:
@@ -53,11 +53,11 @@ def check(groups: list[Operation]) -> None:
 
 
 def merge(groups: list[Operation]) -> None:
-    """Give groups with a common member one id, ids counting up from 0; erase what says the same twice."""
+    """Merge groups with a common member, number groups from 0, and erase duplicate memberships."""
     by_value: dict[int, list[Operation]] = {}
     for op in groups:
         by_value.setdefault(id(op.operands[0]), []).append(op)
-    classes = _Classes()
+    classes = _DisjointSets()
     for ops in by_value.values():
         for op in ops:
             classes.unite(_group_id(ops[0]), _group_id(op))
@@ -72,8 +72,8 @@ def merge(groups: list[Operation]) -> None:
             op.properties["group_id"] = IntegerAttr(number, 64)
 
 
-class _Classes:
-    """Classes of group ids; the id that led the first of two classes leads them once united."""
+class _DisjointSets:
+    """Disjoint sets of group ids; the leader of the first of two sets is that of their union."""
 
     def __init__(self) -> None:
         self._leader: dict[int, int] = {}
@@ -83,7 +83,7 @@ class _Classes:
         self._leader[other] = leader
 
     def numbers(self) -> dict[int, int]:
-        """The number of each id's class: classes are numbered in the order in which their leaders came."""
+        """The number of the set of each id; sets are numbered in the order of their leaders."""
         leaders = [group for group in self._leader if self._find(group) == group]
         number = {leader: index for index, leader in enumerate(leaders)}
         return {group: number[self._find(group)] for group in self._leader}
@@ -123,7 +123,11 @@ def groups_of(root: Operation) -> Groups:
 
 
 def synchronize_groups(root: Operation) -> None:
-    """Give the members of each group one sharding; warn of groups whose members contradict."""
+    """Give the members of each group the same sharding before propagation.
+
+    If they have different shardings, each gets an open constraint, which replaces it in the group, with a
+    warning; propagation then decides the sharding of the group.
+    """
     groups = groups_of(root)
     if not groups:
         return
@@ -159,12 +163,12 @@ _WARNING = (
 
 
 def _common(shardings: list[TensorSharding | None]) -> tuple[TensorSharding | None, bool]:
-    """The first sharding that says something, and whether another contradicts it."""
+    """The first sharding with axes or closed dimensions, and whether another one differs."""
     if len(shardings) == 1:
         return shardings[0], False
     found: TensorSharding | None = None
     for sharding in shardings:
-        if sharding is None or _says_nothing(sharding):
+        if sharding is None or _is_unconstrained(sharding):
             continue
         if found is None:
             found = sharding
@@ -173,12 +177,12 @@ def _common(shardings: list[TensorSharding | None]) -> tuple[TensorSharding | No
     return found, False
 
 
-def _says_nothing(sharding: TensorSharding) -> bool:
+def _is_unconstrained(sharding: TensorSharding) -> bool:
     return sharding.is_fully_replicated and not any(d.is_closed for d in sharding.dimensions)
 
 
 def _constrain_openly(member: SSAValue, like: TensorSharding) -> None:
-    """Put an open constraint behind `member`, for all its uses."""
+    """Replace all uses of `member` by an open constraint of it."""
     constraint = ShardingConstraintOp(member, TensorSharding.fully_open(like.mesh, like.rank))
     if isinstance(member, OpResult):
         place = InsertPoint.after(member.op)

@@ -1,7 +1,7 @@
-"""`sdy-sink-data-flow-edges`: removes the data-flow edges and gives their shardings to their owners.
+"""`sdy-sink-data-flow-edges`: removes the data-flow edges and moves their shardings to the owners.
 
-If one edge of an op has a sharding, the owners whose edge has none become open. What propagation noted on
-edges goes to their op where asked for.
+If one edge of an op has a sharding, owners whose edge has none get an open one. The options also move the
+debug attributes of the edges to the op.
 
     before  %0 = stablehlo.while ...   %1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"}]>   return %1
     after   %0 = stablehlo.while ... attributes {sdy.sharding = ...<[<@mesh, [{"x"}]>]>}   return %0
@@ -38,7 +38,7 @@ def sink_data_flow_edges(module: ModuleOp, options: SinkDataFlowEdgesOptions) ->
 
 
 def sink_edge_shardings(op: Operation) -> None:
-    """Give the owners of edges of `op` the shardings of their edges, if any edge has one; the edges stay."""
+    """Set the shardings of the owners of edges of `op`, if any edge has one; the edges stay."""
     for owners in (argument_owners(op), result_owners(op)):
         shardings = edge_shardings(owners)
         if shardings:
@@ -60,7 +60,7 @@ def edge_shardings(owners: Sequence[SSAValue]) -> list[TensorSharding]:
 
 
 def remove_edges(owners: Iterable[SSAValue]) -> None:
-    """Remove the edges of owners; what used an edge uses its owner."""
+    """Replace the edges of owners by the owners."""
     for owner in owners:
         use = owner.first_use
         if use is not None and use.operation.name == EDGE_NAME:
@@ -68,6 +68,6 @@ def remove_edges(owners: Iterable[SSAValue]) -> None:
 
 
 def remove_edge(edge: Operation) -> None:
-    """Remove an edge; what used it uses its operand."""
+    """Replace an edge by its operand."""
     replace_uses(edge.results[0], operands_of(edge)[0])
     erase(edge)

@@ -1,7 +1,7 @@
-"""`sdy-update-non-divisible-input-output-shardings`: what crosses a border is sharded evenly.
+"""`sdy-update-non-divisible-input-output-shardings`: makes shardings at boundaries divide their dimensions.
 
-Borders are arguments and results of functions, results of calls, and the edges of manual computations. Each
-dimension keeps the largest prefix of its axes that divides it.
+These are arguments and results of functions, results of calls, and data-flow edges of manual computations.
+Each dimension keeps the largest prefix of its axes that divides it.
 
     on <["x"=2, "y"=2]>
     before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})
@@ -73,11 +73,11 @@ def _divided(sharding: TensorSharding, type_: Attribute, meshes: Meshes) -> Tens
 
 
 Change = Callable[[TensorSharding, Attribute], TensorSharding]
-"""The new sharding of a value, from its old one and its type."""
+"""Returns the new sharding of a value, given its old one and its type."""
 
 
 def transform_function(function: Operation, change: Change, pass_name: str) -> None:
-    """Change the shardings of arguments and results of `function` that have one, on behalf of a pass."""
+    """Change the shardings of the arguments and results of `function`, and record it for a pass."""
     write_all(
         (
             *_changes(function, change, Place.ARGUMENT, pass_name),
@@ -109,7 +109,7 @@ def _note(spot: Spot, old: TensorSharding, new: TensorSharding, pass_name: str) 
 
 
 def transform_results(op: Operation, change: Change, pass_name: str) -> None:
-    """Change the shardings in the attribute of `op`, one a result."""
+    """Change the shardings in `sdy.sharding` of `op`."""
     shardings = result_shardings(op)
     if shardings:
         new = _changed(shardings, op.results, change, pass_name)
@@ -117,7 +117,7 @@ def transform_results(op: Operation, change: Change, pass_name: str) -> None:
 
 
 def transform_owners(op: Operation, change: Change, pass_name: str) -> None:
-    """Change the shardings of the owners of data-flow edges of `op`: block arguments seen from inside."""
+    """Change the shardings of the owners of data-flow edges of `op`, as the region sees them."""
     flow = required_data_flow(op)
     for owners, shardings, give in (
         (
