@@ -22,7 +22,7 @@ func.func @in_a_tuple(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=2]>
 
 func.func @argument(%arg0: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{expected the operand of sdy.data_flow_edge to be a target of data flow, such as a result of stablehlo.while; sdy-add-data-flow-edges adds the edges that there are}}
+  // expected-error @+1 {{invalid operand of 'sdy.data_flow_edge': expected a target of data flow, such as a result of stablehlo.while; run sdy-add-data-flow-edges, which inserts all edges}}
   %0 = sdy.data_flow_edge %arg0 : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -33,7 +33,7 @@ sdy.mesh @mesh = <["x"=2]>
 
 func.func @other_op(%arg0: tensor<8xf32>) -> tensor<8xf32> {
   %0 = stablehlo.abs %arg0 : tensor<8xf32>
-  // expected-error @+1 {{expected the operand of sdy.data_flow_edge to be a target of data flow}}
+  // expected-error @+1 {{invalid operand of 'sdy.data_flow_edge': expected a target of data flow}}
   %1 = sdy.data_flow_edge %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }

@@ -141,7 +141,7 @@ def is_edge_target(value: SSAValue) -> bool:
 def tail_of_chain(head: Operation) -> Operation | None:
     """The last of a chain of two or more constraints from `head`, if later users should use it.
 
-    The input of the chain must have no sharding and no other constraint, each constraint but the last one use.
+    Its input must have no sharding and no other constraint, and each constraint but the last one use.
     """
     value = operands_of(head)[0]
     maker = value.owner
