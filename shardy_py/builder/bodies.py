@@ -18,6 +18,7 @@ from shardy_py.builder.insertion import insert, inserting_into
 from shardy_py.builder.tensor import Tensor, value_of
 from shardy_py.builder.types import TensorType
 from shardy_py.dialects import syntax_table
+from shardy_py.dialects.stablehlo import ReturnOp
 from shardy_py.errors import ShardyError
 
 Body = Callable[..., Any]
@@ -27,7 +28,7 @@ Body = Callable[..., Any]
 def region(
     body: Body,
     types: Sequence[TensorType | Attribute],
-    terminator: str = "stablehlo.return",
+    terminator: str = ReturnOp.name,
     *,
     isolated: bool = False,
 ) -> Region:

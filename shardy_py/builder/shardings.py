@@ -18,6 +18,7 @@ from shardy_py.builder.types import TensorType
 from shardy_py.dialects.sdy import (
     ManualComputationOp,
     PropagationBarrierOp,
+    ReturnOp,
     ShardingConstraintOp,
     ShardingGroupOp,
 )
@@ -68,7 +69,7 @@ def manual_computation(
         _local(number, tensor.type, sharding, manual_axes)
         for number, (tensor, sharding) in enumerate(zip(inputs, ins, strict=True))
     ]
-    inner = region(body, types, "sdy.return", isolated=True)
+    inner = region(body, types, ReturnOp.name, isolated=True)
     returned = [Tensor(value).type for value in inner.block.last_op.operands] if inner.block.last_op else []
     if len(out_shardings) != len(returned):
         raise ShardyError.unexpected(

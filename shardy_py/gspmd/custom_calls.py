@@ -15,13 +15,13 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
-from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.stablehlo import CustomCallOp, op_class
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import SHARDING
 from shardy_py.ir import build_operation, erase
 from shardy_py.sharding import TensorSharding
 
-CUSTOM_CALL = "stablehlo.custom_call"
+CUSTOM_CALL = CustomCallOp.name
 
 _BACKEND_CONFIG = "backend_config"
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")

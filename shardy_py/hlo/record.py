@@ -96,7 +96,7 @@ def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) ->
 
 def _all_to_all(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
     """Without `dimensions`, whole operands are exchanged, element by element."""
-    return "" if "dimensions" in instruction.attributes else "stablehlo.collective_permute"
+    return "" if "dimensions" in instruction.attributes else OPCODES["collective-permute"].name
 
 
 def _custom_call(instruction: Instruction, operands: tuple[Shape, ...]) -> str:

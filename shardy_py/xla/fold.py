@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.stablehlo import CaseOp, ReduceOp, SortOp
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.graph.movements import replace_op
@@ -69,9 +70,9 @@ def fold(module: ModuleOp) -> None:
     _fold_each(find_ops(module, *FOLDS, *known), splats)
     while users := _choose_branches(module, splats):
         _fold_each(users, splats)
-    for sort in find_ops(module, "stablehlo.sort"):
+    for sort in find_ops(module, SortOp.name):
         _narrow_sort(sort)
-    for reduce in find_ops(module, "stablehlo.reduce"):
+    for reduce in find_ops(module, ReduceOp.name):
         _narrow_reduce(reduce)
 
 
@@ -111,7 +112,7 @@ def _replace(op: Operation, value: SSAValue) -> None:
 
 def _choose_branches(module: ModuleOp, splats: Splats) -> list[Operation]:
     """Replaces conditionals whose index is known, inner ones first; returns the users of their results."""
-    cases = innermost_first(find_ops(module, "stablehlo.case"))
+    cases = innermost_first(find_ops(module, CaseOp.name))
     return [user for op in cases for user in _choose_branch(op, splats)]
 
 

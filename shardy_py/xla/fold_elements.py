@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.dialects.stablehlo import ComplexOp, NotOp
 from shardy_py.graph.record import record_of
 from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE
@@ -83,7 +84,7 @@ def fold_select(op: Operation, splats: Splats) -> SSAValue | None:
     known = splats.integer(choice)
     if known is not None:
         return yes if known else no
-    inverted = producer(choice, "stablehlo.not")
+    inverted = producer(choice, NotOp.name)
     return None if inverted is None else make(op, "select", [*operands_of(inverted), no, yes], {})
 
 
@@ -91,7 +92,7 @@ def part_of_complex(index: int) -> Fold:
     """The real (0) or imaginary (1) part of `complex(a, b)` is `a` or `b`."""
 
     def apply(op: Operation, splats: Splats) -> SSAValue | None:
-        joined = producer(operands_of(op)[0], "stablehlo.complex")
+        joined = producer(operands_of(op)[0], ComplexOp.name)
         return None if joined is None else operands_of(joined)[index]
 
     return apply

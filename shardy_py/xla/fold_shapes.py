@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, ReshapeOp, TransposeOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import record_of
@@ -32,8 +33,8 @@ from shardy_py.xla.folding import (
 from shardy_py.xla.splats import Splats
 
 Array = NDArray[np.void]
-BROADCAST, CONCATENATE = "stablehlo.broadcast_in_dim", "stablehlo.concatenate"
-RESHAPE, TRANSPOSE = "stablehlo.reshape", "stablehlo.transpose"
+BROADCAST, CONCATENATE = BroadcastInDimOp.name, ConcatenateOp.name
+RESHAPE, TRANSPOSE = ReshapeOp.name, TransposeOp.name
 MAX_ELEMENTS = 65536
 """Constants of more elements are not folded, unless all are the same."""
 

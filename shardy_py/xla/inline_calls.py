@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.dialects.stablehlo import CompositeOp
 from shardy_py.graph.calls import calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.movements import replace_op
@@ -36,7 +37,7 @@ from shardy_py.xla.order_ops import mark_late
 def inline_calls(module: ModuleOp) -> None:
     """Inlines calls and composites."""
     symbols = Symbols(module)
-    for composite in find_ops(module, "stablehlo.composite"):
+    for composite in find_ops(module, CompositeOp.name):
         _replace_by_call(composite)
     inlined: set[Operation] = set()
     kept: set[Operation] = set()

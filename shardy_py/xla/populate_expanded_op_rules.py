@@ -12,6 +12,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.dialects.chlo import ErfOp, TopKOp
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.ir import walk_pre_order
@@ -35,8 +36,8 @@ def populate_expanded_op_rules(module: ModuleOp) -> None:
 
 
 _CHLO_POLICIES: dict[str, Policy | None] = {
-    "chlo.top_k": TABLE["stablehlo.custom_call@mhlo.topk"].policy,
-    "chlo.erf": None,
+    TopKOp.name: TABLE["stablehlo.custom_call@mhlo.topk"].policy,
+    ErfOp.name: None,
 }
 """The ops of chlo that HLO has, too: XLA has a rule for top_k, none for erf (jaxlib 0.10)."""
 

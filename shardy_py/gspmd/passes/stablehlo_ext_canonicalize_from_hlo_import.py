@@ -17,7 +17,7 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.stablehlo import GetTupleElementOp, TupleOp, op_class
 from shardy_py.gspmd.custom_calls import CUSTOM_CALL
 from shardy_py.ir import (
     build_operation,
@@ -35,7 +35,7 @@ def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
     flatten_tuples(module)
 
 
-_TUPLE, _ELEMENT = "stablehlo.tuple", "stablehlo.get_tuple_element"
+_TUPLE, _ELEMENT = TupleOp.name, GetTupleElementOp.name
 
 
 def flatten_tuples(module: ModuleOp) -> None:

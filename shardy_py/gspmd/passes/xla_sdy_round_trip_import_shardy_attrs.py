@@ -26,6 +26,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
+from shardy_py.dialects.stablehlo import AfterAllOp, InfeedOp, OutfeedOp, RecvOp, ReshapeOp, SendOp
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, write_all
 from shardy_py.graph.op_errors import errors_at
@@ -60,9 +61,9 @@ from shardy_py.sharding import TensorSharding
 
 _KEEP_SHARDINGS = frozenset(
     {
-        "stablehlo.send",
-        "stablehlo.recv",
-        "stablehlo.after_all",
+        SendOp.name,
+        RecvOp.name,
+        AfterAllOp.name,
         SHARDING_TARGET,
         "xla_python_cpu_callback",
         "xla_ffi_python_cpu_callback",
@@ -72,7 +73,7 @@ _KEEP_SHARDINGS = frozenset(
 )
 """The ops, and the targets of custom calls, whose shardings are restored."""
 
-_KEEP_XLA_SHARDING = frozenset({"stablehlo.infeed", "stablehlo.outfeed"})
+_KEEP_XLA_SHARDING = frozenset({InfeedOp.name, OutfeedOp.name})
 _COMBINE_HALVES = "X64Combine"
 _READ = {FRONTEND_ATTRIBUTES, XLA_SHARDING}
 
@@ -154,7 +155,7 @@ def _import_op(op: Operation, function: Operation) -> None:
 def _import_function_result(op: Operation, sharding: TensorSharding, function: Operation) -> None:
     """Moves the sharding of `op` to results of `function`; other users of the value get a constraint."""
     for user in users(op.results[0]) if op.results else ():
-        if user.name == "stablehlo.reshape" and user.results[0].first_use is None:
+        if isinstance(user, ReshapeOp) and user.results[0].first_use is None:
             erase(user)  # unused: it only carried the sharding of an element of the returned tuple
     value = _returned_value(op, sharding)
     returned = [use for use in value.uses if isinstance(use.operation, ReturnOp)]
