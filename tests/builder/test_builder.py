@@ -300,7 +300,10 @@ def test_constraints_groups_and_barriers_propagate() -> None:
         ),
         (lambda x: x + "a", "expected a tensor, a number or an array, got 'a'"),
         (lambda x: 3, "expected a tensor of the program under construction, got 3"),
-        (lambda x: builder.sharding_constraint(x, P("x")), "names no mesh, and the program has 0"),
+        (
+            lambda x: builder.sharding_constraint(x, P("x")),
+            "expected one mesh with these axes in the program, got none",
+        ),
         (lambda x: ops.convert(x, "f33"), "unknown element type 'f33'"),
     ],
 )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.ops import TABLE, OpRecord, TensorType, everything, indexing_maps, is_elementwise, reads_of
+from shardy_py.ops import (
+    TABLE,
+    OpRecord,
+    OpSpec,
+    TensorType,
+    everything,
+    indexing_maps,
+    is_elementwise,
+    reads_of,
+)
 from shardy_py.ops.reads import extents, shape_of
 from tests.ops.examples import EXAMPLES
 
@@ -71,3 +80,17 @@ def test_everything_reads_everything() -> None:
         "(d0)[s0, s1, s2] -> (s0, s1),",
         "(d0)[s0, s1, s2] -> (s2),",
     ]
+
+
+def test_an_op_without_a_row_has_the_defaults() -> None:
+    assert TABLE["mine.unknown"] == OpSpec("mine.unknown")
+    assert "mine.unknown" not in TABLE
+
+
+def test_reductions_that_do_not_depend_on_the_order() -> None:
+    free = {
+        (name, element) for name in TABLE for element in ("f32", "i1") if TABLE[name].is_order_free(element)
+    }
+    numeric = {f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum")}
+    logical = {"stablehlo.and", "stablehlo.or"}
+    assert free == {(name, "f32") for name in numeric} | {(name, "i1") for name in numeric | logical}
