@@ -61,14 +61,6 @@ def _type_of(value: Value) -> Attribute:
     return SSAValue.get(value).type
 
 
-def _axis_lists(axes: AxesByDimension) -> ListOfAxisRefListsAttr:
-    return ListOfAxisRefListsAttr(tuple(map(tuple, axes)))
-
-
-def _reduction(name: str | None) -> IntegerAttr | None:
-    return None if name is None else IntegerAttr(REDUCTIONS.index(name), 32)
-
-
 @define_op
 class MeshOp(PrettyOp):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
@@ -82,40 +74,43 @@ class MeshOp(PrettyOp):
         super().__init__(properties={"sym_name": StringAttr(sym_name), "mesh": MeshAttr(mesh)})
 
 
-@define_op
-class ShardingConstraintOp(PrettyOp):
-    """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: how a tensor, or its uses, must be sharded."""
+class _Identity(PrettyOp):
+    """An op whose result has the type of its one operand."""
 
-    name = "sdy.sharding_constraint"
-    input = operand_def()
-    sharding = prop_def(TensorShardingAttr)
     result = result_def()
-    traits = traits_def(ShardingProperty("sharding"))
 
-    def __init__(self, input: Value, sharding: TensorSharding) -> None:
+    def _build(self, operand: Value, properties: Mapping[str, Attribute | None]) -> None:
         super().__init__(
-            operands=[input],
-            result_types=[_type_of(input)],
-            properties={"sharding": TensorShardingAttr(sharding)},
+            operands=[operand],
+            result_types=[_type_of(operand)],
+            properties={name: value for name, value in properties.items() if value is not None},
         )
 
 
+class _Annotation(_Identity):
+    """An op that gives a tensor a sharding."""
+
+    input = operand_def()
+    sharding = prop_def(TensorShardingAttr)
+
+    def __init__(self, input: Value, sharding: TensorSharding) -> None:
+        self._build(input, {"sharding": TensorShardingAttr(sharding)})
+
+
 @define_op
-class ReshardOp(PrettyOp):
+class ShardingConstraintOp(_Annotation):
+    """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: the sharding required of a tensor or its uses."""
+
+    name = "sdy.sharding_constraint"
+    traits = traits_def(ShardingProperty("sharding"))
+
+
+@define_op
+class ReshardOp(_Annotation):
     """`sdy.reshard %0 <@mesh, [...]> : type`: the tensor in another sharding."""
 
     name = "sdy.reshard"
-    input = operand_def()
-    sharding = prop_def(TensorShardingAttr)
-    result = result_def()
     traits = traits_def(Pure(), ShardingProperty("sharding"))
-
-    def __init__(self, input: Value, sharding: TensorSharding) -> None:
-        super().__init__(
-            operands=[input],
-            result_types=[_type_of(input)],
-            properties={"sharding": TensorShardingAttr(sharding)},
-        )
 
 
 @define_op
@@ -189,43 +184,36 @@ class ConstantOp(PrettyOp):
 
 
 @define_op
-class DataFlowEdgeOp(PrettyOp):
+class DataFlowEdgeOp(_Identity):
     """Bridges the sources and targets of an op with regions, which share one sharding."""
 
     name = "sdy.data_flow_edge"
     input = operand_def()
     sharding = opt_prop_def(TensorShardingAttr)
-    result = result_def()
     traits = traits_def(ShardingProperty("sharding"))
 
     def __init__(self, input: Value, sharding: TensorSharding | None = None) -> None:
-        super().__init__(
-            operands=[input],
-            result_types=[_type_of(input)],
-            properties={} if sharding is None else {"sharding": TensorShardingAttr(sharding)},
-        )
+        self._build(input, {"sharding": None if sharding is None else TensorShardingAttr(sharding)})
 
 
 @define_op
-class FuncDataFlowEdgeOp(PrettyOp):
+class FuncDataFlowEdgeOp(_Identity):
     """Bridges a function's argument, or a call's result, with the other side of the call."""
 
     name = "sdy.func_data_flow_edge"
     operand = operand_def()
-    result = result_def()
 
     def __init__(self, operand: Value) -> None:
-        super().__init__(operands=[operand], result_types=[_type_of(operand)])
+        self._build(operand, {})
 
 
 @define_op
-class PropagationBarrierOp(PrettyOp):
+class PropagationBarrierOp(_Identity):
     """`sdy.propagation_barrier %0 allowed_direction=FORWARD : type`: lets shardings pass one way only."""
 
     name = "sdy.propagation_barrier"
     input = operand_def()
     allowed_direction = prop_def(IntegerAttr)
-    result = result_def()
     traits = traits_def(Pure())
 
     @property
@@ -234,11 +222,7 @@ class PropagationBarrierOp(PrettyOp):
         return PROPAGATION_DIRECTIONS[self.allowed_direction.value.data]
 
     def __init__(self, input: Value, direction: str) -> None:
-        super().__init__(
-            operands=[input],
-            result_types=[_type_of(input)],
-            properties={"allowed_direction": IntegerAttr(PROPAGATION_DIRECTIONS.index(direction), 32)},
-        )
+        self._build(input, {"allowed_direction": IntegerAttr(PROPAGATION_DIRECTIONS.index(direction), 32)})
 
 
 @define_op
@@ -277,7 +261,7 @@ class NamedComputationOp(PrettyOp):
         )
 
 
-class CollectiveOp(PrettyOp):
+class CollectiveOp(_Identity):
     """A collective: its result is its operand in another sharding.
 
     Beside `tensor` and `out_sharding`, a collective has a property with its axes.
@@ -285,40 +269,63 @@ class CollectiveOp(PrettyOp):
 
     tensor = operand_def()
     out_sharding = prop_def(TensorShardingAttr)
-    result = result_def()
     traits = traits_def(ShardingProperty("out_sharding"))
 
-    def __init__(
-        self, tensor: Value, properties: Mapping[str, Attribute | None], out_sharding: TensorSharding
+    def _build_over(
+        self,
+        tensor: Value,
+        axes: Attribute | None,
+        out_sharding: TensorSharding,
+        reduction: str | None = None,
     ) -> None:
-        given = {name: value for name, value in properties.items() if value is not None}
-        super().__init__(
-            operands=[tensor],
-            result_types=[_type_of(tensor)],
-            properties={**given, "out_sharding": TensorShardingAttr(out_sharding)},
-        )
+        """Builds the op over `axes`, the value of the one property that is neither of the other two."""
+        kind = None if reduction is None else IntegerAttr(REDUCTIONS.index(reduction), 32)
+        names = self.get_irdl_definition().properties.keys() - {"out_sharding", "reduction_op"}
+        over = dict.fromkeys(names, axes)
+        self._build(tensor, {**over, "reduction_op": kind, "out_sharding": TensorShardingAttr(out_sharding)})
+
+
+class _ByDimension(CollectiveOp):
+    """A collective over lists of axes, one for each dimension."""
+
+    def __init__(
+        self,
+        tensor: Value,
+        axes: AxesByDimension,
+        out_sharding: TensorSharding,
+        reduction: str | None = None,
+    ) -> None:
+        lists = ListOfAxisRefListsAttr(tuple(map(tuple, axes)))
+        self._build_over(tensor, lists, out_sharding, reduction)
+
+
+class _OverAxes(CollectiveOp):
+    """A collective over one list of axes."""
+
+    def __init__(
+        self,
+        tensor: Value,
+        axes: Sequence[AxisRef],
+        out_sharding: TensorSharding,
+        reduction: str | None = None,
+    ) -> None:
+        self._build_over(tensor, AxisRefListAttr(tuple(axes)), out_sharding, reduction)
 
 
 @define_op
-class AllGatherOp(CollectiveOp):
+class AllGatherOp(_ByDimension):
     """Gathers chunks along axes, dimension by dimension."""
 
     name = "sdy.all_gather"
     gathering_axes = prop_def(ListOfAxisRefListsAttr)
 
-    def __init__(self, tensor: Value, gathering_axes: AxesByDimension, out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {"gathering_axes": _axis_lists(gathering_axes)}, out_sharding)
-
 
 @define_op
-class AllSliceOp(CollectiveOp):
+class AllSliceOp(_ByDimension):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
     name = "sdy.all_slice"
     slicing_axes = prop_def(ListOfAxisRefListsAttr)
-
-    def __init__(self, tensor: Value, slicing_axes: AxesByDimension, out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {"slicing_axes": _axis_lists(slicing_axes)}, out_sharding)
 
 
 @define_op
@@ -329,7 +336,7 @@ class AllToAllOp(CollectiveOp):
     params = prop_def(AllToAllParamListAttr)
 
     def __init__(self, tensor: Value, params: Sequence[AllToAllParam], out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {"params": AllToAllParamListAttr(tuple(params))}, out_sharding)
+        self._build_over(tensor, AllToAllParamListAttr(tuple(params)), out_sharding)
 
 
 @define_op
@@ -339,66 +346,38 @@ class CollectivePermuteOp(CollectiveOp):
     name = "sdy.collective_permute"
 
     def __init__(self, tensor: Value, out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {}, out_sharding)
+        self._build_over(tensor, None, out_sharding)
 
 
 @define_op
-class AllReduceOp(CollectiveOp):
+class AllReduceOp(_OverAxes):
     """Reduces chunks along axes."""
 
     name = "sdy.all_reduce"
     reduction_axes = prop_def(AxisRefListAttr)
     reduction_op = opt_prop_def(IntegerAttr)
 
-    def __init__(
-        self,
-        tensor: Value,
-        reduction_axes: Sequence[AxisRef],
-        out_sharding: TensorSharding,
-        reduction: str | None = None,
-    ) -> None:
-        axes = AxisRefListAttr(tuple(reduction_axes))
-        properties = {"reduction_axes": axes, "reduction_op": _reduction(reduction)}
-        super().__init__(tensor, properties, out_sharding)
-
 
 @define_op
-class ReduceScatterOp(CollectiveOp):
+class ReduceScatterOp(_ByDimension):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
     name = "sdy.reduce_scatter"
     reduce_scatter_axes = prop_def(ListOfAxisRefListsAttr)
     reduction_op = opt_prop_def(IntegerAttr)
 
-    def __init__(
-        self,
-        tensor: Value,
-        reduce_scatter_axes: AxesByDimension,
-        out_sharding: TensorSharding,
-        reduction: str | None = None,
-    ) -> None:
-        axes = _axis_lists(reduce_scatter_axes)
-        properties = {"reduce_scatter_axes": axes, "reduction_op": _reduction(reduction)}
-        super().__init__(tensor, properties, out_sharding)
-
 
 @define_op
-class ShardedToUnreducedOp(CollectiveOp):
+class ShardedToUnreducedOp(_ByDimension):
     """Makes axes that shard the operand unreduced in the result."""
 
     name = "sdy.sharded_to_unreduced"
     axes = prop_def(ListOfAxisRefListsAttr)
 
-    def __init__(self, tensor: Value, axes: AxesByDimension, out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {"axes": _axis_lists(axes)}, out_sharding)
-
 
 @define_op
-class ReplicatedToUnreducedOp(CollectiveOp):
+class ReplicatedToUnreducedOp(_OverAxes):
     """Makes axes that the operand is replicated on unreduced in the result."""
 
     name = "sdy.replicated_to_unreduced"
     axes = prop_def(AxisRefListAttr)
-
-    def __init__(self, tensor: Value, axes: Sequence[AxisRef], out_sharding: TensorSharding) -> None:
-        super().__init__(tensor, {"axes": AxisRefListAttr(tuple(axes))}, out_sharding)
