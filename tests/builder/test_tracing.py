@@ -157,7 +157,7 @@ def _recurring(x: Any) -> Any:
         (
             lambda x: builder.manual_computation(builder.reduce_sum, [x], [SPLIT], [SPLIT], []),
             X,
-            "sharding of result 0: .* has 2 dimensions, the tensor has 0",
+            "sharding of result 0: .*: expected at most 0 dimensions, the rank of the tensor, got 2",
         ),
         (lambda x: builder.while_loop(lambda: True, lambda y: y, (x,)), X, "cannot be called with 1 tensors"),
         (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got 3"),
