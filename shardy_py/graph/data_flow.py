@@ -23,22 +23,6 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.ir import next_use, operands_of, owning_op
 from shardy_py.text.source import position_of
 
-__all__ = [
-    "EDGE_NAME",
-    "Source",
-    "argument_owners",
-    "edge_of_owner",
-    "edge_of_source",
-    "edge_of_target",
-    "edge_owners",
-    "edge_sources",
-    "edge_targets",
-    "other_targets",
-    "owner_of_target",
-    "result_owners",
-    "source_values",
-]
-
 EDGE_NAME = DataFlowEdgeOp.name
 
 
