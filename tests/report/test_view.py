@@ -204,7 +204,7 @@ def test_what_does_not_fit(show: object) -> None:
     assert callable(show)
     with pytest.raises(ShardyError, match="got a dynamic size"):
         show(sharded((X,)), MESH, (None,))
-    with pytest.raises(ShardyError, match="of rank 1, the tensor of rank 2"):
+    with pytest.raises(ShardyError, match="expected rank 2 of the tensor, got rank 1"):
         show(sharded((X,)), MESH, (4, 4))
 
 
