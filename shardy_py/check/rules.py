@@ -115,7 +115,7 @@ def find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
         sharding = value.sharding
         if sharding is not None and not sharding.mesh.is_maximal:
             axes = used.setdefault(str(sharding.value.mesh), set())
-            axes.update(axis.name for axis in used_axes(value))
+            axes.update(axis.name for axis in used_axes(sharding))
             axes.update(manual_axes(value.entry.op))
     for name, mesh in result.program.meshes.items():
         if used and name not in used:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from xdsl.ir import BlockArgument
 
-from shardy_py.api import Result, Value
+from shardy_py.api import Result, Sharding, Value
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.graph.plain import tensor_type
@@ -24,13 +24,11 @@ def global_bytes(value: Value) -> int:
     return 0 if type_ is None else tensor_size(type_, None, {}, "linear").bytes.global_bytes
 
 
-def used_axes(value: Value) -> Iterator[AxisRef]:
-    """Returns the axes that shard the value, or along which it is unreduced."""
-    sharding = value.sharding
-    if sharding is not None:
-        yield from sharding.unreduced_axes
-        for dimension in sharding.dimensions:
-            yield from dimension.axes
+def used_axes(sharding: Sharding) -> Iterator[AxisRef]:
+    """Returns the axes that shard a value, or along which it is unreduced."""
+    yield from sharding.unreduced_axes
+    for dimension in sharding.dimensions:
+        yield from dimension.axes
 
 
 def is_partitioned(value: Value) -> bool:
@@ -38,7 +36,7 @@ def is_partitioned(value: Value) -> bool:
     sharding = value.sharding
     if sharding is None or sharding.mesh.is_maximal:
         return sharding is not None
-    return any(axis.size(sharding.mesh) > 1 for axis in used_axes(value))
+    return any(axis.size(sharding.mesh) > 1 for axis in used_axes(sharding))
 
 
 def is_intended(result: Result, value: Value) -> bool:
