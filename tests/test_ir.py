@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import StringAttr, UnknownLoc, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.ir import append_arguments, attach_operands, build_operation
+from shardy_py.dialects import parse_module
+from shardy_py.ir import append_arguments, attach_operands, build_operation, find_ops_where
 
 LOCATION = UnknownLoc()
 
@@ -103,3 +104,25 @@ def test_operands_given_later() -> None:
     assert len(list(ours_block.args[0].uses)) == 4
     ours.drop_all_references()
     assert len(list(ours_block.args[0].uses)) == 1
+
+
+def test_ops_of_wanted_classes_are_found_in_program_order() -> None:
+    module = parse_module(
+        """
+        func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+          %0 = stablehlo.abs %a : tensor<8xf32>
+          %1:2 = stablehlo.optimization_barrier %0, %a : tensor<8xf32>, tensor<8xf32>
+          %2 = stablehlo.abs %1#0 : tensor<8xf32>
+          return %2 : tensor<8xf32>
+        }
+        """
+    )
+    asked: list[str] = []
+
+    def is_wanted(op: Operation) -> bool:
+        asked.append(op.name)
+        return op.name != "stablehlo.abs"
+
+    found = [op.name for op in find_ops_where(module, is_wanted)]
+    assert found == ["func.func", "stablehlo.optimization_barrier", "func.return"]
+    assert asked == ["func.func", "stablehlo.abs", "stablehlo.optimization_barrier", "func.return"]
