@@ -22,7 +22,7 @@ from shardy_py.ir import build_operation, find_ops_where, place_after_value, rep
 
 
 def add_data_flow_edges(module: ModuleOp) -> None:
-    """Inserts an edge for every owner of one."""
+    """Inserts an edge for each edge owner."""
     for inner in find_ops_where(module, data_flow):
         insert_edges(argument_owners(inner))
         insert_edges(result_owners(inner))

@@ -1,6 +1,6 @@
-"""`sdy-add-func-data-flow-edges`: inserts an op behind each argument of a function and each result of a call.
+"""`sdy-add-func-data-flow-edges`: inserts an op after each argument of a function and each result of a call.
 
-Propagation goes from calls to functions and back through them. The main function, which nobody calls, gets
+Shardings propagate between calls and functions through them. The main function, which is never called, has
 none.
 
     before  %0 = call @f(%a)                                      return %0
@@ -34,7 +34,7 @@ def add_func_data_flow_edges(module: ModuleOp) -> None:
 
 
 def add_edge(value: SSAValue, op: Operation) -> None:
-    """An edge right behind `value`, which `op` defines, if its shape is static; its users use the edge."""
+    """Inserts an edge after `value`, which `op` defines, if its shape is static; its users use the edge."""
     if not has_static_shape(value.type):
         return
     sharding = sharding_of(value)

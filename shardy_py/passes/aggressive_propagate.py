@@ -1,7 +1,7 @@
-"""`sdy-aggressive-propagate`: propagates axes, and settles conflicts between factors.
+"""`sdy-aggressive-propagate`: propagates axes and resolves conflicts between factors.
 
 before: %0 = stablehlo.dot_general %arg0, %arg1     %arg0: [{"a", ?}, {?}]   %arg1: [{?}, {"a", ?}]
-after:  %0 has [{"a", ?}, {?}]: the larger operand wins, the first of two alike
+after:  %0 has [{"a", ?}, {?}]: the larger operand takes precedence, or the first of equal ones
 """
 
 from __future__ import annotations

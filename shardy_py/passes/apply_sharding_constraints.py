@@ -48,7 +48,7 @@ from shardy_py.sharding import TensorSharding
 
 
 def apply_sharding_constraints(module: ModuleOp, options: DebugInfoOptions) -> None:
-    """Applies constraints that dictate the sharding of their input."""
+    """Applies constraints that determine the sharding of their input."""
     if options.debug_sharding_origins or options.debug_propagation_edge_sharding:
         trail = DebugTrail(
             module, origins=options.debug_sharding_origins, edges=options.debug_propagation_edge_sharding
@@ -60,7 +60,7 @@ def apply_sharding_constraints(module: ModuleOp, options: DebugInfoOptions) -> N
 
 
 def apply_all(module: ModuleOp, *set_input: SetInput) -> None:
-    """Apply all constraints of `module`, in the order of MLIR's walk."""
+    """Applies all constraints of `module`, in the order of MLIR's walk."""
     for inner in walk_post_order(module):
         if inner.name == CONSTRAINT:
             apply_constraint(inner, *set_input)
@@ -104,7 +104,7 @@ def apply_constraint(constraint: Operation, set_input: SetInput = give_input) ->
 
 
 def apply_in_shardings(computation: Operation) -> None:
-    """Apply the in-shardings of a manual computation to its operands."""
+    """Applies the in-shardings of a manual computation to its operands."""
     for index in range(len(operands_of(computation))):
         value, sharding = operands_of(computation)[index], _in_sharding(computation, index)
         if not is_dictated(value, sharding):

@@ -1,4 +1,4 @@
-"""`sdy-auto-partition`: runs the user's own partitioner, and checks that it changes nothing but shardings.
+"""`sdy-auto-partition`: runs the registered auto-partitioner, and verifies that it changes shardings only.
 
     register_auto_partitioner(shard_the_rest)
 

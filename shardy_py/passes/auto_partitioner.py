@@ -1,11 +1,11 @@
-"""The user's own partitioner: a function that may add and change shardings once propagation is done.
+"""The user's auto-partitioner: a function that may add and change shardings after propagation.
 
     def shard_the_rest(module: ModuleOp) -> None: ...
 
     with auto_partitioner(shard_the_rest):
         ...                                     the pipeline with enable-auto-partitioning
 
-There is at most one. Not here: running and checking it (`auto_partition.py`).
+At most one is registered. Not here: running and verifying it (`auto_partition.py`).
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 AutoPartitioner = Callable[["ModuleOp"], None]
-"""Gets the module after propagation, and changes its shardings in place."""
+"""Called with the module after propagation; changes its shardings in place."""
 
 _registered: list[AutoPartitioner] = []
 
 
 def register_auto_partitioner(partitioner: AutoPartitioner) -> None:
-    """Use `partitioner` from now on; an error if there is one already."""
+    """Registers `partitioner`. Raises `ShardyError` if there is one already."""
     if _registered:
         raise ShardyError("auto-partitioner callback already registered")
     _registered.append(partitioner)
 
 
 def clear_auto_partitioner() -> None:
-    """Forget the partitioner, if there is one."""
+    """Unregisters the partitioner, if there is one."""
     _registered.clear()
 
 
 def registered_auto_partitioner() -> AutoPartitioner:
-    """The partitioner; an error if there is none."""
+    """The registered partitioner. Raises `ShardyError` if there is none."""
     if not _registered:
         raise ShardyError("auto-partitioner callback wasn't registered")
     return _registered[0]
@@ -46,7 +46,7 @@ def registered_auto_partitioner() -> AutoPartitioner:
 
 @contextmanager
 def auto_partitioner(partitioner: AutoPartitioner) -> Generator[None]:
-    """Use `partitioner` inside a with-block."""
+    """Registers `partitioner` within a with-block."""
     register_auto_partitioner(partitioner)
     try:
         yield

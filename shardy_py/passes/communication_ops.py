@@ -1,6 +1,6 @@
-"""Communication steps as ops: builds them and puts them between a value and its users.
+"""Builds the ops of communication steps and inserts them between a value and its users.
 
-Not a pass; what several passes share. Which steps are needed is decided in `partition/`.
+Not a pass: several passes share it. Which steps are needed is decided in `partition/`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RESHARDING = "sdy-insert-explicit-reshards"
 def chain_before_use(
     user: Operation, index: int, steps: Iterable[Step], *, after_maker: bool = False
 ) -> None:
-    """Lead operand `index` of `user` through `steps`, right before `user` or right after where it is made."""
+    """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it."""
     value = made = operands_of(user)[index]
     last: Operation | None = None
     for step in steps:
@@ -68,7 +68,7 @@ def chain_before_use(
 
 
 def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation) -> Operation:
-    """Let the users of `result` see it through `steps`, put after `last`; the last op placed."""
+    """Inserts `steps` between `result` and its users, after `last`; returns the last op inserted."""
     value: SSAValue = result
     for step in steps:
         op = step_op(step, value, result.op.location)
@@ -85,12 +85,12 @@ def reshards(shardings: Iterable[TensorSharding]) -> tuple[Step, ...]:
 
 
 def location_of(value: SSAValue) -> Any:
-    """Where `value` is made."""
+    """The location of `value`."""
     return value.op.location if isinstance(value, OpResult) else getattr(value, "location", None)
 
 
 def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operation:
-    """The op of `step` on `value`, standing nowhere yet."""
+    """The op of `step` on `value`, not yet inserted."""
     properties: dict[str, Attribute] = {}
     match step:
         case Reshard():

@@ -55,7 +55,7 @@ def kind_of(op_class: type[Operation]) -> Kind:
 
 
 def is_preserving(op: Operation) -> bool:
-    """Whether an op of kind PRESERVING or BITCAST has constant results for constant operands of its types.
+    """Returns whether an op of kind PRESERVING or BITCAST has constant results for constant operands.
 
     It has if the op is valid for all sizes of its dynamic dimensions.
     """

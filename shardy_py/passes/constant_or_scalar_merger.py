@@ -30,7 +30,7 @@ BROADCAST = BroadcastInDimOp.name
 
 
 def merge_constants(root: Operation) -> None:
-    """Erase each constant, and each broadcast scalar, that equals an earlier one of its region."""
+    """Erases constants and broadcast scalars that equal an earlier one in their region."""
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()

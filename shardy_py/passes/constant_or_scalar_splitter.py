@@ -209,7 +209,7 @@ class _Splitter:
 
 
 def is_scalar(value: SSAValue) -> bool:
-    """Whether `value` is a tensor of rank 0."""
+    """Returns whether `value` is a tensor of rank 0."""
     tensor = tensor_type(value.type)
     return tensor is not None and not tensor.shape
 

@@ -1,7 +1,7 @@
-"""`convert-sdy-to-shard`: turns meshes and shardings of sdy into annotations of MLIR's `shard` dialect.
+"""`convert-sdy-to-shard`: converts meshes and shardings of sdy to annotations of MLIR's `shard` dialect.
 
-For propagated programs: `shard` has no open dimensions, so all that a sharding says is taken as it stands. A
-value gets its sharding where it is made; constraints, reshards, collectives and results of functions annotate
+For propagated programs: `shard` has no open dimensions, so all dimensions are converted as closed ones. A
+value is annotated where it is defined; constraints, reshards, collectives and results of functions annotate
 uses.
 
     before  sdy.mesh @mesh = <["x"=2, "y"=4]>
@@ -10,8 +10,8 @@ uses.
             %s = shard.sharding @mesh split_axes = [[0], []] : !shard.sharding
             %1 = shard.shard %0 to %s annotate_for_users : tensor<8x16xf32>
 
-Parts of axes, unreduced axes, shardings on one device or a mesh with an order of devices cannot be said and
-are refused, as are manual computations and groups. The way back: `convert-shard-to-sdy`.
+Sub-axes, unreduced axes, single-device shardings and meshes with an order of devices are not representable
+and rejected, as are manual computations and groups. The inverse: `convert-shard-to-sdy`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 
 
 def convert_sdy_to_shard(module: ModuleOp) -> None:
-    """Turns meshes and shardings into grids and annotations of `shard`."""
+    """Converts meshes and shardings to grids and annotations of `shard`."""
     meshes = meshes_of(module)
     for function in functions_of(module):
         for inner in list(walk_pre_order(function, include_root=False)):
@@ -90,19 +90,18 @@ def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
     if isinstance(op, ConstantOp):
         op = replace_constant(op)
     if op.name.startswith("sdy."):
-        raise error_at(op, ShardyError("cannot be said in the dialect shard"))
+        raise error_at(op, ShardyError("is not representable in the dialect shard"))
     shardings = op.attributes.get(SHARDING)
     if isinstance(shardings, TensorShardingPerValueAttr):
         if not op.results:
-            _sharding_op(
-                op, shardings.data[0], meshes
-            )  # no value to annotate, but what cannot be said is refused
+            # There is no value to annotate, but unsupported shardings are rejected.
+            _sharding_op(op, shardings.data[0], meshes)
         for result, sharding in zip(op.results, shardings.data, strict=False):
             _annotate(op, result, sharding, meshes)
 
 
 def _annotate(op: Operation, value: SSAValue, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> None:
-    """Put an annotation behind `op`, which makes `value`; open shardings without axes say nothing."""
+    """Inserts an annotation after `op`, which defines `value`; open shardings without axes need none."""
     if sharding.has_no_axes and not any(dimension.is_closed for dimension in sharding.dimensions):
         return
     made = _sharding_op(op, sharding, meshes)
@@ -115,7 +114,7 @@ def _annotate(op: Operation, value: SSAValue, sharding: TensorSharding, meshes: 
 
 
 def _convert_border(function: Operation, meshes: Mapping[str, Mesh]) -> None:
-    """Annotate the arguments at the start of the body and what is returned at its end."""
+    """Annotates the arguments at the start of the body and the returned values at its end."""
     block = function.regions[0].first_block
     last = terminator_of(function.regions[0])
     if block is None or last is None:
@@ -139,7 +138,7 @@ def _convert_border(function: Operation, meshes: Mapping[str, Mesh]) -> None:
 
 
 def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Operation | None:
-    """What says a sharding; None for one on a mesh without axes, which says nothing."""
+    """The op that defines a sharding; None for a sharding on a mesh without axes."""
     if not isinstance(sharding.mesh, str):
         raise error_at(
             op, ShardyError(f"has an inlined mesh in {sharding}; run sdy-lift-inlined-meshes first")
@@ -148,13 +147,13 @@ def _sharding_op(op: Operation, sharding: TensorSharding, meshes: Mapping[str, M
         raise error_at(op, ShardyError(f"unknown mesh: @{sharding.mesh}"))
     mesh = meshes[sharding.mesh]
     if mesh.device_ids:
-        fact = f"has a sharding on {mesh}; a grid has axes and takes the devices in order"
+        fact = f"has a sharding on {mesh}: expected a mesh with axes and without an order of devices"
         raise error_at(op, ShardyError(fact))
     if not mesh.axes:
         return None
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
     if sharding.unreduced_axes or any(axis.sub_axis for axis in axes):
-        fact = f"has {sharding}; parts of axes and unreduced axes cannot be said in the dialect shard"
+        fact = f"has {sharding}; sub-axes and unreduced axes are not representable in the dialect shard"
         raise error_at(op, ShardyError(fact))
     split = [_array(i16, [mesh.order[axis.name] for axis in d.axes]) for d in sharding.dimensions]
     properties: dict[str, Attribute] = {

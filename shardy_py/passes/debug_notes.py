@@ -160,7 +160,7 @@ def sink_notes(op: Operation, *names: str) -> None:
 
 
 def set_value_note(function: Operation, place: str, index: int, name: str, note: Attribute) -> None:
-    """Set an attribute of an argument (`arg_attrs`) or result (`res_attrs`) of a function."""
+    """Sets an attribute of an argument (`arg_attrs`) or result (`res_attrs`) of a function."""
     entries = list(_value_attributes(function, place))
     entries[index] = DictionaryAttr(dict(sorted({**entries[index].data, name: note}.items())))
     function.properties[place] = ArrayAttr(entries)

@@ -87,7 +87,7 @@ class DebugTrail:
                     self._origins.move(source, target, move.axis)
 
     def replay(self, journal: Journal, program: Program) -> None:
-        """Follow all steps of a propagation through `program`."""
+        """Follows all steps of a propagation through `program`."""
         function = Symbols(self._module).main()
         flat = program.flat
         for number, numbers, step, _ in journal.entries:
@@ -114,7 +114,7 @@ class DebugTrail:
     def set_input(
         self, set_input: SetInput, constraint: Operation, value: SSAValue, sharding: TensorSharding
     ) -> None:
-        """Call `set_input` for a constraint and its input; it counts as a step of propagation."""
+        """Calls `set_input` for a constraint and its input, which is recorded as a step of propagation."""
         attribute = constraint.attributes.get(RULE)
         before = _around(constraint)
         set_input(constraint, value, sharding)
@@ -129,7 +129,7 @@ class DebugTrail:
             self.follow(constraint, values, rule, *projections, mesh)
 
     def write(self) -> None:
-        """Write the notes."""
+        """Writes the attributes."""
         if self._origins is not None:
             for number in self._origins:
                 names = {str(axis).replace('"', ""): name for axis, name in self._origins.of(number).items()}

@@ -4,7 +4,7 @@
             func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32>)
 
-Ops of the dialect stay, with the shardings that are their own.
+Ops of the dialect, and the shardings in their properties, are kept.
 """
 
 from __future__ import annotations

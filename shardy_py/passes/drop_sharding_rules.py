@@ -1,4 +1,4 @@
-"""`sdy-drop-sharding-rules`: removes the sharding rules that propagation left on ops; those users wrote stay.
+"""`sdy-drop-sharding-rules`: removes derived sharding rules; those of users are kept.
 
 before  stablehlo.negate %0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>}
 after   stablehlo.negate %0

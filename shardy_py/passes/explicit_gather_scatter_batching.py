@@ -1,8 +1,8 @@
-"""`sdy-explicit-gather-scatter-batching`: makes batch dimensions of gathers and scatters explicit.
+"""`sdy-explicit-gather-scatter-batching`: makes implicit batch dimensions of gathers and scatters explicit.
 
 The indices of a gather or scatter are vectors along one dimension. If the component that selects dimension 0
 holds, at position i of dimension 0, the number i, then dimension 0 is an implicit batch dimension.
-Propagation replicates indexed dimensions, but not batch dimensions. Ops are rewritten only if it is proved.
+Propagation replicates indexed dimensions, but not batch dimensions. Ops are rewritten only if this is proved.
 
     before  %i = iota   %v = concatenate %i, %j   gather %a, %v  collapsed_slice_dims = [0, 1]
     after   gather %a, %j  collapsed_slice_dims = [1], operand_batching_dims = [0], ...
@@ -66,12 +66,12 @@ SCATTER = Fields(
 
 
 def explicit_gather_scatter_batching(module: ModuleOp) -> None:
-    """Turns implicit batch dimensions of gathers and scatters into explicit ones."""
+    """Makes implicit batch dimensions of gathers and scatters explicit."""
     apply_rewrites(module, REWRITES)
 
 
 def make_explicit(op: Operation, fields: Fields) -> bool:
-    """Rewrite `op` if dimension 0 of its first operand is an implicit batch dimension; returns whether."""
+    """Rewrites `op` if dimension 0 of its first operand is an implicit batch dimension; returns whether."""
     numbers = cast(Any, op.properties[fields.property])
     indices = op.operands[_indices_position(op)]
     component = _row_component(numbers.data, op.operands[0], indices, fields)
@@ -129,7 +129,7 @@ REWRITES: tuple[Rewrite, ...] = (
 
 
 def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> bool:
-    """Whether a component of the index vectors provably equals the position along dimension 0."""
+    """Returns whether a component of the index vectors provably equals the position along dimension 0."""
     producer = _producer(indices)
     if isinstance(producer, Concatenate):
         part = _part(producer, vector_dimension, component)
@@ -162,7 +162,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def _counts_rows(value: SSAValue) -> bool:
-    """Whether each row of `value` holds its row number: traced back to an iota through ops that keep rows."""
+    """Returns whether each row of `value` holds its number, traced to an iota through ops that keep rows."""
     while (producer := _producer(value)) is not None:
         if isinstance(producer, Iota):
             return plain(producer.properties["iota_dimension"]) == 0 and _can_count(value)
@@ -174,7 +174,7 @@ def _counts_rows(value: SSAValue) -> bool:
 
 
 def _can_count(value: SSAValue) -> bool:
-    """Whether the element type can represent every row number."""
+    """Returns whether the element type can represent every row number."""
     element = cast("TensorType[Attribute]", value.type).element_type
     if not isinstance(element, IntegerType):
         return False
@@ -203,7 +203,7 @@ def _source(op: Operation) -> SSAValue | None:
 
 
 def _is_negative_row(predicate: SSAValue) -> bool:
-    """Whether `predicate` is `row number < 0`, as indexing from the end computes it; it is always false."""
+    """Returns whether `predicate` is `row number < 0`, as in indexing from the end; it is always false."""
     producer = _producer(predicate)
     if not isinstance(producer, Compare):
         return False

@@ -1,13 +1,13 @@
-"""`sdy-export-named-computations`: turns named computations back into private functions and calls of them.
+"""`sdy-export-named-computations`: converts named computations back to private functions and calls.
 
 Functions and calls get the shardings that propagation left on the data-flow edges of the named computation;
-a name that is taken gets a number.
+names already in use get a number.
 
     before  %0 = sdy.named_computation<"f">(%a) in_shardings=[...] out_shardings=[...] (%b) { sdy.return %c }
     after   %0 = call @f(%a) {sdy.sharding = ...}
             func.func private @f(%b {sdy.sharding = ...}) { return %c }
 
-The functions remember their names before numbering (`sdy.original_func_name`).
+The name before numbering is kept in `sdy.original_func_name`.
 """
 
 from __future__ import annotations

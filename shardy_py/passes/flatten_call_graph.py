@@ -1,6 +1,6 @@
-"""`sdy-flatten-call-graph`: copies functions, and what they call, until each has one call.
+"""`sdy-flatten-call-graph`: clones functions, and their callees, until each has a single call.
 
-The copies remember the name of their original.
+Clones keep the name of the original as an attribute.
 
     before  call @f   call @f   func.func private @f
     after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}

@@ -41,7 +41,7 @@ from shardy_py.text.source import position_of
 
 
 def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None:
-    """Turns calls into named computations."""
+    """Converts calls to named computations."""
     import_calls(module)
     if options.add_data_flow_edges_on_named_computations:
         for computation in find_ops(module, NAMED):

@@ -1,10 +1,10 @@
-"""`sdy-inline-meshes`: replaces the names of meshes by the meshes themselves, and removes the symbols.
+"""`sdy-inline-meshes`: replaces mesh symbols by the meshes themselves, and erases the symbols.
 
     before  sdy.mesh @mesh = <["x"=2]>
             func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}]>})
 
-Replica groups that name axes of a mesh get that mesh too, as StableHLO writes it. The way back is
+Replica groups over axes of a mesh get that mesh too, as StableHLO spells it. The inverse is
 `sdy-lift-inlined-meshes`.
 """
 

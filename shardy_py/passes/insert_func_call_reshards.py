@@ -1,4 +1,4 @@
-"""`sdy-insert-func-call-reshards`: reshards the results of a call whose shardings differ from its function's.
+"""`sdy-insert-func-call-reshards`: inserts reshards where result shardings of calls and functions differ.
 
 The call itself takes the shardings of the function.
 
@@ -26,7 +26,7 @@ from shardy_py.sharding import TensorSharding
 
 
 def insert_func_call_reshards(module: ModuleOp) -> None:
-    """Inserts reshards where a call's result shardings differ from its function's."""
+    """Inserts reshards where the result shardings of a call and its function differ."""
     symbols = Symbols(module)
     for call in calls_in(module):
         own = result_shardings(call)
@@ -40,7 +40,7 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
 
 
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
-    """Give the results of `call` these shardings; where they had others, users see those, by a reshard."""
+    """Sets the result shardings of `call`; users of results that had others use a reshard to these."""
     for result, sharding in zip(call.results, shardings, strict=True):
         own = sharding_of(result)
         if not are_equivalent(sharding, own):
@@ -55,7 +55,7 @@ def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> N
 
 
 def are_equivalent(first: TensorSharding, second: TensorSharding | None) -> bool:
-    """Whether both lay a tensor out in the same way; None and whatever is not sharded are the same."""
+    """Returns whether both shard a tensor in the same way; None is the same as replicated."""
     if _says_nothing(first):
         return _says_nothing(second)
     return (

@@ -1,6 +1,6 @@
-"""`sdy-lift-inlined-meshes`: gives every mesh that is inlined in a sharding a symbol, one a distinct mesh.
+"""`sdy-lift-inlined-meshes`: converts meshes inlined in shardings to symbols, one per distinct mesh.
 
-Equal mesh symbols become one. Each mesh also says in StableHLO's terms what it is.
+Equal mesh symbols are merged. Each mesh also gets StableHLO's description of it.
 
     before  sdy.mesh @a = <["x"=2]>   sdy.mesh @b = <["x"=2]>    <@b, [{"x"}]>   <mesh<["y"=4]>, [{"y"}]>
     after   sdy.mesh @a = <["x"=2]>   sdy.mesh @mesh = <["y"=4]> <@a, [{"x"}]>   <@mesh, [{"y"}]>
@@ -44,7 +44,7 @@ _WITH_REPLICA_GROUPS = (
 
 
 def lift_inlined_meshes(module: ModuleOp) -> None:
-    """Turns inlined meshes into symbols."""
+    """Converts inlined meshes to symbols."""
     names = MeshNames(module)
     transform_shardings(module, names.lift)
     collectives = find_ops(module, *_WITH_REPLICA_GROUPS)
@@ -56,10 +56,10 @@ def lift_inlined_meshes(module: ModuleOp) -> None:
 
 
 class MeshNames:
-    """The name of each mesh and, for a name that is no more, of the mesh that replaces it."""
+    """The name of each mesh and, for an erased symbol, of the mesh that replaces it."""
 
     def __init__(self, module: ModuleOp) -> None:
-        """Collect the meshes of `module` and erase those that equal an earlier one."""
+        """Collects the meshes of `module` and erase those that equal an earlier one."""
         self._symbols = Symbols(module)
         self._names: dict[Hashable, str] = {}
         self._last: Operation | None = None
@@ -83,7 +83,7 @@ class MeshNames:
         return replace(sharding, mesh=name)
 
     def lift_replica_groups(self, op: Operation) -> None:
-        """Name the mesh that the replica groups of `op` refer to."""
+        """Names the mesh that the replica groups of `op` refer to."""
         groups: Any = op.properties.get(REPLICA_GROUPS)
         reference: Any = getattr(getattr(groups, "data", None), "mesh", None)
         if reference is None:
@@ -97,7 +97,7 @@ class MeshNames:
         op.properties[REPLICA_GROUPS] = type(groups)(replace(groups.data, mesh=SymbolRefAttr(name)))
 
     def _add(self, key: Hashable, mesh: Mesh, location: Any) -> str:
-        """Insert a symbol for `mesh` behind the others."""
+        """Inserts a symbol for `mesh` after the others."""
         op = MeshOp(_default_name(mesh), mesh)
         op.location = location
         if self._last is None:
@@ -133,7 +133,7 @@ def _default_name(mesh: Mesh) -> str:
 
 
 def _mesh_value(reference: Attribute) -> Any:
-    """What a reference in replica groups is known by: a name, a mesh of ours, or one of StableHLO."""
+    """The key of a mesh reference in replica groups: a name, or a mesh of sdy or StableHLO."""
     if isinstance(reference, SymbolRefAttr):
         return reference.root_reference.data
     return cast(Any, reference).data if isinstance(reference, MeshAttr) else reference

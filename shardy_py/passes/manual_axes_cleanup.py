@@ -1,7 +1,7 @@
 """`sdy-manual-axes-cleanup`: completes and sorts the manual axes of manual computations.
 
-Every in- and out-sharding names every manual axis: those that shard nothing are replicated. The manual axes
-stand in the order of the mesh.
+Every in- and out-sharding refers to every manual axis: axes that shard no dimension are replicated. The
+manual axes are in the order of the mesh.
 
     before  in_shardings=[<@mesh, [{"x"}]>] manual_axes={"y", "x"}                        mesh ["x"=2, "y"=2]
     after   in_shardings=[<@mesh, [{"x"}], replicated={"y"}>] manual_axes={"x", "y"}
@@ -44,7 +44,7 @@ def manual_axes_cleanup(module: ModuleOp) -> None:
 
 
 def clean_up(computation: ManualComputationOp, symbols: Symbols) -> None:
-    """Sort the manual axes and add them to the shardings that lack them."""
+    """Sorts the manual axes and add them to the shardings that lack them."""
     reference = common_mesh((*computation.in_shardings.data, *computation.out_shardings.data), symbols)
     mesh = symbols.mesh(reference) if reference is not None else None
     if reference is None or mesh is None:
@@ -69,7 +69,7 @@ def clean_up(computation: ManualComputationOp, symbols: Symbols) -> None:
 def naming_all(
     sharding: TensorSharding, type_: Attribute, axes: tuple[AxisRef, ...], reference: str | Mesh, mesh: Mesh
 ) -> TensorSharding:
-    """The sharding with those of `axes` that it does not name as replicated axes, bound to `reference`."""
+    """The sharding with its unused axes among `axes` as replicated axes, on the mesh `reference`."""
     if not isinstance(type_, ShapedType):
         return sharding
     named = [axis for dimension in sharding.dimensions for axis in dimension.axes]
@@ -81,7 +81,7 @@ def naming_all(
 
 
 def common_mesh(shardings: Iterable[TensorSharding], symbols: Symbols) -> str | Mesh | None:
-    """The reference of the mesh of all shardings, empty meshes apart; None if there are two."""
+    """The reference of the mesh of all shardings, except empty meshes; None if there are two."""
     reference: str | Mesh | None = None
     mesh: Mesh | None = None
     for sharding in shardings:

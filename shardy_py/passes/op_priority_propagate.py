@@ -1,4 +1,4 @@
-"""`sdy-op-priority-propagate`: propagates through the ops first that cost nothing to shard alike.
+"""`sdy-op-priority-propagate`: propagates through pass-through ops first.
 
 before: dot(transpose(%arg0), %arg1), both arguments sharded by "a"
 after:  the transpose follows %arg0 before the dot, with both its operands sharded, is decided

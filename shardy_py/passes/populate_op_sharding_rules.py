@@ -1,4 +1,4 @@
-"""`sdy-populate-op-sharding-rules`: writes the sharding rule of every op as an attribute.
+"""`sdy-populate-op-sharding-rules`: attaches the sharding rule of each op as an attribute.
 
 before: %0 = stablehlo.negate %arg0 : tensor<8xf32>
 after:  %0 = stablehlo.negate %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : ...
@@ -18,7 +18,7 @@ from shardy_py.passes.propagating import rule_attribute, rule_deriver, warn_of_u
 
 
 def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -> None:
-    """For debugging: propagation derives the same rules as it goes."""
+    """Attaches sharding rules, for debugging: propagation derives the same rules itself."""
     rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
     without_rule: list[tuple[Operation, OpRecord]] = []
     for inner in walk_pre_order(module, include_root=False):

@@ -1,7 +1,7 @@
-"""`sdy-pre-order-funcs`: puts functions behind all else, callers before what they call.
+"""`sdy-pre-order-funcs`: moves functions to the end of the module, callers before callees.
 
-Propagation goes through functions in the order of the module; this is the order in which it would have met
-them inlined.
+Propagation visits functions in the order of the module; this is the order in which it would visit them
+if they were inlined.
 
     before  func.func private @f   func.func @main { call @f }   sdy.mesh @mesh
     after   sdy.mesh @mesh   func.func @main { call @f }   func.func private @f
@@ -16,7 +16,7 @@ from shardy_py.ir import place_at_end, take_out
 
 
 def pre_order_funcs(module: ModuleOp) -> None:
-    """Orders functions so that callers stand before what they call."""
+    """Sorts functions so that callers precede callees."""
     for function in functions_top_down(module):
         take_out(function)
         place_at_end(function, module.body.block)

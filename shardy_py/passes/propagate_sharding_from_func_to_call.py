@@ -1,6 +1,6 @@
-"""`sdy-propagate-sharding-from-func-to-call`: calls without shardings take those of their callee.
+"""`sdy-propagate-sharding-from-func-to-call`: copies result shardings to calls.
 
-Results of the callee without a sharding count as open.
+Results of the callee without a sharding are treated as open.
 
     before  %0 = call @f(%a)
             func.func private @f(...) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
@@ -19,7 +19,7 @@ from shardy_py.graph.value_shardings import function_result_shardings, set_shard
 
 
 def propagate_sharding_from_func_to_call(module: ModuleOp) -> None:
-    """Copies the result shardings of functions to their calls."""
+    """Copies the result shardings of functions to their calls without shardings."""
     symbols = Symbols(module)
     for call in calls_in(module):
         function = symbols.callee(call)

@@ -1,6 +1,6 @@
-"""`sdy-propagate-to-func-results`: the results of functions take the shardings of what is returned.
+"""`sdy-propagate-to-func-results`: copies shardings of returned values to results.
 
-The main function keeps its own: they are the user's.
+The main function is skipped: its result shardings are the user's.
 
     before  func.func private @f(%a {sdy.sharding = ...}) -> T { return %a }
     after   func.func private @f(%a {sdy.sharding = ...}) -> (T {sdy.sharding = ...}) { return %a }
@@ -28,7 +28,7 @@ def propagate_to_func_results(module: ModuleOp) -> None:
 
 
 def copy_returned_shardings(function: Operation) -> None:
-    """Give each result the sharding of the value returned for it, or none."""
+    """Gives each result the sharding of the value returned for it, or none."""
     terminator = function.regions[0].blocks[0].last_op
     if not isinstance(terminator, ReturnOp):
         return

@@ -40,7 +40,7 @@ _RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.t
 
 
 def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
-    """A function that derives the rule of a record, once for each (`record_of` keeps records alive)."""
+    """A function that derives the rule of a record, once per record (`record_of` keeps records alive)."""
 
     def rule_of(record: OpRecord) -> ShardingRule | None:
         key = (id(record), conservative_propagation)
@@ -120,7 +120,7 @@ class _Writer:
 
 
 def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> None:
-    """Warn of the first custom call, and of the first other op, that no rule is known for."""
+    """Warns about the first custom call, and about the first other op, without a rule."""
     seen: set[bool] = set()
     for op, record in without_rule:
         message = unknown_warning(record)
@@ -131,7 +131,7 @@ def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> N
 
 
 def write_rules(program: Program) -> None:
-    """Write the rule of each op that takes part on it, unless it has one."""
+    """Attaches rules to the ops that propagation visits, unless they have one."""
     kinds = program.flat.kinds
     attributes = [
         None if kind.rule is None or kind.is_edge or kind.is_barrier else rule_attribute(kind.rule)
@@ -144,7 +144,7 @@ def write_rules(program: Program) -> None:
 
 
 def remove_rules(module: ModuleOp) -> None:
-    """Remove the rules from all ops, but those the user wrote."""
+    """Removes all rules except those of users."""
     for op in walk_pre_order(module):
         if op.attributes and RULE in op.attributes:
             attribute = op.attributes[RULE]

@@ -1,13 +1,13 @@
-"""`sdy-remove-all-gather-reduce-scatter-for-cmv1`: leaves collectives beside matrix products to the product.
+"""`sdy-remove-all-gather-reduce-scatter-for-cmv1`: removes collectives next to dot_general.
 
-A backend with collective matmul overlaps them with the product itself, and looks for products without them.
+Backends with collective matmul overlap this communication with the computation of the product.
 
     before  %0 = sdy.all_gather [{}, {"x"}] %lhs out_sharding=<@mesh, [{}, {}]>
             %1 = stablehlo.dot %0, %rhs {...}
     after   %1 = stablehlo.dot %lhs, %rhs {...}
 
-So with a reduce-scatter that is the only user of a product, if no all-gather went: the product then makes the
-sharding that the reduce-scatter made.
+Likewise a reduce-scatter that is the only user of a product, if no all-gather was removed: the product then
+has the sharding of the reduce-scatter.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DOTS = (DotOp.name, DotGeneralOp.name)
 
 
 def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
-    """Removes all-gathers before and reduce-scatters after matrix products, for collective matmul."""
+    """Removes all-gathers before and reduce-scatters after dot_general, for collective matmul."""
     for removed in [found for dot in find_ops(module, *DOTS) for found in _removed_beside(dot)]:
         replace_uses(removed.results[0], operands_of(removed)[0])
         erase(removed)
 
 
 def _removed_beside(dot: Operation) -> Sequence[Operation]:
-    """The collectives that go; where it is a reduce-scatter, `dot` has got its sharding."""
+    """The collectives to remove; if it is a reduce-scatter, `dot` has been given its sharding."""
     makers = [value.op for value in operands_of(dot) if isinstance(value, OpResult)]
     gathers = [op for op in makers if isinstance(op, AllGatherOp) and _only_user(op) is dot]
     if gathers:
@@ -50,6 +50,6 @@ def _removed_beside(dot: Operation) -> Sequence[Operation]:
 
 
 def _only_user(op: Operation) -> Operation | None:
-    """The op that uses the result of `op`, if there is one use."""
+    """The user of the result of `op` if there is a single use."""
     use = op.results[0].first_use
     return use.operation if use is not None and next_use(use) is None else None

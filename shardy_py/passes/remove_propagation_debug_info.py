@@ -1,4 +1,4 @@
-"""`sdy-remove-propagation-debug-info`: removes the notes that propagation left on where shardings came from.
+"""`sdy-remove-propagation-debug-info`: removes the debug information of propagation.
 
 before  stablehlo.add %a, %b {sdy.sharding_origins = {x = "input: 0"}}
 after   stablehlo.add %a, %b
@@ -13,5 +13,5 @@ from shardy_py.passes.drop_sharding_and_mesh import remove_attributes
 
 
 def remove_propagation_debug_info(module: ModuleOp) -> None:
-    """Removes what propagation noted of edges and origins."""
+    """Removes the recorded propagation edges and origins."""
     remove_attributes(module, NOTES)

@@ -1,4 +1,4 @@
-"""`sdy-remove-sharding-groups`: removes the sharding groups, which have done their work.
+"""`sdy-remove-sharding-groups`: erases all sharding groups.
 
 before  sdy.sharding_group %0 group_id=0 : tensor<8xf32>
 after   (nothing)
@@ -13,6 +13,6 @@ from shardy_py.ir import erase, find_ops
 
 
 def remove_sharding_groups(module: ModuleOp) -> None:
-    """Removes the sharding groups."""
+    """Erases all sharding groups."""
     for group in find_ops(module, ShardingGroupOp.name):
         erase(group)

@@ -1,6 +1,6 @@
-"""`sdy-remove-size-one-axes`: removes axes of size one from every sharding, where they could only conflict.
+"""`sdy-remove-size-one-axes`: removes axes of size one, which can only conflict.
 
-The meshes keep them.
+Meshes are not changed.
 
     before  sdy.mesh @mesh = <["x"=1, "y"=2]>    <@mesh, [{"x", "y"}p1, {"x"}p2]>
     after   sdy.mesh @mesh = <["x"=1, "y"=2]>    <@mesh, [{"y"}p1, {}]>
@@ -27,7 +27,7 @@ def remove_size_one_axes(module: ModuleOp) -> None:
 
 
 def without_size_one_axes(sharding: TensorSharding, mesh: Mesh | None) -> TensorSharding:
-    """The sharding without the axes of `mesh` that cut nothing.
+    """The sharding without the axes of `mesh` of size one.
 
     A dimension that is left empty and closed has no priority.
     """

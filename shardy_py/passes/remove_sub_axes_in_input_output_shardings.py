@@ -1,4 +1,4 @@
-"""`sdy-remove-sub-axes-in-input-output-shardings`: no sub-axes in what the main function takes and returns.
+"""`sdy-remove-sub-axes-in-input-output-shardings`: truncates shardings of main at sub-axes.
 
 Open dimensions are cut before their first sub-axis; closed ones were fixed by the user and stay.
 
@@ -16,7 +16,7 @@ from shardy_py.passes.update_non_divisible_input_output_shardings import transfo
 
 
 def remove_sub_axes_in_input_output_shardings(module: ModuleOp) -> None:
-    """Cuts the shardings of the main function's arguments and results before their first sub-axis."""
+    """Truncates the shardings of arguments and results of main before their first sub-axis."""
     transform_function(
         Symbols(module).main(),
         lambda sharding, _: without_sub_axes(sharding),

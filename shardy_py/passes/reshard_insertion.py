@@ -1,4 +1,4 @@
-"""Walks a function and inserts the reshards and reductions that `partition/` asks for.
+"""Walks a function and inserts the reshards and reductions that `partition/` determines.
 
 Decisions are memoised by the record of an op, its rule and the identities of its shardings. Not a pass: that
 is `insert_explicit_reshards.py`.
@@ -78,7 +78,7 @@ class ReshardInsertion:
     """
 
     def __init__(self, symbols: Symbols, meshes: Meshes, *, is_full: bool) -> None:
-        """Prepare for the module of `symbols`, which has `meshes`."""
+        """Prepares for the module of `symbols`, which has `meshes`."""
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
@@ -89,7 +89,7 @@ class ReshardInsertion:
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
 
     def run(self, functions: Iterable[Operation]) -> None:
-        """Insert into all functions: all ops where any may need something, else those of the survey."""
+        """Inserts into all functions: around all ops if any may need it, else around those of the survey."""
         if not self._is_full and not self._unreduced:
             for op in self._survey.ops:
                 self._visit(op)
@@ -142,7 +142,7 @@ class ReshardInsertion:
             self._carry_out(op, self._plan(op, operands, results, is_full))
 
     def _needs_full(self, op: Operation) -> bool:
-        """Whether the minimal version treats `op` as the full one does."""
+        """Returns whether the minimal version treats `op` as the full one does."""
         if op.name == CONCATENATE:
             made = self._reader.of(op.results[0])
             return any(self._reader.of(value) != made for value in operands_of(op))
@@ -152,7 +152,7 @@ class ReshardInsertion:
         return steps_between(self._reader.of(value), target, self._meshes, with_reshard=with_reshard)
 
     def _visit_data_flow(self, op: Operation, is_full: bool) -> None:
-        """Bring the sources of every edge to the sharding of its owner, as it is seen from the source."""
+        """Reshards the sources of each edge to the sharding of its owner, as seen from the source."""
         axes = manual_axes(op)
         for owner in (*result_owners(op), *argument_owners(op)):
             holder = own_holder(owner)
@@ -169,7 +169,7 @@ class ReshardInsertion:
                 chain_before_use(user, index, steps, after_maker=True)
 
     def _visit_call(self, call: Operation) -> None:
-        """Bring the operands to the shardings of the function's arguments."""
+        """Reshards the operands to the shardings of the function's arguments."""
         targets = function_argument_shardings(self._symbols.callee(call), self._symbols)
         if targets is None:
             given = [self._reader.of(value) for value in operands_of(call)]
@@ -182,7 +182,7 @@ class ReshardInsertion:
             chain_before_use(call, index, steps, after_maker=True)
 
     def _convert_reshard(self, op: Operation) -> bool:
-        """Replace a reshard that makes axes unreduced by what does that; whether it was one."""
+        """Replaces a reshard that makes axes unreduced by the ops for that; returns whether it does."""
         source, target = self._reader.of(operands_of(op)[0]), self._reader.of(op.results[0])
         steps = unreducing_steps(source, target, self._meshes)
         if steps:
@@ -192,7 +192,7 @@ class ReshardInsertion:
         return bool(steps)
 
     def _reduce_operands(self, op: Operation) -> None:
-        """Reduce operands along the unreduced axes that the results do not have."""
+        """Reduces operands along the unreduced axes that the results do not have."""
         sources = tuple(map(self._reader.of, operands_of(op)))
         targets = tuple(map(self._reader.of, op.results))
         if not targets:
@@ -276,7 +276,7 @@ def _size(type_: Attribute) -> int:
 
 
 def _placed(op: Operation, error: ShardyError) -> ShardyError:
-    """The error as one of `op`, unless it says where it belongs."""
+    """The error with the location of `op`, unless it has one."""
     fault = error.diagnostics[0]
     return error if fault.where else _error(op, f"'{name_of(op)}' op {fault.message}")
 

@@ -1,11 +1,11 @@
-"""`sdy-reshard-to-collectives`: turns reshards into the collectives that they consist of.
+"""`sdy-reshard-to-collectives`: converts reshards to sequences of collectives.
 
     %arg0: [{"x", "y"}, {}]
     before  %0 = sdy.reshard %arg0 <@mesh, [{"x"}, {}]>
     after   %0 = sdy.all_gather [{"y"}, {}] %arg0 out_sharding=<@mesh, [{"x"}, {}]>
 
-A reshard to what the tensor has already goes, unless `keep-redundant-reshards` is given. Reshards to or from
-a single device, and between meshes with different axes, stay: no collective does them.
+Reshards between equivalent shardings are erased, unless `keep-redundant-reshards` is given. Reshards to or
+from a single device, and between meshes with different axes, are kept: no collective implements them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOption
 
 
 def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None:
-    """Replace one reshard; its operand is taken from before the barriers that it went through."""
+    """Replaces one reshard; its operand is the value before any barriers."""
     value, target = operands_of(reshard)[0], _target(reshard)
     made = before_barriers(value)
     source = reader.of(made) or TensorSharding.fully_open(target.mesh, target.rank)
@@ -79,7 +79,7 @@ def _target(reshard: Operation) -> TensorSharding:
 
 
 def _share_axes(first: TensorSharding, second: TensorSharding, meshes: Meshes) -> bool:
-    """Whether the meshes differ in the order of devices at most."""
+    """Returns whether the meshes differ at most in the order of devices."""
     if first.mesh == second.mesh:
         return True
     mine, its = mesh_of(first, meshes), mesh_of(second, meshes)

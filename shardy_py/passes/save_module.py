@@ -1,4 +1,4 @@
-"""`sdy-save-module`: writes the module to a file, for debugging; the module stays as it is.
+"""`sdy-save-module`: writes the module to a file, for debugging.
 
     dump-directory=out file-name=after_propagation dump-index=3      out/03.after_propagation.mlir
 

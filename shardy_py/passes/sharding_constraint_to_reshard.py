@@ -1,4 +1,4 @@
-"""`sdy-sharding-constraint-to-reshard`: turns sharding constraints into reshards.
+"""`sdy-sharding-constraint-to-reshard`: converts sharding constraints to reshards.
 
 Propagation has decided what was open, so what constrained it now merely moves data.
 
@@ -16,7 +16,7 @@ from shardy_py.ir import build_operation, find_ops
 
 
 def sharding_constraint_to_reshard(module: ModuleOp) -> None:
-    """Turns sharding constraints into reshards."""
+    """Converts sharding constraints to reshards."""
     for constraint in find_ops(module, ShardingConstraintOp.name):
         reshard = build_operation(
             ReshardOp,

@@ -27,7 +27,7 @@ from shardy_py.text.source import position_of
 
 
 def sharding_group_import(module: ModuleOp) -> None:
-    """Merges sharding groups that share a member, and checks them."""
+    """Merges and validates sharding groups that share a member."""
     groups = find_ops(module, ShardingGroupOp.name)
     if groups:
         check(groups)

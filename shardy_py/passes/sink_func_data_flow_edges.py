@@ -1,6 +1,6 @@
-"""`sdy-sink-func-data-flow-edges`: removes the edges of functions and calls, and sinks their shardings.
+"""`sdy-sink-func-data-flow-edges`: erases edges between calls and functions.
 
-A value whose edge has no sharding becomes open if it had one.
+Their shardings move to their operands; an operand whose edge has no sharding becomes open if it had one.
 
     before  func.func private @f(%a) { %0 = sdy.func_data_flow_edge %a {sdy.sharding = ...}  return %0 }
     after   func.func private @f(%a {sdy.sharding = ...}) { return %a }
@@ -25,7 +25,7 @@ def sink_func_data_flow_edges(module: ModuleOp) -> None:
 
 
 def sink(edge: Operation) -> None:
-    """Give the operand of `edge` its sharding, and the users of `edge` the operand; erase `edge`."""
+    """Erases `edge`: its operand gets its sharding and its uses."""
     operand, result = edge.operands[0], edge.results[0]
     old, new = sharding_of(operand), sharding_of(result)
     if new is None and old is not None:

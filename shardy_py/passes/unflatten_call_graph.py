@@ -1,13 +1,13 @@
-"""`sdy-unflatten-call-graph`: lets calls share one copy of a function where the shardings of copies agree.
+"""`sdy-unflatten-call-graph`: merges clones of a function whose shardings agree.
 
-Copies agree if they have the same original, the same manual axes and the same shardings of arguments and
-results. The copies that nobody calls any more stay, for `symbol-dce`.
+Clones agree if they have the same original, the same manual axes and the same shardings of arguments and
+results. `symbol-dce` erases the clones that are no longer called.
 
     before  call @f   call @f_0                     @f_0 {sdy.original_func_name = "f"}, sharded as @f
     after   call @f   call @f
 
-`dedup_functions_fully` takes no notice of shardings: of all copies, the one in the shardings of which the
-function is called most often serves every call.
+`dedup_functions_fully` ignores shardings: all calls use the clone with the shardings with which the function
+is called most often.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.passes.options import UnflattenCallGraphOptions
 
 MANUAL_AXES = "sdy.func_manual_axes"
-"""The attribute that says along which axes a function is local."""
+"""The attribute for the manual axes of a function."""
 
 
 def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -> None:
@@ -48,7 +48,7 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
 
 
 def note_mergers(mergers: Iterable[tuple[Operation, Operation]]) -> None:
-    """Note what stands for the values of functions that are called no more."""
+    """Records which values replace those of functions that are no longer called."""
     values: dict[int, tuple[SSAValue, ...]] = {}
     for pair in mergers:
         for function in pair:
@@ -60,7 +60,7 @@ def note_mergers(mergers: Iterable[tuple[Operation, Operation]]) -> None:
 
 
 def values_in(function: Operation) -> Iterator[SSAValue]:
-    """The arguments of a function, and all that the ops inside make."""
+    """The arguments of a function and all values defined in it."""
     for op in walk_pre_order(function):
         yield from op.results
         for region in op.regions:
@@ -75,7 +75,7 @@ def first_called(functions: list[Operation], symbols: Symbols) -> list[Operation
 
 
 def most_called(functions: list[Operation], symbols: Symbols) -> list[Operation]:
-    """For each function, the copy of it called most; of several, the one that was first."""
+    """For each function, its clone that is called most often; the first one of several."""
     chosen: dict[Hashable, Operation] = {}
     for function in functions:
         chosen.setdefault(_origin(function), function)

@@ -38,7 +38,7 @@ from shardy_py.sharding.meshes import Meshes, mesh_of
 
 
 def update_non_divisible_input_output_shardings(module: ModuleOp) -> None:
-    """Cuts shardings at borders to the axes that divide their dimensions."""
+    """Truncates shardings at boundaries to axes that divide their dimensions evenly."""
     meshes = meshes_of(module)
     known: dict[tuple[int, int], tuple[TensorSharding, TensorSharding, Attribute]] = {}
 
@@ -58,7 +58,7 @@ def update_non_divisible_input_output_shardings(module: ModuleOp) -> None:
 
 
 def _keeps_divisible(op: Operation) -> bool:
-    """Whether results of ops of this class, or owners of their edges, keep divisible shardings."""
+    """Returns whether results of ops of this class, or owners of their edges, keep divisible shardings."""
     flow = data_flow(op)
     keeps_owners = flow is not None and flow.should_keep_edge_owner_shardings_divisible
     return keeps_owners or isinstance(op, CallOp) or TABLE[op.name].keeps_divisible

@@ -1,10 +1,10 @@
-"""`sdy-verify-unreduced-axes`: checks that no unreduced axis is lost between ops; changes nothing.
+"""`sdy-verify-unreduced-axes`: verifies that no unreduced axis is lost between ops.
 
     %0 = stablehlo.add %arg0, %arg0 {... [<@mesh, [{"x"}]>]}        %arg0: [{"x"}], unreduced={"y"}
     error: 'stablehlo.add' op dropped unreduced axis 'y' without a blessed operation (e.g., sdy.reshard). ...
 
-Reshards, reductions, calls and terminators have checks of their own; any other op may introduce unreduced
-axes and reduces none.
+Reshards, reductions, calls and terminators have rules of their own; any other op may introduce unreduced axes
+but not reduce any.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SUM = REDUCTIONS[0]
 
 
 def verify_unreduced_axes(module: ModuleOp) -> None:
-    """Checks that no unreduced axis is lost between ops."""
+    """Verifies that no unreduced axis is lost between ops."""
     check = _Check(module)
     found = survey(module, *(op.name for op in SDY_REDUCTIONS))
     if found.any_sharding(lambda sharding: bool(sharding.unreduced_axes)):
@@ -69,7 +69,7 @@ class _Check:
         self._reader = ShardingReader()
 
     def first_fault(self, ops: Iterable[Operation]) -> Diagnostic | None:
-        """What is wrong with the first of `ops` that is at fault."""
+        """The error of the first invalid op among `ops`."""
         for op in ops:
             fault = self._fault(op)
             if fault is not None:
@@ -116,7 +116,7 @@ class _Check:
         return self._reader.through_barriers(value)
 
     def _view(self, value: SSAValue) -> TensorSharding | None:
-        """The sharding of an operand; None if a reshard makes it, which answers for itself."""
+        """The sharding of an operand; None if a reshard defines it, which is checked itself."""
         return None if _is_resharded(value) else self._sharding(value)
 
     def _return_fault(self, op: Operation) -> str | None:
@@ -135,7 +135,7 @@ class _Check:
         return None
 
     def _returned_as(self, parent: Operation, index: int) -> TensorSharding | None:
-        """The sharding of what a terminator's operand becomes."""
+        """The sharding of the value that a terminator's operand becomes."""
         if isinstance(parent, FuncOp):
             return _at(attribute_list_shardings(parent.properties.get("res_attrs")), index)
         sharding = self._sharding(parent.results[index]) if index < len(parent.results) else None
@@ -158,19 +158,19 @@ class _Check:
 
 
 def _is_resharded(value: SSAValue) -> bool:
-    """Whether a reshard or constraint makes `value`, possibly behind barriers."""
+    """Returns whether a reshard or constraint defines `value`, possibly through barriers."""
     value = before_barriers(value)
     return isinstance(value, OpResult) and isinstance(value.op, RESHARDS)
 
 
 def _reduction_of(op: Operation) -> str:
-    """The reduction of one of our own reducing ops."""
+    """The reduction of an sdy op."""
     given = op.properties.get("reduction_op")
     return SUM if given is None else REDUCTIONS[cast("IntegerAttr[Any]", given).value.data]
 
 
 def _body_reduction(region: Region) -> str | None:
-    """How the body of a reducing op combines elements, the same for all results; None if in another way."""
+    """The reduction in the body of an op, if it is the same known one for all results; else None."""
     terminator = terminator_of(region)
     if terminator is None:
         return None

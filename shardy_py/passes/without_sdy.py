@@ -1,4 +1,4 @@
-"""How ops of sdy are expressed in dialects without it: by kind of op, and for constants.
+"""Classes of sdy ops that are exported to other dialects in the same way, and the export of constants.
 
 Not here: the ops that replace them (the passes that write other dialects).
 """
@@ -21,11 +21,11 @@ RESHARDS = tuple(
     for op in Sdy.operations
     if op.has_trait(ShardingProperty) and op not in (AllReduceOp, DataFlowEdgeOp)
 )
-"""Ops whose result is their operand with another sharding, which a property holds."""
+"""Ops whose result is their operand with another sharding, held in a property."""
 
 
 def replace_constant(op: ConstantOp) -> Operation:
-    """Replace an `sdy.constant` by the equal `stablehlo.constant`."""
+    """Replaces an `sdy.constant` by the equal `stablehlo.constant`."""
     types = [result.type for result in op.results]
     properties, attributes = dict(op.properties), dict(op.attributes)
     constant = build_operation(op_class("constant"), (), types, properties, attributes, op.location)

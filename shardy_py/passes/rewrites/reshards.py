@@ -47,7 +47,7 @@ def _reshard_of_reshard(op: Operation) -> bool:
 
 
 def _repeated_reshard(op: Operation) -> bool:
-    """Use an earlier reshard of the same tensor, possibly seen in another shape."""
+    """Reuses an earlier reshard of the same tensor, possibly in another shape."""
     source = operands_of(op)[0]
     root = source
     while (view := _view(root)) is not None:
@@ -86,7 +86,7 @@ def _sharding_at_root(sharding: TensorSharding, value: SSAValue) -> TensorShardi
 
 
 def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> SSAValue | None:
-    """The result of a reshard before `op` in its block that lays `root`, or a reshape of it, out alike."""
+    """The result of an earlier reshard in the block, of `root` or a reshape of it, to the same layout."""
     pending = [root]
     seen: set[int] = set()
     while pending:
@@ -106,7 +106,7 @@ def _earlier_reshard(root: SSAValue, wanted: TensorSharding, op: Operation) -> S
 
 
 def _is_alike(other: Operation, op: Operation, wanted: TensorSharding) -> bool:
-    """Whether reshard `other` lays its tensor out as `wanted` does the tensor of `op`."""
+    """Returns whether reshard `other` gives its tensor the layout that `wanted` gives the tensor of `op`."""
     found = cast(TensorSharding, plain(other.properties["sharding"]))
     first, second = other.results[0], op.results[0]
     if found == wanted and first.type == second.type:
@@ -118,7 +118,7 @@ def _is_alike(other: Operation, op: Operation, wanted: TensorSharding) -> bool:
 
 
 def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
-    """`target`, which views of `root` lead to, made from `start` instead of `root`."""
+    """Recomputes `target`, a view of `root`, from `start` instead of `root`."""
     views: list[Operation] = []
     while target is not root and (view := _view(target)) is not None:
         views.append(view)
