@@ -8,20 +8,18 @@ Not here: the names of targets (`encoding.py`), `mhlo.sharding` (`sharding/`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import TensorShardingPerValueAttr
-from shardy_py.dialects.stablehlo import CustomCallOp, op_class
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import SHARDING
-from shardy_py.ir import build_operation, erase
+from shardy_py.ir import build_operation, erase, find_ops
 from shardy_py.sharding import TensorSharding
-
-CUSTOM_CALL = CustomCallOp.name
 
 _BACKEND_CONFIG = "backend_config"
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")
@@ -29,10 +27,15 @@ _UNSPECIFIED = re.compile(r"unspecified_dims=\[([0-9,\s]*)\]")
 
 def call_target(op: Operation) -> str:
     """The name of the target that a custom call calls; "" for other ops."""
-    if op.name != CUSTOM_CALL:
+    if op.name != CustomCallOp.name:
         return ""
     name = op.properties.get("call_target_name")
     return name.data if isinstance(name, StringAttr) else ""
+
+
+def calls_of(module: Operation, targets: Container[str]) -> list[Operation]:
+    """The custom calls of these targets in a module, in program order."""
+    return [op for op in find_ops(module, CustomCallOp.name) if call_target(op) in targets]
 
 
 def custom_call(
@@ -48,7 +51,7 @@ def custom_call(
     properties: dict[str, Attribute] = {"call_target_name": StringAttr(target)}
     if has_side_effect:
         properties["has_side_effect"] = IntegerAttr(1, i1)
-    return build_operation(op_class("custom_call"), operands, types, properties, dict(attributes), location)
+    return build_operation(CustomCallOp, operands, types, properties, dict(attributes), location)
 
 
 def sharding_call(

@@ -23,12 +23,11 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.symbols import Symbols
-from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, erase_unused, producer, users
+from shardy_py.gspmd.custom_calls import call_target, calls_of, erase_unused, producer, users
 from shardy_py.gspmd.encoding import FULL_TO_SHARD, MANUAL_MARK, SHARD_TO_FULL, SHARDING_TARGET
 from shardy_py.gspmd.shard_maps import GSPMD_BODY, call_of_body
 from shardy_py.ir import (
     append_arguments,
-    find_ops,
     free_values,
     operands_of,
     place_after,
@@ -45,9 +44,7 @@ def outline_shard_maps(module: ModuleOp, symbols: Symbols) -> None:
     Raises:
         ShardyError: a value enters or leaves a body other than through the custom calls.
     """
-    borders = find_ops(module, CUSTOM_CALL)
-    entries = [op for op in borders if call_target(op) == FULL_TO_SHARD]
-    exits = [op for op in borders if call_target(op) == SHARD_TO_FULL]
+    entries, exits = calls_of(module, (FULL_TO_SHARD,)), calls_of(module, (SHARD_TO_FULL,))
     constant_exits = [op for op in exits if _is_constant(operands_of(op)[0])]
     for op in constant_exits:
         _outline(_Part(exits=[op]), symbols)

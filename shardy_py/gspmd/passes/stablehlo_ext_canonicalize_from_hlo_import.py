@@ -17,8 +17,7 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.stablehlo import GetTupleElementOp, TupleOp, op_class
-from shardy_py.gspmd.custom_calls import CUSTOM_CALL
+from shardy_py.dialects.stablehlo import CustomCallOp, GetTupleElementOp, TupleOp
 from shardy_py.ir import (
     build_operation,
     erase,
@@ -31,24 +30,16 @@ from shardy_py.ir import (
 
 
 def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
-    """Replaces tuples around custom calls by several operands and results."""
-    flatten_tuples(module)
-
-
-_TUPLE, _ELEMENT = TupleOp.name, GetTupleElementOp.name
-
-
-def flatten_tuples(module: ModuleOp) -> None:
-    """Give custom calls an operand or result per leaf of their tuples; fold elements of known tuples."""
-    for op in find_ops(module, CUSTOM_CALL, _ELEMENT):
-        if op.name == CUSTOM_CALL:
+    """Gives custom calls an operand or result per leaf of their tuples; folds elements of known tuples."""
+    for op in find_ops(module, CustomCallOp.name, GetTupleElementOp.name):
+        if op.name == CustomCallOp.name:
             if any(isinstance(value.type, TupleType) for value in (*operands_of(op), *op.results)):
                 _flatten_call(op)
             continue
         source, index = operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
-        if isinstance(source, OpResult) and source.op.name == _TUPLE:
+        if isinstance(source, OpResult) and source.op.name == TupleOp.name:
             replace_uses(op.results[0], operands_of(source.op)[index])
-    for op in reversed(find_ops(module, _TUPLE, _ELEMENT)):
+    for op in reversed(find_ops(module, TupleOp.name, GetTupleElementOp.name)):
         if op.results[0].first_use is None:
             erase(op)
 
@@ -77,14 +68,12 @@ def _leaves(value: SSAValue, user: Operation) -> list[SSAValue]:
     """The leaves of a value; ops that extract them are placed before `user`."""
     if not isinstance(value.type, TupleType):
         return [value]
-    if isinstance(value, OpResult) and value.op.name == _TUPLE:
+    if isinstance(value, OpResult) and value.op.name == TupleOp.name:
         return [leaf for element in operands_of(value.op) for leaf in _leaves(element, user)]
     found: list[SSAValue] = []
     for index, type_ in enumerate(value.type.types.data):
         properties: dict[str, Attribute] = {"index": IntegerAttr(index, i32)}
-        element = build_operation(
-            op_class("get_tuple_element"), [value], [type_], properties, {}, user.location
-        )
+        element = build_operation(GetTupleElementOp, [value], [type_], properties, {}, user.location)
         place_before(element, user)
         found += _leaves(element.results[0], user)
     return found
@@ -98,6 +87,6 @@ def _packed(type_: Attribute, leaves: Iterator[SSAValue], anchor: Operation) -> 
     for element in type_.types.data:
         value, anchor = _packed(element, leaves, anchor)
         elements.append(value)
-    tuple_op = build_operation(op_class("tuple"), elements, [type_], {}, {}, anchor.location)
+    tuple_op = build_operation(TupleOp, elements, [type_], {}, {}, anchor.location)
     place_after(tuple_op, anchor)
     return tuple_op.results[0], tuple_op

@@ -23,9 +23,9 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import replace_by_values, replace_op
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols
-from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, constraint_sharding
+from shardy_py.gspmd.custom_calls import call_target, calls_of, constraint_sharding
 from shardy_py.gspmd.encoding import ENCODED_OPS, MANUAL_MARK, SHARDING_TARGET, EncodedOp, Entries
-from shardy_py.ir import build_operation, erase, find_ops, place_before
+from shardy_py.ir import build_operation, erase, place_before
 
 _BY_TARGET = {row.target: row for row in ENCODED_OPS}
 
@@ -33,13 +33,13 @@ _BY_TARGET = {row.target: row for row in ENCODED_OPS}
 def xla_sdy_import_sdy_custom_calls(module: ModuleOp) -> None:
     """Replaces custom calls that encode ops of sdy by those ops."""
     symbols = Symbols(module)
-    for call in find_ops(module, CUSTOM_CALL):
-        target = call_target(call)
+    for call in calls_of(module, {SHARDING_TARGET, *_BY_TARGET}):
+        row = _BY_TARGET.get(call_target(call))
         with errors_at(call):
-            if target == SHARDING_TARGET:
+            if row is None:
                 _import_constraint(call, symbols)
-            elif target in _BY_TARGET:
-                _import_encoded(call, _BY_TARGET[target])
+            else:
+                _import_encoded(call, row)
 
 
 def _import_constraint(call: Operation, symbols: Symbols) -> None:

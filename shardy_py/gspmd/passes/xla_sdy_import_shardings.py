@@ -77,7 +77,7 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
     sharded = [inner for function in functions_of(module) for inner in _collect(function, shardings)]
     if not shardings:
         return
-    mesh = mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(shardings.values()) or Mesh()
+    mesh = _mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(shardings.values()) or Mesh()
     importer = _Importer(module, mesh, shardings)
     opened = {
         "arg_attrs": options.allow_propagation_to_args,
@@ -90,7 +90,7 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
             importer.import_op(inner)
 
 
-def mesh_from_options(words: Sequence[str]) -> Mesh | None:
+def _mesh_from_options(words: Sequence[str]) -> Mesh | None:
     """The mesh of axes `name=size`; None without any. Raises a `ShardyError` for another spelling."""
     axes: dict[str, int] = {}
     for word in words:

@@ -20,7 +20,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols, callee_name, functions_of, symbol_name
-from shardy_py.gspmd.custom_calls import CUSTOM_CALL, call_target, erase_unused, producer, users
+from shardy_py.gspmd.custom_calls import call_target, calls_of, erase_unused, producer, users
 from shardy_py.gspmd.encoding import (
     BODY_BORDERS,
     GLOBAL_TO_LOCAL,
@@ -33,7 +33,7 @@ from shardy_py.gspmd.encoding import (
     Kind,
 )
 from shardy_py.gspmd.shard_maps import ManualCall, to_manual_computation
-from shardy_py.ir import erase, find_ops
+from shardy_py.ir import erase
 
 
 def xla_sdy_round_trip_shard_map_import(module: ModuleOp) -> None:
@@ -46,7 +46,7 @@ def xla_sdy_round_trip_shard_map_import(module: ModuleOp) -> None:
             continue
         with errors_at(call):
             to_manual_computation(_parts(call), symbols)
-    erase_unused(c for c in find_ops(module, CUSTOM_CALL) if call_target(c) in BODY_BORDERS)
+    erase_unused(calls_of(module, BODY_BORDERS))
     for function in functions_of(module):
         if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
             symbols.erase(function)

@@ -23,8 +23,8 @@ from shardy_py.graph.op_errors import error_at, errors_at
 from shardy_py.graph.symbols import Symbols, callee_name
 from shardy_py.graph.value_shardings import rank_of, sharding_of
 from shardy_py.gspmd.custom_calls import (
-    CUSTOM_CALL,
     call_target,
+    calls_of,
     constraint_sharding,
     erase_unused,
     producer,
@@ -33,7 +33,6 @@ from shardy_py.gspmd.custom_calls import (
 from shardy_py.gspmd.encoding import FULL_TO_SHARD, MANUAL_MARK, SHARD_TO_FULL, SHARDING_TARGET
 from shardy_py.gspmd.inlined_shard_maps import outline_shard_maps
 from shardy_py.gspmd.shard_maps import ManualCall, to_manual_computation
-from shardy_py.ir import find_ops
 from shardy_py.sharding import TensorSharding
 
 
@@ -41,7 +40,7 @@ def xla_sdy_stablehlo_round_trip_shard_map_import(module: ModuleOp) -> None:
     """Converts GSPMD's shard maps to manual computations."""
     symbols = Symbols(module)
     _import_calls(module, symbols)
-    if _borders(module):
+    if calls_of(module, (FULL_TO_SHARD, SHARD_TO_FULL)):
         outline_shard_maps(module, symbols)
         _import_calls(module, symbols)
 
@@ -52,12 +51,7 @@ def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
             parts = _parts(call)
             if parts is not None:
                 to_manual_computation(parts, symbols)
-    erase_unused(_borders(module))
-
-
-def _borders(module: ModuleOp) -> list[Operation]:
-    """The custom calls that slice tensors into the shards of the user, and those that join shards."""
-    return [op for op in find_ops(module, CUSTOM_CALL) if call_target(op) in (FULL_TO_SHARD, SHARD_TO_FULL)]
+    erase_unused(calls_of(module, (FULL_TO_SHARD, SHARD_TO_FULL)))
 
 
 def _parts(call: Operation) -> ManualCall | None:
