@@ -137,12 +137,13 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
         f"{bits} signless integer attribute{bound}",
         accepts,
         _typed(IntegerAttr, type_),
-        _is_a(IntegerAttr),
+        is_instance(IntegerAttr),
         INT64 if type_ == i64 else INT32,
     )
 
 
-def _is_a(*classes: type) -> Callable[[Any], bool]:
+def is_instance(*classes: type) -> Callable[[Any], bool]:
+    """Whether an attribute is of one of the classes, as a predicate."""
     return lambda attribute: isinstance(attribute, classes)
 
 
@@ -156,7 +157,7 @@ def is_a(
     """The kind of an attribute class of a dialect."""
     spelling = getattr(attribute_class, "spelling", None)
     encoding = encoding or Encoding(attribute_class.__name__)
-    return _class_kind(description, _is_a(attribute_class), encoding, spelling)
+    return _class_kind(description, is_instance(attribute_class), encoding, spelling)
 
 
 def array_of(
@@ -167,7 +168,7 @@ def array_of(
         description,
         lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)),
         spelling,
-        _is_a(ArrayAttr),
+        is_instance(ArrayAttr),
         array_encoding(element),
     )
 
@@ -190,36 +191,38 @@ KINDS: dict[str, AttributeKind] = {
     "f32": AttributeKind(
         "32-bit float attribute",
         lambda a: is_of(a, FloatAttr, type=f32),
-        storage=_is_a(FloatAttr),
+        storage=is_instance(FloatAttr),
         encoding=FLOAT32,
     ),
     "bool": _class_kind(
         "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), BOOL, _typed(IntegerAttr, i1)
     ),
     "string": _class_kind(
-        "string attribute", _is_a(StringAttr), STRING, Spelling(_read_string, untyped_text)
+        "string attribute", is_instance(StringAttr), STRING, Spelling(_read_string, untyped_text)
     ),
-    "unit": _class_kind("unit attribute", _is_a(UnitAttr), UNIT),
+    "unit": _class_kind("unit attribute", is_instance(UnitAttr), UNIT),
     "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), INTEGERS, _INTEGERS),
     "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), BOOLEANS),
     "elements": _class_kind(
         "constant vector/tensor attribute",
-        _is_a(DenseIntOrFPElementsAttr, DenseResourceAttr),
+        is_instance(DenseIntOrFPElementsAttr, DenseResourceAttr),
         Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
     ),
     "table": AttributeKind(
         "64-bit signless integer elements attribute",
         _is_dense(i64),
-        storage=_is_a(DenseIntOrFPElementsAttr),
+        storage=is_instance(DenseIntOrFPElementsAttr),
         encoding=TABLE,
     ),
-    "array": _class_kind("array attribute", _is_a(ArrayAttr), array_encoding(ANY)),
-    "dictionary": _class_kind("dictionary of named attribute values", _is_a(DictionaryAttr), DICTIONARY),
+    "array": _class_kind("array attribute", is_instance(ArrayAttr), array_encoding(ANY)),
+    "dictionary": _class_kind(
+        "dictionary of named attribute values", is_instance(DictionaryAttr), DICTIONARY
+    ),
     "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol, SYMBOL),
     "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol, SYMBOL),
     "config": AttributeKind(
         "string attribute or dictionary of named attribute values",
-        _is_a(StringAttr, DictionaryAttr),
+        is_instance(StringAttr, DictionaryAttr),
         encoding=Encoding(
             "StringAttr | DictionaryAttr", "str | Mapping[str, PlainValue | Attribute]", plain_attribute
         ),

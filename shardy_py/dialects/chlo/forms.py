@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
-from xdsl.ir import Operation
 
-from shardy_py.dialects.kinds import KINDS
-from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.dialects.stablehlo.forms import read_elements, write_elements
 from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_function_type
 
@@ -20,23 +18,8 @@ if TYPE_CHECKING:
     from shardy_py.text.reader import OpReader
 
 
-def _read_constant(reader: OpReader) -> OpParts:
-    attributes = reader.attribute_dictionary() if reader.at("{") else {}
-    start = reader.offset
-    value: Any = reader.attribute()
-    if not KINDS["elements"].accepts(value):
-        reader.form_error("invalid kind of attribute specified", start)
-    return OpParts((), [value.type], {"value": value}, attributes)
-
-
-def _write_constant(writer: OpWriter, op: Operation) -> None:
-    writer.attribute_dictionary(op, ("value",))
-    writer.write(f" {attribute_text(op.properties['value'])}")
-
-
-CONSTANT_FORM = AssemblyForm(_read_constant, _write_constant)
+CONSTANT_FORM = AssemblyForm(read_elements, write_elements)
 """`{attributes} dense<...> : type`."""
-
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 

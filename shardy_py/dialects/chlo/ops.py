@@ -15,7 +15,7 @@ from shardy_py.dialects.chlo.attributes import (
 from shardy_py.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
 from shardy_py.dialects.definition import OpRow, Rule, slots
 from shardy_py.dialects.encoding import enum_encoding, struct_encoding
-from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_a
+from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_a, is_instance
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
 from shardy_py.dialects.stablehlo.verify.chlo import infer_top_k
@@ -149,7 +149,7 @@ NOTATION = Notation(
             struct_encoding(RaggedDotDimensionNumbersAttr, RaggedDotDimensionNumbers),
         ),
         "precisions": array_of(
-            "Precision Config attribute", lambda a: isinstance(a, PrecisionAttr), enum_encoding(PrecisionAttr)
+            "Precision Config attribute", is_instance(PrecisionAttr), enum_encoding(PrecisionAttr)
         ),
     },
     types=TYPE_KINDS,

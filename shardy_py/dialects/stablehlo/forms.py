@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 
 def _read_constant(reader: OpReader) -> OpParts:
-    if reader.accept("("):
-        return _read_generic_constant(reader)
+    return _read_generic_constant(reader) if reader.accept("(") else read_elements(reader)
+
+
+def read_elements(reader: OpReader) -> OpParts:
+    """`{attributes} dense<...> : type`: a constant whose result has the type of its value."""
     attributes = reader.attribute_dictionary() if reader.at("{") else {}
     start = reader.offset
     value: Any = reader.attribute()
@@ -60,8 +63,13 @@ def _write_constant(writer: OpWriter, op: Any) -> None:
         writer.attribute_dictionary(op, op.properties)
         writer.write(f" : () -> {attribute_text(op.results[0].type)}")
         return
+    write_elements(writer, op)
+
+
+def write_elements(writer: OpWriter, op: Operation) -> None:
+    """Writes the form of `read_elements`."""
     writer.attribute_dictionary(op, ("value",))
-    writer.write(f" {attribute_text(value)}")
+    writer.write(f" {attribute_text(op.properties['value'])}")
 
 
 def constant_names(op: Operation) -> tuple[str]:

@@ -5,7 +5,6 @@ Not here: kinds that any dialect may use (`dialects/kinds.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,16 @@ from xdsl.ir import Attribute
 
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
 from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, struct_encoding, table
-from shardy_py.dialects.kinds import DEFAULTS, KINDS, AttributeKind, Notation, array_of, is_a, is_of
+from shardy_py.dialects.kinds import (
+    DEFAULTS,
+    KINDS,
+    AttributeKind,
+    Notation,
+    array_of,
+    is_a,
+    is_instance,
+    is_of,
+)
 from shardy_py.dialects.stablehlo import attributes as a
 from shardy_py.dialects.stablehlo import structs
 from shardy_py.dialects.stablehlo.elements import CONV_DIMENSIONS, ELEMENTS
@@ -100,10 +108,6 @@ def _is_groups(attribute: Any) -> bool:
     return KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
 
 
-def _is_class(attribute_class: type[Attribute]) -> Callable[[Any], bool]:
-    return lambda attribute: isinstance(attribute, attribute_class)
-
-
 _STRUCT_KINDS = {
     name: is_a(attribute_class, text, struct_encoding(attribute_class, struct))
     for name, (attribute_class, struct, text) in _STRUCTS.items()
@@ -114,7 +118,7 @@ _OWN_KINDS = {
     "conv": replace(_STRUCT_KINDS["conv"], spelling=CONV_DIMENSIONS),
     "precisions": array_of(
         "Precision Config attribute",
-        _is_class(a.PrecisionAttr),
+        is_instance(a.PrecisionAttr),
         enum_encoding(a.PrecisionAttr),
         precisions_spelling(a.PrecisionAttr),
     ),
@@ -124,7 +128,7 @@ _OWN_KINDS = {
     "tilings": array_of("Array of tiling attributes", _is_layouts, ATTRIBUTE),
     "aliases": array_of(
         "Aliasing attribute for outputs and operands of CustomCall",
-        _is_class(a.OutputOperandAliasAttr),
+        is_instance(a.OutputOperandAliasAttr),
         Encoding("OutputOperandAliasAttr"),
     ),
     "groups": AttributeKind(
