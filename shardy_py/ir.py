@@ -21,10 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
+
+if TYPE_CHECKING:
+    from xdsl.parser import AttrParser
+    from xdsl.printer import Printer
 
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """Returns the operands of an op as a tuple, without xDSL's mutable view."""
@@ -398,3 +402,16 @@ def erase(op: Operation) -> None:
     for operand, use in zip(op._operands, op._operand_uses, strict=True):
         operand.remove_use(use)
     op._operand_uses = ()
+
+
+# ---------------------------------------------------------------------- xDSL's parser and printer
+
+
+def resume_parser(parser: AttrParser, offset: int) -> None:
+    """Makes the token at or behind `offset` the parser's current one."""
+    parser._resume_from(offset)
+
+
+def printed_names(printer: Printer) -> dict[SSAValue, str]:
+    """Returns the names that a printer has assigned so far, without `%`."""
+    return printer._ssa_values

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 
 from shardy_py.errors import ShardyError
+from shardy_py.ir import printed_names, resume_parser
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING, Cursor
 from shardy_py.text.location_syntax import PendingLocation
@@ -36,19 +37,6 @@ if TYPE_CHECKING:
     from shardy_py.text.writer import ModuleWriter
 
 OpT = TypeVar("OpT", bound=Operation)
-
-# --------------------------------------------------------- private fields of xDSL
-
-
-def _resume(parser: AttrParser, offset: int) -> None:
-    """Makes the token at or behind `offset` the parser's current one."""
-    parser._resume_from(offset)  # pyright: ignore[reportPrivateUsage]
-
-
-def _names(printer: Printer) -> dict[SSAValue, str]:
-    """The names that a printer has given so far, without `%`."""
-    return printer._ssa_values  # pyright: ignore[reportPrivateUsage]
-
 
 # --------------------------------------------------------- our reader as a guest of xDSL's parser
 
@@ -88,7 +76,7 @@ def parse_attribute(syntax: AttributeSyntax, parser: AttrParser) -> Attribute:
         cursor = Cursor(_source_of(parser), syntax_table(), parser.pos)
         _copy_aliases(parser, cursor)
         made = syntax.read(cursor)
-    _resume(parser, cursor.previous_end)
+    resume_parser(parser, cursor.previous_end)
     return made
 
 
@@ -97,7 +85,7 @@ def parse_op(op_class: type[OpT], parser: Parser) -> OpT:
     with _parse_errors(parser):
         reader = _GuestReader(parser)
         made = reader.read_op(op_class)
-    _resume(parser, reader.previous_end)
+    resume_parser(parser, reader.previous_end)
     return made
 
 
@@ -139,7 +127,7 @@ class _GuestReader(OpReader):
         given = [
             Parser.Argument(self._span(a.name, a.offset), a.type, self._known_location(a)) for a in arguments
         ]
-        _resume(self.parser, self.offset)
+        resume_parser(self.parser, self.offset)
         region = self.parser.parse_region(given or None)
         self.move_to(self.parser.pos)
         return region
@@ -212,7 +200,7 @@ class _GuestWriter(OpWriter):
     ) -> None:
         def write() -> None:
             if hide_arguments:
-                _share_argument_names(region, _names(self.printer))
+                _share_argument_names(region, printed_names(self.printer))
             self.printer.print_region(
                 region,
                 print_entry_block_args=not hide_arguments,
@@ -276,7 +264,7 @@ class _GuestParser(Parser):
         self.reader = reader
         self.attribute_aliases.update({f"#{name}": found for name, found in reader.aliases.items()})
         self.attribute_aliases.update({f"!{name}": found for name, found in reader.type_aliases.items()})
-        _resume(self, reader.offset)
+        resume_parser(self, reader.offset)
 
     @override
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
@@ -300,7 +288,7 @@ class _GuestParser(Parser):
         region = reader.region(given)
         if arguments is not None and not region.blocks:
             region.add_block(Block())
-        _resume(self, reader.previous_end)
+        resume_parser(self, reader.previous_end)
         return region
 
     @override
@@ -310,7 +298,7 @@ class _GuestParser(Parser):
         if reader.token[:1] != "^":
             return None
         block = reader.successor()
-        _resume(self, reader.previous_end)
+        resume_parser(self, reader.previous_end)
         return block
 
 
