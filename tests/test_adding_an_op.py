@@ -63,7 +63,7 @@ def new_op() -> Iterator[OpTable]:
 
 
 def _forget_unknown_ops() -> None:
-    syntax_table().look_again()
+    syntax_table().forget_unknown_ops()
     rules.cache_clear()
     normal_form_rules.cache_clear()
 
