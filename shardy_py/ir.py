@@ -19,7 +19,7 @@ other.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -110,24 +110,6 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
     return found
 
 
-def innermost_first(ops: Iterable[Operation]) -> list[Operation]:
-    """Reorders operations from program order: each after those of them that it contains."""
-    ordered: list[Operation] = []
-    around: list[Operation] = []
-    for op in ops:
-        while around and not _holds(around[-1], op):
-            ordered.append(around.pop())
-        around.append(op)
-    return ordered + around[::-1]
-
-
-def _holds(outer: Operation, op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None and parent is not outer:
-        parent = parent.parent_op()
-    return parent is outer
-
-
 def blocks_of(op: Operation) -> Iterator[Block]:
     """The blocks of all regions of `op`, in order."""
     for region in op.regions:
@@ -164,13 +146,6 @@ def _first_ops(op: Operation) -> list[Operation | None]:
     firsts: list[Operation | None] = [b._first_op for b in blocks_of(op) if b._first_op is not None]
     firsts.reverse()
     return firsts
-
-
-def free_values(op: Operation) -> list[SSAValue]:
-    """The values used in the regions of an op and defined outside, once per use; nested ops come first."""
-    inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}
-    uses = (value for inner in walk_post_order(op, include_root=False) for value in inner._operands)
-    return [value for value in uses if id(owning_op(value)) not in inside]
 
 
 # ---------------------------------------------------------------------- building

@@ -25,10 +25,11 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py.analysis.function import Body, Form, Function, Node
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
+from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import function_name
-from shardy_py.ir import find_ops, free_values, terminator_of
+from shardy_py.ir import find_ops, terminator_of
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of

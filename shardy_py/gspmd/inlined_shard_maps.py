@@ -21,6 +21,7 @@ from shardy_py.dialects.sdy import ManualAxesAttr
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import Mapping, clone
+from shardy_py.graph.nesting import free_values
 from shardy_py.graph.op_errors import error_at
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.custom_calls import call_target, calls_of, erase_unused, producer, users
@@ -28,7 +29,6 @@ from shardy_py.gspmd.encoding import FULL_TO_SHARD, MANUAL_MARK, SHARD_TO_FULL, 
 from shardy_py.gspmd.shard_maps import GSPMD_BODY, call_of_body
 from shardy_py.ir import (
     append_arguments,
-    free_values,
     operands_of,
     place_after,
     place_at_end,

@@ -23,13 +23,13 @@ from shardy_py.dialects.traits import is_commutative
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.movements import note_copies, replace_op
+from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, set_callee
 from shardy_py.ir import (
     build_operation,
     erase,
     find_ops,
-    innermost_first,
     next_use,
     operands_of,
     place_before,

@@ -35,8 +35,9 @@ from shardy_py.graph.calls import ORIGINAL_NAME
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved, replace_op
+from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import build_operation, find_ops, innermost_first, operands_of
+from shardy_py.ir import build_operation, find_ops, operands_of
 from shardy_py.passes.import_func_calls import THREAD, replace_terminators
 from shardy_py.passes.sink_data_flow_edges import edge_shardings, remove_edges
 

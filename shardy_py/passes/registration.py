@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ class PassRow:
         return _pass_class(self)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _pass_class(row: PassRow) -> type[ModulePass]:
     from xdsl.passes import ModulePass
 

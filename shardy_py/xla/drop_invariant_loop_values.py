@@ -11,15 +11,8 @@ from xdsl.ir import Operation
 
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_op
-from shardy_py.ir import (
-    erase,
-    find_ops,
-    innermost_first,
-    operands_of,
-    place_before,
-    replace_uses,
-    terminator_of,
-)
+from shardy_py.graph.nesting import innermost_first
+from shardy_py.ir import erase, find_ops, operands_of, place_before, replace_uses, terminator_of
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.folding import narrowed
 

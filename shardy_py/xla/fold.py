@@ -24,16 +24,8 @@ from shardy_py.dialects.stablehlo import CaseOp, ReduceOp, SortOp
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.graph.movements import replace_op
-from shardy_py.ir import (
-    erase,
-    find_ops,
-    innermost_first,
-    operands_of,
-    place_before,
-    replace_uses,
-    take_out,
-    terminator_of,
-)
+from shardy_py.graph.nesting import innermost_first
+from shardy_py.ir import erase, find_ops, operands_of, place_before, replace_uses, take_out, terminator_of
 from shardy_py.ops import TABLE
 from shardy_py.xla.fold_elements import (
     absorbing,

@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
+from shardy_py.graph.nesting import free_values
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.ir import build_operation, free_values, place_before, replace_uses, walk_pre_order
+from shardy_py.ir import build_operation, place_before, replace_uses, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.xla.drop_invariant_loop_values import loops_in
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, OpResult
 
-from shardy_py.ir import blocks_of, free_values, operands_of, place_at_end, take_out, walk_pre_order
+from shardy_py.graph.nesting import free_values
+from shardy_py.ir import blocks_of, operands_of, place_at_end, take_out, walk_pre_order
 
 LATE = "shardy_py.late"
 """The attribute by which `mark_late` marks ops; this pass removes it."""

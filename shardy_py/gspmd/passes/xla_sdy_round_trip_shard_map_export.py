@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.graph.movements import replace_by_values
+from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd.custom_calls import custom_call
 from shardy_py.gspmd.encoding import (
@@ -28,7 +29,7 @@ from shardy_py.gspmd.encoding import (
     with_frontend,
 )
 from shardy_py.gspmd.shard_maps import outline_body
-from shardy_py.ir import find_ops, innermost_first, place_before
+from shardy_py.ir import find_ops, place_before
 
 
 def xla_sdy_round_trip_shard_map_export(module: ModuleOp) -> None:

@@ -24,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_by_values
+from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import sharding_call
@@ -38,7 +39,7 @@ from shardy_py.gspmd.encoding import (
 )
 from shardy_py.gspmd.manual_regions import ManualRegion, region_at, regions_of_functions
 from shardy_py.gspmd.shard_maps import GSPMD_BODY, outline_body
-from shardy_py.ir import innermost_first, place_before, walk_pre_order
+from shardy_py.ir import place_before, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.manual_axes import without_manual_axes
 from shardy_py.sharding.meshes import mesh_of
