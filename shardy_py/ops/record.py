@@ -41,6 +41,11 @@ class OpRecord:
     results: tuple[TensorType | None, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def is_static(self) -> bool:
+        """Whether no tensor has a dynamic dimension."""
+        return not any(None in tensor.shape for tensor in (*self.operands, *self.results) if tensor)
+
 
 @contextmanager
 def matching_attributes(record: OpRecord) -> Generator[None]:

@@ -63,7 +63,8 @@ def _replace_by_call(composite: Operation) -> None:
 def _is_inlineable(call: Operation, callee: Operation) -> bool:
     frontend = call.attributes.get("mhlo.frontend_attributes")
     is_kept = frontend is not None and plain(frontend).get("inlineable") == "false"
-    return not is_kept and callee.regions[0].first_block is callee.regions[0].last_block
+    body = callee.regions[0]
+    return not is_kept and body.first_block is not None and body.first_block is body.last_block
 
 
 def _inline(call: Operation, body: Region) -> None:

@@ -29,7 +29,7 @@ def populate_expanded_op_rules(module: ModuleOp) -> None:
         record = record_of(inner)
         policy = _policy(record)
         maps = row_of(record).maps
-        if policy is not None and maps is not None and None not in record.results:
+        if policy is not None and maps is not None and None not in record.results and record.is_static:
             rule = derive_from_maps(maps(record), record, policy=policy)
             if rule is not None:
                 inner.attributes[RULE] = rule_attribute(rule)

@@ -56,6 +56,18 @@ def test_calls_that_are_not_inlineable() -> None:
     assert len(program.values.of_op("func.call")) == 1
 
 
+def test_calls_of_declared_functions_stay() -> None:
+    text = CALLS.split("func.func private @outer")[0].replace("call @inner", "call @declared")
+    text = (
+        text.replace("%0:2 = call @outer(%arg0)", "%0:2 = call @pair(%arg0)")
+        + """
+func.func private @pair(tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+func.func private @declared(tensor<8xf32>) -> tensor<8xf32>
+"""
+    )
+    assert len(after("xla-inline-calls", text).values.of_op("func.call")) == 3
+
+
 def test_composites_are_their_decomposition() -> None:
     program = after(
         "xla-inline-calls",
@@ -288,3 +300,16 @@ func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@flat, [{"all
     ]
     assert 'in_shardings=[<@grid, [{"x", "y"}]>]' in program.text()
     assert 'manual_axes={"x", "y"}' in program.text()
+
+
+def test_expanded_ops_of_dynamic_shape_get_no_rule() -> None:
+    text = """
+func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<8xf32>) -> (tensor<?xf32>, tensor<8xf32>) {
+  %0 = chlo.asin %arg0 : tensor<?xf32> -> tensor<?xf32>
+  %1 = chlo.asin %arg1 : tensor<8xf32> -> tensor<8xf32>
+  return %0, %1 : tensor<?xf32>, tensor<8xf32>
+}
+"""
+    dynamic, static = after("xla-populate-expanded-op-rules", text).values.of_op("chlo.asin")
+    assert "sdy.sharding_rule" not in dynamic.entry.op.attributes
+    assert "sdy.sharding_rule" in static.entry.op.attributes
