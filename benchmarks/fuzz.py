@@ -85,7 +85,7 @@ def examine(text: str, *, seconds: float) -> Fault | Literal["output", "diagnost
             module = pipeline.read(text, SOURCE)
             return _unstable(module) or _unstable(_sharded(module)) or "output"
     except ShardyError as error:
-        position = error.diagnostics[0].position
+        position = error.diagnostics[0].where
         return "diagnostic" if position and position.file == SOURCE else Fault("no place", str(error))
     except OutOfTime:
         return Fault("hang", f"more than {seconds} s")

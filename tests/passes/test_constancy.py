@@ -13,7 +13,7 @@ from shardy_py.passes.constancy import Kind, is_preserving, kind_of
     ("kind", "op"),
     [
         (Kind.SOURCE, "%x = sdy.constant dense<1.0> : tensor<8xf32>"),
-        (Kind.SOURCE, "%x = stablehlo.iota dim = 0 : tensor<8xf32>"),
+        (Kind.PRESERVING, "%x = stablehlo.iota dim = 0 : tensor<8xf32>"),
         (Kind.OTHER, "%x = chlo.constant dense<1.0> : tensor<8xf32>"),
         (Kind.PRESERVING, "%x = stablehlo.tanh %a : tensor<8xf32>"),
         (Kind.PRESERVING, "%x = stablehlo.slice %a [0:4] : (tensor<8xf32>) -> tensor<4xf32>"),
