@@ -84,20 +84,20 @@ def find_ops(root: Operation, *names: str) -> list[Operation]:
 def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:
     """The operations in `root` that are wanted, in program order, each before its nested operations.
 
-    is_wanted: is called for one op of each class only, and so must depend on nothing but the class.
+    is_wanted: called for one op of each name, so it must only depend on the class of the op.
 
     A list, so that the caller may change any op; cheaper than a walk with a test.
     """
-    wanted: dict[type[Operation], bool] = {}
+    wanted: dict[str, bool] = {}
     found: list[Operation] = []
     stack = _first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
             try:
-                matches = wanted[type(op)]
+                matches = wanted[op.name]
             except KeyError:
-                matches = wanted[type(op)] = bool(is_wanted(op))
+                matches = wanted[op.name] = bool(is_wanted(op))
             if matches:
                 found.append(op)
             following = op._next_op

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from xdsl.dialects.func import CallOp, ReturnOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp
@@ -41,13 +41,13 @@ class Dependents:
     def of(self, value: SSAValue) -> tuple[int, ...]:
         """The steps to enqueue when the sharding of `value` changes."""
         steps: list[int] = []
-        if isinstance(value, OpResult):
-            if isinstance(value.op, DataFlowEdgeOp):
-                for target in other_targets(operands_of(value.op)[0]):
-                    self.add_users(target, steps)
-            self._add(value.op, steps)
-        elif (parent := owning_op(value)) is not None:
-            self._add(parent, steps)
+        owner = owning_op(value)
+        if isinstance(owner, DataFlowEdgeOp):
+            for target in other_targets(operands_of(owner)[0]):
+                self.add_users(target, steps)
+        step = self._step_of.get(id(owner))
+        if step is not None:
+            steps.append(step)
         self.add_users(value, steps)
         return tuple(steps)
 

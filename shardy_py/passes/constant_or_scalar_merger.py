@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.stablehlo import BroadcastInDimOp
 from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.movements import replace_by_values
-from shardy_py.ir import operands_of, walk_pre_order
+from shardy_py.ir import find_ops_where, operands_of
 from shardy_py.passes.constant_or_scalar_splitter import is_scalar
 
 
@@ -34,12 +34,7 @@ def merge_constants(root: Operation) -> None:
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
-    is_merged: dict[type[Operation], bool] = {}
-    for op in walk_pre_order(root, include_root=False):
-        if op.__class__ not in is_merged:
-            is_merged[op.__class__] = op.name == BROADCAST or is_constant(op)
-        if not is_merged[op.__class__]:
-            continue
+    for op in find_ops_where(root, lambda op: op.name == BROADCAST or is_constant(op)):
         block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
         (result,) = op.results
         key = (

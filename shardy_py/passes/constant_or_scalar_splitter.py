@@ -30,6 +30,7 @@ from shardy_py.ir import (
     build_operation,
     erase,
     find_ops,
+    find_ops_where,
     next_use,
     operands_of,
     place_before,
@@ -52,10 +53,9 @@ Broadcast, Constant = op_class("broadcast_in_dim"), op_class("constant")
 def convert_constants(module: ModuleOp) -> None:
     """Replaces `stablehlo.constant` by `sdy.constant`, and makes constants last operands, as folding does."""
     renew_uses(module)
-    for op in walk_pre_order(module, include_root=False):
+    for op in find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
         if op.__class__ is not Constant:
-            if is_commutative(op):
-                put_constants_last(op)
+            put_constants_last(op)
             continue
         types = [op.results[0].type]
         replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))

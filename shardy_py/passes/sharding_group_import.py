@@ -116,9 +116,8 @@ Groups = dict[int, list[SSAValue]]
 def groups_of(root: Operation) -> Groups:
     """The sharding groups under `root`."""
     groups: Groups = {}
-    for op in walk_pre_order(root):
-        if isinstance(op, ShardingGroupOp):
-            groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
+    for op in find_ops(root, ShardingGroupOp.name):
+        groups.setdefault(plain(op.properties["group_id"]), []).append(operands_of(op)[0])
     return dict(sorted(groups.items()))
 
 
