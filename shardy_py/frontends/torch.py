@@ -87,9 +87,9 @@ def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
         return {}
     mapping = cast("Mapping[Any, Any]", shardings)
     if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in mapping):
-        raise ShardyError(
-            'expected shardings by name, as {"layers.*.weight": [Replicate(), Shard(0)]}; '
-            f"got: {shardings!r}"
+        example = '{"layers.*.weight": [Replicate(), Shard(0)]}'
+        raise ShardyError.unexpected(
+            "", expected=f"shardings by name, such as {example}", got=repr(shardings)
         )
     ordered = sorted(mapping, key=_is_exact)
     return {label: mapping[key] for key in ordered for label in _matching(key, known)}
@@ -119,7 +119,9 @@ def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
     """The sharding as `Program.annotate` takes it. Raises `ShardyError`, with the label, for placements."""
     placement = torch_module("torch.distributed.tensor.placement_types").Placement
     if isinstance(given, placement):
-        raise ShardyError(f"{label}: expected a list of placements, one a mesh dimension; got: {given!r}")
+        raise ShardyError.unexpected(
+            label, expected="a list of placements, one per mesh dimension", got=repr(given)
+        )
     listed = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
     if not any(isinstance(part, placement) for part in listed):
         return cast(Any, given)

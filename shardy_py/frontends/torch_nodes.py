@@ -111,8 +111,8 @@ def _has_tag(node: Any, name: str) -> bool:
 def _no_row(name: str) -> str:
     stem = ".".join(name.split(".")[:2])
     return (
-        f'it has no row; add one: register_aten("{stem}", row), where '
-        "row(out, *arguments) gives a tensor of type out (shardy_py.frontends.torch)"
+        f'unsupported; add a row: register_aten("{stem}", row), where row(out, *arguments) '
+        "returns a tensor of type out (shardy_py.frontends.torch)"
     )
 
 

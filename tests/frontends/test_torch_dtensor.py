@@ -67,7 +67,7 @@ def test_as_many_all_reduces_follow_as_torch_makes(device_mesh: Any) -> None:
     with debug.CommDebugMode() as made:
         model(x).sum()  # waits for what is under way
     result = propagate(from_exported(graph, device_mesh, columns_of(theirs)))
-    uses = result.communication().uses
+    uses = result.communication().collectives
     assert [(use.kind, use.axes) for use in uses] == [("all_reduce", (("tp", 4),))] * made.get_total_counts()
 
 

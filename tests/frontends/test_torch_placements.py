@@ -177,7 +177,7 @@ def test_meshes() -> None:
     assert mesh_of(device_mesh([[0, 2], [1, 3]])) == Mesh.of(
         mesh_dim_0=2, mesh_dim_1=2, device_ids=[0, 2, 1, 3]
     )
-    with pytest.raises(ShardyError, match=r"expected a Mesh, or a DeviceMesh of torch, got: 8"):
+    with pytest.raises(ShardyError, match=r"expected a Mesh, or a DeviceMesh of torch, got 8"):
         mesh_of(8)
 
 
@@ -195,11 +195,11 @@ class Masked(Partial):
 
 
 REFUSED = [
-    (Shard(0), (8,), r"expected a list of placements, got: Shard\(dim=0\)"),
-    ((Shard(0), Replicate()), 8, "expected the shape of the tensor, got: 8"),
+    (Shard(0), (8,), r"expected a list of placements, got Shard\(dim=0\)"),
+    ((Shard(0), Replicate()), 8, "expected the shape of the tensor, got 8"),
     ((Shard(0),), (8,), "expected one for each of the 2 dimensions of the mesh"),
     ((Shard(2), Replicate()), (8, 8), "a tensor of rank 2: expected -2 to 1"),
-    ((Shard(0), "x"), (8,), "expected a placement .* got: 'x'"),
+    ((Shard(0), "x"), (8,), "expected a placement .* got 'x'"),
     ((Partial("avg"), Replicate()), (8,), "expected a reduction by sum, max or min, got avg; redistribute"),
     ((Masked(), Replicate()), (8,), "Partial with a mask or a norm"),
     ((Partial("sum"), Partial("max")), (8,), "expected one reduction for all unreduced axes, got max, sum"),
@@ -230,7 +230,7 @@ def test_shardings_that_dtensor_cannot_express(mesh: Mesh, spec: P, message: str
 
 
 def test_placements_need_a_sharding() -> None:
-    with pytest.raises(ShardyError, match=r"expected a Sharding, got: P\('tp'\); of a P\(\.\.\.\): Sharding"):
+    with pytest.raises(ShardyError, match=r"expected a Sharding, got P\('tp'\); of a P\(\.\.\.\): Sharding"):
         to_placements(P("tp"))  # pyright: ignore[reportArgumentType]
 
 

@@ -40,7 +40,7 @@ def test_batches_pass_through_models_without_communication(
     inputs = graph.graph_signature.user_inputs
     result = propagate(from_exported(graph, MESH, dict.fromkeys(inputs, P("dp"))))
     assert str(result.values.results()[0].sharding.spec) == "P('dp', None, None)"
-    assert result.communication().uses == ()
+    assert result.communication().collectives == ()
 
 
 W, V, ROWS = f(4, 6), f(6), f(10, 6)
