@@ -89,7 +89,7 @@ def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
     if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in mapping):
         example = '{"layers.*.weight": [Replicate(), Shard(0)]}'
         raise ShardyError.unexpected(
-            "", expected=f"shardings by name, such as {example}", got=repr(shardings)
+            "", expected=f"shardings by name, such as {example}", got=f"{shardings!r}"
         )
     ordered = sorted(mapping, key=_is_exact)
     return {label: mapping[key] for key in ordered for label in _matching(key, known)}
