@@ -42,7 +42,7 @@ class Dependents:
         """The steps to enqueue when the sharding of `value` changes."""
         steps: list[int] = []
         owner = owning_op(value)
-        if isinstance(owner, DataFlowEdgeOp):
+        if type(owner) is DataFlowEdgeOp:
             for target in other_targets(operands_of(owner)[0]):
                 self.add_users(target, steps)
         step = self._step_of.get(id(owner))

@@ -148,7 +148,7 @@ class _Splitter:
 
     def _note_varying(self, op: Operation, function_name: str) -> None:
         parent = op.parent_op()
-        while parent is not None and not isinstance(parent, NamedComputationOp):
+        while parent is not None and type(parent) is not NamedComputationOp:  # faster than isinstance: an ABC
             parent = parent.parent_op()
         if parent is not None:
             self._varying_computations.add(_computation_name(parent))
@@ -227,7 +227,7 @@ def _erase_if_unused(op: Operation) -> None:
     for result in op.results:
         use = result.first_use
         if use is not None:
-            if not isinstance(use.operation, ShardingGroupOp):
+            if type(use.operation) is not ShardingGroupOp:
                 return
             users += [use.operation for use in result.uses]
     if all(isinstance(user, ShardingGroupOp) for user in users):
