@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What completion offers: the names of the API too, before they are loaded."""
+    """Returns the names for completion, including the names of the API that are not loaded yet."""
     return [*globals(), *__all__]

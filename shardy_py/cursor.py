@@ -32,7 +32,7 @@ MAX_INTEGER_DIGITS = 19
 """Digits of an integer at most: those of 64 bits."""
 
 MAX_TOKEN_NESTING = 100
-"""How deep `TokenCursor.nested` goes; deeper text gets a diagnostic."""
+"""The maximum depth of `TokenCursor.nested`; deeper text gets a diagnostic."""
 
 _MAX_ECHOED_TOKEN = 40
 _MAX_ECHOED_TEXT = 200

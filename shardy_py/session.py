@@ -1,4 +1,4 @@
-"""What is remembered from op to op and from program to program: memo tables, owned by a session and bounded.
+"""Memo tables, used from op to op and from program to program, owned by a session and bounded.
 
 A program repeats few types, attributes and op signatures many times, and so do the next programs. Each table
 maps a key to a value that can be computed again at any time; clearing one costs time and nothing else.

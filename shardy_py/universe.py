@@ -1,4 +1,4 @@
-"""What a stock `xdsl-opt` finds of this package, by the entry point `xdsl.universe`: dialects and passes.
+"""The dialects and passes that a stock `xdsl-opt` gets through the entry point `xdsl.universe`.
 
     xdsl-opt program.mlir -p sdy-propagation-pipeline,canonicalize,sdy-close-shardings
 

@@ -1,4 +1,4 @@
-"""How shardings pass through an op that has no rule of its own, or another: a custom call, a user's op.
+"""User-defined rules of ops that have no rule, or another one: custom calls, ops of users.
 
     give_rule(op, "b i, i -> b i")
     give_rule(op, partial(einsum_rule, "b i, i -> b", reduction=["i"]))

@@ -23,7 +23,7 @@ _ANCHORS = ("builtin.module", "func.func", "any")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the user asked for: a pass (one call) or a pipeline (several)."""
+    """A pass (one call) or a pipeline (several calls) on the command line."""
 
     name: str
     calls: Calls

@@ -1,4 +1,4 @@
-"""How every command runs: arguments, files, output, failures without a traceback, exit codes.
+"""The shell of every command: arguments, files, output, failures without a traceback, exit codes.
 
 A command is two functions, which `run_command` calls: one reads its arguments, one does its work. They raise
 

@@ -85,7 +85,7 @@ OPTIONS: dict[str, tuple[Callable[[], IRDLOption], ...]] = {
         lambda: AttrSizedResultSegments(as_property=True),
     ),
 }
-"""How operands are divided among several slots of any number: equally, or by a property."""
+"""The division of operands among several variadic slots: equally, or by a property."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,7 +331,7 @@ _HANDLERS: dict[type[Operation], _Handler] = {
 
 
 def _handler_of(op: Operation) -> _Handler | None:
-    """How to add the ops of a class, None for ops with a rule."""
+    """The method that adds the ops of a class, None for ops with a rule."""
     if is_terminator(op):
         return _Builder.skip
     if is_constant(op) and TABLE[op.name].rule_source is RuleSource.NONE:

@@ -167,7 +167,7 @@ Adder = Callable[[Slots, Operation], None]
 
 
 def _adder_of(op_class: type[Operation]) -> Adder | None:
-    """How to add ops of a class; None if each result has its own slot and `sdy.sharding` holds them."""
+    """The method that adds ops of a class; None if `sdy.sharding` holds a sharding for each result."""
     if op_class is FuncOp:
         return Slots.add_function
     if data_flow_of(op_class) is not None:

@@ -1,4 +1,4 @@
-"""How XLA's HLO carries sdy: the names of custom calls, and frontend attributes that spell sdy's attributes.
+"""The encoding of sdy in XLA's HLO: names of custom calls, and frontend attributes for sdy's attributes.
 
 Frontend attributes are strings that XLA preserves without interpreting them:
 

@@ -115,7 +115,7 @@ def _row(target: str, maps: Maps | None = None, **columns: Any) -> OpSpec:
 
 
 def _all_operands(record: OpRecord) -> frozenset[int]:
-    """What the target computes is not stated: the maps are those of its sharding."""
+    """Returns all operands: the maps describe the sharding of the target, which may read less."""
     return frozenset(range(len(record.operands)))
 
 

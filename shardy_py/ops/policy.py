@@ -1,4 +1,4 @@
-"""What Shardy decides about an op beyond its indexing maps: the value of the column `policy`.
+"""Shardy's decisions about an op beyond its indexing maps: the value of the column `policy`.
 
 The default policy treats reads `by_relation` and gives a sound rule. Policies marked *unsound* follow Shardy
 where it calls a dimension free that the op moves or reads whole: a partitioner has to communicate there.
@@ -132,7 +132,7 @@ def moved_last(*attributes: str) -> Walk:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the rule of an op is derived from its maps.
+    """The derivation of the rule of an op from its maps.
 
     treat: decides each read that carries no coordinate.
     walk: the dimensions whose factors come first.

@@ -52,7 +52,7 @@ class RuleSource(Enum):
 
 
 class Control(Enum):
-    """How the regions or callees of an op run.
+    """The execution of the regions or callees of an op.
 
     NONE: there are none, or they only combine elements. CALL: a function by its symbol. REGION: the region,
     once, with the operands as its arguments. MANUAL: the same, on each device's parts. ASYNC: the same,
@@ -86,7 +86,7 @@ class Storage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """How an op moves data between devices.
+    """The communication of an op between devices.
 
     kind: the name of the collective, "all_gather" say; "all_slice" only drops data, "reshard" is any.
     axes: the attribute that holds the mesh axes; empty if there is none.

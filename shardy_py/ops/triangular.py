@@ -17,7 +17,7 @@ from shardy_py.ops.record import OpRecord
 
 
 def cholesky(record: OpRecord) -> tuple[Reads, ...]:
-    """Of A = L L*: L(i, j), i >= j, depends on A(i, 0..j) and on the triangle of A down to row j.
+    """The maps of A = L L*: L(i, j), i >= j, depends on A(i, 0..j) and on the triangle of A down to row j.
 
     For an upper triangle, with rows and columns exchanged. The other triangle reads nothing.
     """
@@ -41,7 +41,7 @@ def cholesky(record: OpRecord) -> tuple[Reads, ...]:
 
 
 def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
-    """Of M X = B with M lower: X(i, j) depends on B(0..i, j) and on the triangle of M down to row i.
+    """The maps of M X = B, M lower: X(i, j) depends on B(0..i, j) and on the triangle of M down to row i.
 
     M is `a`, transposed for `transpose_a`, and again if X is on the left; an upper M is solved from below.
     With `unit_diagonal` the diagonal of M is not read.

@@ -1,4 +1,4 @@
-"""What the options for debugging and the auto-partitioner change in a pipeline: functions on its calls.
+"""The changes that debug options and the auto-partitioner make to a pipeline: functions on its calls.
 
     with_dumps(import_passes(), "out", 0)     the same, with `sdy-save-module` between
 

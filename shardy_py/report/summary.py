@@ -1,4 +1,4 @@
-"""How much of a program is sharded, along which axes, and the bytes that each device then holds.
+"""The share of a program that is sharded, by axis, and the bytes that each device holds.
 
     print(summary_of(module))
 

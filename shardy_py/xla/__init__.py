@@ -1,4 +1,4 @@
-"""What XLA does to a program of JAX before it propagates shardings: one pass a step, in this order.
+"""XLA's steps on a program of JAX before it propagates shardings: one pass per step, in this order.
 
 JAX's compiler goes through HLO on its way to Shardy, so Shardy gets another program than JAX prints.
 

@@ -1,4 +1,4 @@
-"""What folds are made of: new ops in place of others, and questions about values.
+"""The parts of folds: new ops in place of others, and properties of values.
 
 Not here: the folds (`fold_shapes.py`, `fold_elements.py`).
 """

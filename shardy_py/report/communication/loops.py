@@ -1,4 +1,4 @@
-"""How often an op runs, from the trip counts of the loops around it, where the program determines them.
+"""The number of runs of an op, from the trip counts of the loops around it, where they are known.
 
 A trip count is known if a carried value starts at a constant, changes by a constant each iteration, and the
 condition compares it with a constant, as in JAX's `scan` and `fori_loop`. Not here: what runs (`collect.py`).

@@ -38,7 +38,7 @@ from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
 
 Subject = ValueEntry | Spot
-"""What a question is about: an entry of a `ValueTable`, a value, or the place of a function's result."""
+"""The subject of a question: an entry of a `ValueTable`, a value, or the place of a function's result."""
 
 _KEPT: tuple[tuple[AxisRole, KeptField], ...] = (
     ("replicated", "replicated_axes"),
