@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import OutputOperandAlias
-from shardy_py.dialects.stablehlo.verify.tensors import require, same_shape
+from shardy_py.dialects.stablehlo.verify.tensors import fail, require, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View
 
 Path = tuple[int, ...]
@@ -43,10 +43,8 @@ def _check_pin(view: View, name: str) -> None:
         is_kind = _is_buffer(types[0]) if kind == "memref" else isinstance(types[0], TensorType)
         require(is_kind, f"{name} custom_call should have a {kind} {what}")
     shapes = [_shape(type_) for type_ in (*view.operand_types, *view.result_types)]
-    require(
-        same_shape(shapes[0][0], shapes[1][0]) and shapes[0][1] == shapes[1][1],
-        f"{name} custom_call should have compatible input and output types",
-    )
+    if not same_shape(shapes[0][0], shapes[1][0]) or shapes[0][1] != shapes[1][1]:
+        fail(f"{name} custom_call should have compatible input and output types")
 
 
 def _shape(type_: Any) -> tuple[tuple[int | None, ...], Attribute]:
@@ -66,21 +64,18 @@ def _check_aliases(view: View) -> None:
         if not _is_buffer(type_):
             continue
         output, operand = alias.output_tuple_indices, (alias.operand_index, alias.operand_tuple_indices)
-        require(
-            output not in outputs,
-            f"buffer output {list(output)} is used in output_operand_alias more than once",
-        )
-        require(
-            operand not in operands,
-            f"buffer operand {operand[0]}{list(operand[1])} is used in output_operand_alias more than once",
-        )
+        if output in outputs:
+            fail(f"buffer output {list(output)} is used in output_operand_alias more than once")
+        if operand in operands:
+            fail(
+                f"buffer operand {operand[0]}{list(operand[1])} is used in output_operand_alias more than "
+                "once"
+            )
         outputs.add(output)
         operands.add(operand)
     for path, type_ in _results(view.result_types):
-        require(
-            not _is_buffer(type_) or path in outputs,
-            f"buffer output {list(path)} is not used in output_operand_alias",
-        )
+        if _is_buffer(type_) and path not in outputs:
+            fail(f"buffer output {list(path)} is not used in output_operand_alias")
 
 
 def _parts(type_: Attribute) -> Sequence[Attribute]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
     Size,
     Tensor,
     bit_width,
+    fail,
     is_integer,
     listed,
     raw,
@@ -27,10 +27,8 @@ def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> 
     if groups is None:
         return
     require(len(groups.shape) == 2, "replica groups should be a rank 2 tensor")
-    require(
-        not view.flag("use_global_device_ids") or 0 not in groups.shape,
-        "if `use_global_device_ids` is set, the replica groups cannot be empty",
-    )
+    if view.flag("use_global_device_ids") and 0 in groups.shape:
+        fail("if `use_global_device_ids` is set, the replica groups cannot be empty")
     seen: set[int] = set()
     for replica in groups.values:
         if replica == -1:
@@ -42,9 +40,8 @@ def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> 
         require(replica in seen, f"replica id #{replica} not seen in replica groups")
     if equal_sizes and size is not None:
         count = groups.shape[0]
-        require(
-            count > 0 and len(groups.values) // count == size, f"group size of replica_groups must be {size}"
-        )
+        if count <= 0 or len(groups.values) // count != size:
+            fail(f"group size of replica_groups must be {size}")
 
 
 def _channel(view: View) -> int:
@@ -53,40 +50,37 @@ def _channel(view: View) -> int:
 
 
 def _check_channel(view: View) -> None:
-    require(
-        not view.flag("use_global_device_ids") or _channel(view) > 0,
-        f"channel_id must be positive when useGlobalDeviceIds is set but got: {_channel(view)}",
-    )
+    if view.flag("use_global_device_ids") and _channel(view) <= 0:
+        fail(f"channel_id must be positive when useGlobalDeviceIds is set but got: {_channel(view)}")
 
 
 def check_all_gather(view: View) -> None:
     """Groups of one size; shapes agree but along the dimension, where the result is a multiple."""
     _check_groups(view, equal_sizes=True)
-    require(
-        not view.flag("use_global_device_ids") or _channel(view) >= 0,
-        "channel_id cannot be negative when useGlobalDeviceIds is set",
-    )
+    if view.flag("use_global_device_ids") and _channel(view) < 0:
+        fail("channel_id cannot be negative when useGlobalDeviceIds is set")
     dimension = view.integer("all_gather_dim")
     for operand, result in zip(view.operands, view.results, strict=False):
         require(dimension < operand.rank, "all_gather_dim must be a valid index of operand")
         size = operand.sizes[dimension]
         require(size != 0, "dimension size of operand at 'all_gather_dim' cannot be zero")
         require(result.rank == operand.rank, "operand and result must have the same rank")
-        require(
-            all(
-                index == dimension or same_size(a, b)
-                for index, (a, b) in enumerate(zip(operand.sizes, result.sizes, strict=True))
-            ),
-            "operand and result should have the same shape except for the dimension size at 'all_gather_dim'",
-        )
+        if not all(
+            index == dimension or same_size(a, b)
+            for index, (a, b) in enumerate(zip(operand.sizes, result.sizes, strict=True))
+        ):
+            fail(
+                "operand and result should have the same shape except for the dimension size at "
+                "'all_gather_dim'"
+            )
         gathered = result.sizes[dimension]
         if size is None or gathered is None:
             return
-        require(
-            gathered % size == 0,
-            f"result gather dimension has size {gathered}, expected to be a multiple of operand gather "
-            f"dimension size {size}",
-        )
+        if gathered % size != 0:
+            fail(
+                f"result gather dimension has size {gathered}, expected to be a multiple of operand gather "
+                f"dimension size {size}"
+            )
 
 
 def _check_bodies(view: View, operands: Sequence[Tensor]) -> None:
@@ -125,19 +119,17 @@ def check_reduce_scatter(view: View) -> None:
         return
     require(part != 0, "result dimension size at scatter_dimension cannot be zero")
     require(whole != 0, "operand dimension size at scatter_dimension cannot be zero")
-    require(
-        whole % part == 0,
-        f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter dimension "
-        f"size {part}",
-    )
-    for index, (size, other) in enumerate(zip(operand.sizes, result.sizes, strict=True)):
-        require(
-            index == dimension or same_size(size, other),
-            f"non scatter dimensions should be same for operand ({raw(size)}) and result ({raw(other)})",
+    if whole % part != 0:
+        fail(
+            f"operand scatter dimension has size {whole}, expected to be a multiple of result scatter "
+            f"dimension size {part}"
         )
+    for index, (size, other) in enumerate(zip(operand.sizes, result.sizes, strict=True)):
+        if index != dimension and not same_size(size, other):
+            fail(f"non scatter dimensions should be same for operand ({raw(size)}) and result ({raw(other)})")
     element = elements_of(view, 0, (operand,))[0]
     if element is not None and result.element is not None and element != result.element:
-        raise RuleViolation(
+        fail(
             f"result element-type is expected to be '{attribute_text(element)}', but got "
             f"'{attribute_text(result.element)}'"
         )
@@ -152,19 +144,13 @@ def infer_all_to_all(view: View) -> Sequence[Tensor]:
 
 
 def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
-    require(
-        split < operand.rank,
-        f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}",
-    )
-    require(
-        concat < operand.rank,
-        f"AllToAll concat_dimension {concat} is out-of-bounds for input rank {operand.rank}",
-    )
+    if split >= operand.rank:
+        fail(f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}")
+    if concat >= operand.rank:
+        fail(f"AllToAll concat_dimension {concat} is out-of-bounds for input rank {operand.rank}")
     size = operand.sizes[split]
-    require(
-        size is None or size % count == 0,
-        f"split dimension has size {size}, expected to be a multiple of split_count {count}",
-    )
+    if size is not None and size % count != 0:
+        fail(f"split dimension has size {size}, expected to be a multiple of split_count {count}")
     bounds = _moved(operand.bounds, split, concat, count) if operand.bounds else ()
     return Tensor(_moved(operand.sizes, split, concat, count), operand.element, bounds, operand.encoding)
 
@@ -185,14 +171,10 @@ def check_collective_permute(view: View) -> None:
     pairs = view.dense("source_target_pairs")
     if pairs is None:
         return
-    require(
-        len(pairs.shape) == 2,
-        f"expect source_target_pairs attribute to be of rank 2, but got rank {len(pairs.shape)}",
-    )
-    require(
-        pairs.shape[1] == 2,
-        f"expect source_target_pairs attribute of shape (N, 2), but got ({listed(pairs.shape)})",
-    )
+    if len(pairs.shape) != 2:
+        fail(f"expect source_target_pairs attribute to be of rank 2, but got rank {len(pairs.shape)}")
+    if pairs.shape[1] != 2:
+        fail(f"expect source_target_pairs attribute of shape (N, 2), but got ({listed(pairs.shape)})")
     seen: tuple[set[int], set[int]] = (set(), set())
     for index, value in enumerate(pairs.values):
         require(value >= 0, "replica ids in source_target_pairs must be >= 0.")
@@ -212,15 +194,13 @@ def _check_root(view: View, name: str) -> None:
     place = f"{name} with has_dynamic_root=true"
     require(len(view.operands) >= 2, f"{place} requires at least two operands (data + root)")
     root, count = view.operands[-1], len(view.operands) - 1
-    require(
-        root.rank == 1 and is_integer(root.element) and bit_width(root.element) == 32,
-        f"last operand of {place} must be a rank-1 i32 tensor, but got {root}",
-    )
-    require(
-        root.sizes[0] == count,
-        f"last operand of {place} must have the same number of elements as data operands ({count}), but got "
-        f"{raw(root.sizes[0])}",
-    )
+    if root.rank != 1 or not is_integer(root.element) or bit_width(root.element) != 32:
+        fail(f"last operand of {place} must be a rank-1 i32 tensor, but got {root}")
+    if root.sizes[0] != count:
+        fail(
+            f"last operand of {place} must have the same number of elements as data operands ({count}), but "
+            f"got {raw(root.sizes[0])}"
+        )
 
 
 def infer_collective_broadcast(view: View) -> Sequence[Tensor]:
@@ -232,10 +212,8 @@ def check_collective_broadcast(view: View) -> None:
     """Each replica is in one group; a dynamic root is one more operand."""
     groups = view.dense("replica_groups")
     if groups is not None:
-        require(
-            len(groups.shape) == 2,
-            f"replica groups should be a rank 2 tensor,but instead it is of rank {len(groups.shape)}",
-        )
+        if len(groups.shape) != 2:
+            fail(f"replica groups should be a rank 2 tensor,but instead it is of rank {len(groups.shape)}")
         seen: set[int] = set()
         for replica in groups.values:
             require(replica >= 0, f"replica_groups values must be positive, but was given {replica}")

@@ -11,10 +11,10 @@ from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbe
 from shardy_py.dialects.stablehlo.verify.algorithms import is_known
 from shardy_py.dialects.stablehlo.verify.dimensions import require_distinct, require_shape
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
     Size,
     Sizes,
     Tensor,
+    fail,
     is_complex,
     listed,
     most_specific,
@@ -38,10 +38,8 @@ def check_dot(view: View) -> None:
 
 def _check_precision(view: View) -> None:
     found = view.list("precision_config")
-    require(
-        found is None or len(found) <= 2,
-        f"expects precision config to be empty or have <= 2 elements, got {len(found or ())}",
-    )
+    if found is not None and len(found) > 2:
+        fail(f"expects precision config to be empty or have <= 2 elements, got {len(found or ())}")
 
 
 def check_dot_general(view: View) -> None:
@@ -80,7 +78,7 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
         (algorithm.lhs_precision_type, algorithm.rhs_precision_type, algorithm.accumulation_type),
     )
     if not is_known(algorithm, lhs, rhs, accumulator):
-        raise RuleViolation(
+        fail(
             f"dot algorithm not known to be supported on any hardware: {{lhs:'{lhs}', rhs:'{rhs}', "
             f"accum:'{accumulator}', lhs_components:{algorithm.lhs_component_count}, "
             f"rhs_components:{algorithm.rhs_component_count}, "
@@ -92,13 +90,10 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
 def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
     lhs_batch, rhs_batch = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
     lhs_contract, rhs_contract = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    require(
-        len(lhs_batch) == len(rhs_batch), "lhs and rhs should have the same number of batching dimensions"
-    )
-    require(
-        len(lhs_contract) == len(rhs_contract),
-        "lhs and rhs should have the same number of contracting dimensions",
-    )
+    if len(lhs_batch) != len(rhs_batch):
+        fail("lhs and rhs should have the same number of batching dimensions")
+    if len(lhs_contract) != len(rhs_contract):
+        fail("lhs and rhs should have the same number of contracting dimensions")
     for side, batch, contract in (("lhs", lhs_batch, lhs_contract), ("rhs", rhs_batch, rhs_contract)):
         require_distinct(batch, contract, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
     for side, tensor, batch, contract in (
@@ -107,10 +102,8 @@ def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) ->
     ):
         for what, dimensions in (("batching", batch), ("contracting", contract)):
             for index in dimensions:
-                require(
-                    0 <= index < tensor.rank,
-                    f"{side}_{what}_dimensions value: {index} is out of range: [0, {tensor.rank})",
-                )
+                if not 0 <= index < tensor.rank:
+                    fail(f"{side}_{what}_dimensions value: {index} is out of range: [0, {tensor.rank})")
     for what, left, right in (
         ("batching", lhs_batch, rhs_batch),
         ("contracting", lhs_contract, rhs_contract),
@@ -137,10 +130,8 @@ def infer_cholesky(view: View) -> Sequence[Tensor]:
     """Square matrices."""
     a = view.operands[0]
     require(a.rank >= 2, f"argument 'a' must have rank >= 2, got shape {listed(a.sizes)}.")
-    require(
-        same_size(a.sizes[-2], a.sizes[-1]),
-        f"minor dimensions of 'a' must have equal size, got shape {listed(a.sizes)}.",
-    )
+    if not same_size(a.sizes[-2], a.sizes[-1]):
+        fail(f"minor dimensions of 'a' must have equal size, got shape {listed(a.sizes)}.")
     return (a,)
 
 
@@ -148,24 +139,16 @@ def infer_triangular_solve(view: View) -> Sequence[Tensor]:
     """Square matrices `a` and as many `b`, one side of `b` as long as that of `a`."""
     a, b = view.operands
     require(a.rank >= 2, f"operand 'a' must have rank >= 2, but got {a}")
-    require(
-        same_size(a.sizes[-2], a.sizes[-1]),
-        f"two minor dimensions of operand 'a' must be compatible, but got {a}",
-    )
+    if not same_size(a.sizes[-2], a.sizes[-1]):
+        fail(f"two minor dimensions of operand 'a' must be compatible, but got {a}")
     require(a.rank == b.rank, f"operands must have equal rank, but got {a} and {b}")
     shared = b.sizes[-2 if view.flag("left_side") else -1]
-    require(
-        same_size(a.sizes[-1], shared),
-        f"shared dimension of operands 'a' and 'b' must be compatible, but got {a} and {b}",
-    )
-    require(
-        same_shape(a.sizes[:-2], b.sizes[:-2]),
-        f"batch dimensions of the operands must be compatible, but got {a} and {b}",
-    )
-    require(
-        view.value("transpose_a") != "TRANSPOSE_INVALID",
-        "Invalid transpose option value for triangular solve",
-    )
+    if not same_size(a.sizes[-1], shared):
+        fail(f"shared dimension of operands 'a' and 'b' must be compatible, but got {a} and {b}")
+    if not same_shape(a.sizes[:-2], b.sizes[:-2]):
+        fail(f"batch dimensions of the operands must be compatible, but got {a} and {b}")
+    if view.value("transpose_a") == "TRANSPOSE_INVALID":
+        fail("Invalid transpose option value for triangular solve")
     return (b,)
 
 
@@ -180,15 +163,12 @@ def infer_fft(view: View) -> Sequence[Tensor]:
         require(is_real, f"RFFT requires f32 or f64 input type, but is given {_quoted(element)}.")
         element = ComplexType(element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
     else:
-        require(
-            is_complex(element), f"FFT/IFFT/IRFFT take a complex tensor as input, but is given {operand}."
-        )
+        if not is_complex(element):
+            fail(f"FFT/IFFT/IRFFT take a complex tensor as input, but is given {operand}.")
         if kind == "IRFFT" and is_complex(element):
             element = element.element_type
-    require(
-        operand.rank >= rank,
-        f"operand rank must not be less than fft rank of {rank} for operand of type {operand}.",
-    )
+    if operand.rank < rank:
+        fail(f"operand rank must not be less than fft rank of {rank} for operand of type {operand}.")
     sizes = list(operand.sizes)
     if kind == "RFFT":
         _check_real(operand, length)
@@ -209,23 +189,23 @@ def _quoted(type_: Attribute | None) -> str:
 
 def _check_real(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) :], length, strict=True):
-        require(
-            same_size(size, wanted),
-            "RFFT requires innermost dimensions to be compatible with fft_length. Got: "
-            f"{listed(operand.sizes)} but wanted {listed(length)}.",
-        )
+        if not same_size(size, wanted):
+            fail(
+                "RFFT requires innermost dimensions to be compatible with fft_length. Got: "
+                f"{listed(operand.sizes)} but wanted {listed(length)}."
+            )
 
 
 def _check_inverse(operand: Tensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) : -1], length, strict=False):
-        require(
-            same_size(size, wanted),
-            "IRFFT requires non-final dimensions to be compatible with fft_length. Got: "
-            f"{listed(operand.sizes)} but wanted {listed(length)}, and {raw(size)} != {wanted}.",
-        )
+        if not same_size(size, wanted):
+            fail(
+                "IRFFT requires non-final dimensions to be compatible with fft_length. Got: "
+                f"{listed(operand.sizes)} but wanted {listed(length)}, and {raw(size)} != {wanted}."
+            )
     last = operand.sizes[-1]
-    require(
-        (same_size(last, 0) and length[-1] == 0) or same_size(last, length[-1] // 2 + 1),
-        f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} but "
-        f"fft_length is {listed(length)}.",
-    )
+    if (not same_size(last, 0) or length[-1] != 0) and not same_size(last, length[-1] // 2 + 1):
+        fail(
+            f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {raw(last)} "
+            f"but fft_length is {listed(length)}."
+        )

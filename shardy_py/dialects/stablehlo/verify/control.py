@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Tensor,
     compatible,
+    fail,
     least_specific,
     merged,
     read_tensor,
@@ -39,11 +40,11 @@ def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
     first = bodies[0].returned
     for index, body in enumerate(bodies):
         require(not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}")
-        require(
-            all_compatible(first, body.returned),
-            f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
-            f"{types_text(body.returned)}",
-        )
+        if not all_compatible(first, body.returned):
+            fail(
+                f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
+                f"{types_text(body.returned)}"
+            )
     return [_either([body.returned[index] for body in bodies]) for index in range(len(first))]
 
 
@@ -67,20 +68,18 @@ def check_while(view: View) -> None:
         ("body block arguments", body.arguments),
         ("body block return types", body.returned),
     ):
-        require(
-            all_compatible(operands, types),
-            f"expect operands to be compatible with {what} but got {types_text(operands)} vs "
-            f"{types_text(types)}",
+        if not all_compatible(operands, types):
+            fail(
+                f"expect operands to be compatible with {what} but got {types_text(operands)} vs "
+                f"{types_text(types)}"
+            )
+    if len(condition.returned) != 1:
+        fail(f"expect condition body returns a single value but got {len(condition.returned)}")
+    if read_tensor(condition.returned[0]) != Tensor((), i1):
+        fail(
+            "expect condition block return a zero-ranked tensor of i1 but got "
+            f"'{attribute_text(condition.returned[0])}'"
         )
-    require(
-        len(condition.returned) == 1,
-        f"expect condition body returns a single value but got {len(condition.returned)}",
-    )
-    require(
-        read_tensor(condition.returned[0]) == Tensor((), i1),
-        "expect condition block return a zero-ranked tensor of i1 but got "
-        f"'{attribute_text(condition.returned[0])}'",
-    )
 
 
 def tuple_of(types: Sequence[Attribute]) -> TupleType:
@@ -130,21 +129,19 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
     names = [op.name for op in block.ops]
     require(len(names) == 2, f"{prefix} region must contain exactly one operation and a return")
     require(names[0] in _ASYNCHRONOUS, f"{prefix} region must contain a collective or slice operation")
-    require(
-        len(view.operand_types) == len(body.arguments),
-        f"{prefix} number of operands ({len(view.operand_types)}) must match number of region arguments "
-        f"({len(body.arguments)})",
-    )
-    for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
-        require(
-            type_ == argument,
-            f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region argument "
-            f"type '{attribute_text(argument)}'",
+    if len(view.operand_types) != len(body.arguments):
+        fail(
+            f"{prefix} number of operands ({len(view.operand_types)}) must match number of region arguments "
+            f"({len(body.arguments)})"
         )
-    require(
-        len(body.returned) == 1,
-        f"{prefix} region must return exactly one value, but got {len(body.returned)}",
-    )
+    for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
+        if type_ != argument:
+            fail(
+                f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region "
+                f"argument type '{attribute_text(argument)}'"
+            )
+    if len(body.returned) != 1:
+        fail(f"{prefix} region must return exactly one value, but got {len(body.returned)}")
     return (FutureType(ArrayAttr(body.returned)),)
 
 
@@ -152,8 +149,6 @@ def infer_async_done(view: View) -> Sequence[Attribute]:
     """The only value of the future."""
     future: Any = view.operand_types[0]
     types: Sequence[Attribute] = future.types.data
-    require(
-        len(types) == 1,
-        f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}",
-    )
+    if len(types) != 1:
+        fail(f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}")
     return (types[0],)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Sizes, Tensor, listed, require
+from shardy_py.dialects.stablehlo.verify.tensors import Sizes, Tensor, fail, listed, require
 
 
 def is_sorted(values: Sequence[int]) -> bool:
@@ -29,7 +29,7 @@ def require_within(dimensions: Sequence[int], limit: int, name: str, limit_name:
     """Each dimension of a list exists."""
     for dimension in dimensions:
         if not 0 <= dimension < limit:
-            raise RuleViolation(
+            fail(
                 f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: "
                 f"{dimension}."
             )
@@ -38,29 +38,25 @@ def require_within(dimensions: Sequence[int], limit: int, name: str, limit_name:
 def require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
     """A dimension exists, or is one past the last."""
     if not 0 <= dimension <= limit:
-        raise RuleViolation(
-            f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}."
-        )
+        fail(f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}.")
 
 
 def require_dimension(tensor: Tensor, dimension: int) -> None:
     """The tensor has the dimension."""
     require(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
-    require(
-        dimension < tensor.rank,
-        f"requires dimension attribute in range [0, {tensor.rank}); found ({dimension})",
-    )
+    if dimension >= tensor.rank:
+        fail(f"requires dimension attribute in range [0, {tensor.rank}); found ({dimension})")
 
 
 def require_shape(expected: Sizes, given: Tensor) -> None:
     """The inferred shape is that of the result."""
     from shardy_py.dialects.stablehlo.verify.tensors import same_shape, size_text
 
-    require(
-        same_shape(expected, given.sizes),
-        f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of "
-        f"operation {given}",
-    )
+    if not same_shape(expected, given.sizes):
+        fail(
+            f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of "
+            f"operation {given}"
+        )
 
 
 def braces(values: Sequence[int]) -> str:

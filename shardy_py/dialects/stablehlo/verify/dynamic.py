@@ -14,6 +14,7 @@ from shardy_py.dialects.stablehlo.verify.movement import (
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
+    fail,
     is_float,
     listed,
     raw,
@@ -33,18 +34,16 @@ def _check_shape_operand(view: View, index: int) -> None:
                 known, result.sizes, result.bounds or (None,) * len(known), strict=True
             )
         )
-        require(
-            fits,
-            f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation "
-            f"{result}",
-        )
+        if not fits:
+            fail(
+                f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation "
+                f"{result}"
+            )
 
 
 def _check_elements(operand: Tensor, result: Tensor) -> None:
-    require(
-        same_element(operand.element, result.element),
-        f"expects operand and result to have compatible element type. Got: {operand} and {result}",
-    )
+    if not same_element(operand.element, result.element):
+        fail(f"expects operand and result to have compatible element type. Got: {operand} and {result}")
 
 
 def check_dynamic_reshape(view: View) -> None:
@@ -54,25 +53,20 @@ def check_dynamic_reshape(view: View) -> None:
     _check_elements(operand, result)
     require_count(operand, result)
     _check_shape_operand(view, 1)
-    require(
-        shape.sizes[0] == result.rank,
-        "result should have a rank equal to the number of elements in output_shape",
-    )
+    if shape.sizes[0] != result.rank:
+        fail("result should have a rank equal to the number of elements in output_shape")
     known = view.constant(1)
-    if operand.is_static and known is not None:
-        require(
-            operand.count == prod(known),
+    if operand.is_static and known is not None and operand.count != prod(known):
+        fail(
             f"output_shape is incompatible with input type of operation: input has {operand.count} "
-            f"elements, but output_shape has {prod(known)}",
+            f"elements, but output_shape has {prod(known)}"
         )
 
 
 def check_dynamic_iota(view: View) -> None:
     """The result has the dimension along which it counts."""
-    require(
-        view.integer("iota_dimension") < view.results[0].rank,
-        "iota dimension cannot go beyond the output rank.",
-    )
+    if view.integer("iota_dimension") >= view.results[0].rank:
+        fail("iota dimension cannot go beyond the output rank.")
     _check_shape_operand(view, 0)
 
 
@@ -82,9 +76,8 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     dimensions = view.integers("broadcast_dimensions")
     _check_elements(operand, result)
     require_broadcast_rank(view)
-    require(
-        result.rank >= operand.rank, f"result rank ({result.rank}) is less than operand rank ({operand.rank})"
-    )
+    if result.rank < operand.rank:
+        fail(f"result rank ({result.rank}) is less than operand rank ({operand.rank})")
     require_broadcast_sizes(
         view,
         lambda size, wanted: size == 1 or same_size(size, wanted),
@@ -94,33 +87,28 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     hints = (*view.integers("known_expanding_dimensions"), *view.integers("known_nonexpanding_dimensions"))
     require(is_unique(hints), "duplicate expansion hint for at least one operand dimension")
     for hint in hints:
-        require(
-            0 <= hint < operand.rank,
-            f"hint for expanding dimension {hint} does not refer to a valid operand dimension",
-        )
+        if not 0 <= hint < operand.rank:
+            fail(f"hint for expanding dimension {hint} does not refer to a valid operand dimension")
     known = view.constant(1)
     if known is not None and operand.is_static:
         for index, dimension in enumerate(dimensions):
             size = operand.sizes[index]
-            require(
-                size in (1, known[dimension]),
-                f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at "
-                f"index {dimension} ({known[dimension]})",
-            )
+            if size not in (1, known[dimension]):
+                fail(
+                    f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at "
+                    f"index {dimension} ({known[dimension]})"
+                )
 
 
 def check_dynamic_pad(view: View) -> None:
     """One entry a dimension; where all is known, the result has the padded sizes."""
     operand, result = view.operands[0], view.results[0]
     size = view.operands[2].sizes[0]
-    require(
-        size == operand.rank, f"padding operands size ({raw(size)}) must match operand rank ({operand.rank})"
-    )
+    if size != operand.rank:
+        fail(f"padding operands size ({raw(size)}) must match operand rank ({operand.rank})")
     low, high, interior = (view.constant(index) for index in (2, 3, 4))
-    require(
-        interior is None or all(value >= 0 for value in interior),
-        f"interior_padding must be non-negative, but got {listed(interior or ())}",
-    )
+    if interior is not None and not all(value >= 0 for value in interior):
+        fail(f"interior_padding must be non-negative, but got {listed(interior or ())}")
     if low is None or high is None or interior is None or not (operand.is_static and result.is_static):
         return
     rows: Sequence[tuple[Size, Size, int, int, int]] = list(
@@ -129,19 +117,16 @@ def check_dynamic_pad(view: View) -> None:
     for index, (before, after, first, last, between) in enumerate(rows):
         if before is not None:
             want = before + first + max(before - 1, 0) * between + last
-            require(
-                after == want, f"expected output dimension at index {index} to equal {want}, but got {after}"
-            )
+            if after != want:
+                fail(f"expected output dimension at index {index} to equal {want}, but got {after}")
 
 
 def check_real_dynamic_slice(view: View) -> None:
     """One start, limit and stride a dimension."""
     rank = view.operands[0].rank
     for name, tensor in zip(("start_indices", "limit_indices", "strides"), view.operands[1:], strict=True):
-        require(
-            tensor.sizes[0] == rank,
-            f"has mismatched number of operand rank ({rank}) and {name} size ({raw(tensor.sizes[0])})",
-        )
+        if tensor.sizes[0] != rank:
+            fail(f"has mismatched number of operand rank ({rank}) and {name} size ({raw(tensor.sizes[0])})")
 
 
 def infer_rng(view: View) -> Sequence[Tensor]:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ComplexType, i1
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Tensor,
     alike,
+    fail,
     is_complex,
     is_quantized,
     listed,
@@ -52,15 +53,11 @@ def check_add(view: View) -> None:
     """Operands and result have one element type; quantized ones only quantized."""
     types = (*view.operands, *view.results)
     if any(is_quantized(type_.element) for type_ in types):
-        require(
-            all(is_quantized(type_.element) for type_ in types),
-            "expects  all operands and results to be either quantized or non-quantized",
-        )
+        if not all(is_quantized(type_.element) for type_ in types):
+            fail("expects  all operands and results to be either quantized or non-quantized")
         return
-    require(
-        len({type_.element for type_ in types}) == 1,
-        "op requires the same element type for all operands and results",
-    )
+    if len({type_.element for type_ in types}) != 1:
+        fail("op requires the same element type for all operands and results")
 
 
 def check_accuracy(view: View) -> None:
@@ -71,21 +68,19 @@ def check_accuracy(view: View) -> None:
     require(accuracy.atol >= 0 and accuracy.rtol >= 0 and accuracy.ulps >= 0, "Negative tolerance")
     mode = getattr(accuracy.mode, "data", accuracy.mode)
     is_zero = accuracy.atol == accuracy.rtol == accuracy.ulps == 0
-    require(
-        is_zero or mode not in ("DEFAULT", "HIGHEST"),
-        f"Invalid tolerances for ResultAccuracyAttr with mode {mode}, must be all zero.",
-    )
+    if not is_zero and mode in ("DEFAULT", "HIGHEST"):
+        fail(f"Invalid tolerances for ResultAccuracyAttr with mode {mode}, must be all zero.")
 
 
 def infer_clamp(view: View) -> Sequence[Tensor]:
     """Limits are scalars or of the operand's shape; the result is of the operand's type."""
     minimum, operand, maximum = view.operands
     for name, limit in (("min", minimum), ("max", maximum)):
-        require(
-            limit.rank == 0 or same_shape(limit.sizes, operand.sizes),
-            f"{name} shape [{listed(limit.sizes)}] is not scalar and is not compatible to operand shape "
-            f"[{listed(operand.sizes)}]",
-        )
+        if limit.rank != 0 and not same_shape(limit.sizes, operand.sizes):
+            fail(
+                f"{name} shape [{listed(limit.sizes)}] is not scalar and is not compatible to operand shape "
+                f"[{listed(operand.sizes)}]"
+            )
     return (operand,)
 
 
@@ -93,8 +88,6 @@ def infer_select(view: View) -> Sequence[Tensor]:
     """Both choices are of one type; the predicate is a scalar or of their shape."""
     predicate_type, on_true, on_false = view.operands
     require(alike(on_true, on_false), "requires compatible types for non-predicate operands")
-    require(
-        predicate_type.rank == 0 or same_shape(predicate_type.sizes, on_true.sizes),
-        "requires the same shape for all operands",
-    )
+    if predicate_type.rank != 0 and not same_shape(predicate_type.sizes, on_true.sizes):
+        fail("requires the same shape for all operands")
     return (merged((on_true, on_false), most_specific),)

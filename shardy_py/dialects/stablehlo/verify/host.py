@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
 from shardy_py.dialects.stablehlo.verify.buffers import check_buffers
 from shardy_py.dialects.stablehlo.verify.control import tuple_of
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, read_tensor, require, same_shape
+from shardy_py.dialects.stablehlo.verify.tensors import fail, read_tensor, require, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
 from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
@@ -45,48 +45,41 @@ def check_infeed(view: View) -> None:
     layouts = view.list("layout")
     if layouts is None:
         return
-    require(
-        len(layouts) == len(types) - 1,
-        f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for token "
-        f"result)), but got {len(layouts)}",
-    )
+    if len(layouts) != len(types) - 1:
+        fail(
+            f"layout-attribute size must be {len(types) - 1} (which is the number of op-results - 1 (for "
+            f"token result)), but got {len(layouts)}"
+        )
     for layout in layouts:
         if not isinstance(layout, ArrayAttr):
-            raise RuleViolation(
+            fail(
                 f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
             )
         for leaf in cast("ArrayAttr[Attribute]", layout).data:
-            require(
-                isinstance(leaf, IntegerAttr),
-                "layout-attribute's leaf elements are expected to be of type integer, but got "
-                f"{attribute_text(leaf)}",
-            )
+            if not isinstance(leaf, IntegerAttr):
+                fail(
+                    "layout-attribute's leaf elements are expected to be of type integer, but got "
+                    f"{attribute_text(leaf)}"
+                )
 
 
 def _require_tensors_and_token(types: Sequence[Attribute], tensors: str) -> None:
     require(bool(types), "result is expected to be at least of size 1, but got 0")
     for type_ in types[:-1]:
-        require(
-            isinstance(type_, TensorType),
-            f"{tensors} expected to be of tensor type, but got {_quoted(type_)}",
-        )
-    require(
-        _is_token(types[-1]),
-        f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}",
-    )
+        if not isinstance(type_, TensorType):
+            fail(f"{tensors} expected to be of tensor type, but got {_quoted(type_)}")
+    if not _is_token(types[-1]):
+        fail(f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}")
 
 
 def _check_channel(view: View, host_type: int, host_name: str) -> None:
     handle: ChannelHandle | None = view.value("channel_handle")
     kind = 0 if handle is None else handle.type
     is_host = view.flag("is_host_transfer")
-    require(
-        is_host or kind == _DEVICE_TO_DEVICE,
-        "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false",
-    )
-    require(
-        not is_host or kind == host_type, f"channel_type should be {host_name} when is_host_transfer is true"
-    )
+    if not is_host and kind != _DEVICE_TO_DEVICE:
+        fail("channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false")
+    if is_host and kind != host_type:
+        fail(f"channel_type should be {host_name} when is_host_transfer is true")
 
 
 def infer_send(view: View) -> Sequence[Attribute]:
@@ -104,10 +97,8 @@ def check_recv(view: View) -> None:
 def check_rng_bit_generator(view: View) -> None:
     """The state keeps its shape."""
     before, after = view.operands[0], view.results[0]
-    require(
-        same_shape(before.sizes, after.sizes),
-        f"output state shape must be compatible with initial state shape. Got: {before} and {after}",
-    )
+    if not same_shape(before.sizes, after.sizes):
+        fail(f"output state shape must be compatible with initial state shape. Got: {before} and {after}")
 
 
 # ---------------------------------------------------------------------- custom_call
@@ -123,10 +114,8 @@ def check_custom_call(view: View) -> None:
     """
     operand_layouts, result_layouts = view.list("operand_layouts"), view.list("result_layouts")
     if operand_layouts is not None or result_layouts is not None:
-        require(
-            operand_layouts is not None and result_layouts is not None,
-            "Layout attributes should be specified for either both operands and results or none.",
-        )
+        if operand_layouts is None or result_layouts is None:
+            fail("Layout attributes should be specified for either both operands and results or none.")
         results = view.result_types
         if len(results) == 1 and isinstance(results[0], TupleType):
             results = tuple(results[0].types.data)
@@ -139,29 +128,24 @@ def check_custom_call(view: View) -> None:
 
 
 def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], what: str) -> None:
-    require(
-        len(types) == len(layouts),
-        f"Number of {what}s must match the number of {what} layouts, {len(types)} != {len(layouts)}",
-    )
+    if len(types) != len(layouts):
+        fail(f"Number of {what}s must match the number of {what} layouts, {len(types)} != {len(layouts)}")
     for index, (type_, layout) in enumerate(zip(types, layouts, strict=True)):
-        require(
-            not isinstance(type_, TupleType),
-            "Tuple types are not fully supported with layout constraints yet",
-        )
+        if isinstance(type_, TupleType):
+            fail("Tuple types are not fully supported with layout constraints yet")
         dense, tensor = read_dense(layout), read_tensor(type_)
         text = _quoted(type_)
         order = () if dense is None else dense.values
         if not isinstance(type_, TensorType | UnrankedTensorType):
-            require(
-                not order,
-                f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} has "
-                f"layout {attribute_text(layout)}",
-            )
-        elif tensor is not None:
-            require(
-                sorted(order) == list(range(tensor.rank)),
+            if order:
+                fail(
+                    f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} "
+                    f"has layout {attribute_text(layout)}"
+                )
+        elif tensor is not None and sorted(order) != list(range(tensor.rank)):
+            fail(
                 f"incorrect layout {attribute_text(layout)} for type {text}, layout must be a "
-                f"permutation of [0, {tensor.rank})",
+                f"permutation of [0, {tensor.rank})"
             )
 
 
@@ -170,28 +154,26 @@ def _check_alias(view: View, attribute: Attribute) -> None:
     if not isinstance(alias, OutputOperandAlias):
         return
     count = len(view.operand_types)
-    require(
-        0 <= alias.operand_index < count,
-        f"expects operandIndex in the output_operand_alias attribute to be in range [0, {count}); got: "
-        f"{alias.operand_index}.",
-    )
+    if not 0 <= alias.operand_index < count:
+        fail(
+            f"expects operandIndex in the output_operand_alias attribute to be in range [0, {count}); got: "
+            f"{alias.operand_index}."
+        )
     operand = _part(view.operand_types[alias.operand_index], alias.operand_tuple_indices, "operand")
     whole = view.result_types[0] if len(view.result_types) == 1 else tuple_of(view.result_types)
     output = _part(whole, alias.output_tuple_indices, "output")
-    require(
-        operand == output,
-        f"shapes mismatch in the output_operand_alias attribute: operand part has type {_quoted(operand)} "
-        f"and output part has type {_quoted(output)}",
-    )
+    if operand != output:
+        fail(
+            "shapes mismatch in the output_operand_alias attribute: operand part has type "
+            f"{_quoted(operand)} and output part has type {_quoted(output)}"
+        )
 
 
 def _part(type_: Attribute, indices: Sequence[int], what: str) -> Attribute:
     for index in indices:
         parts: Sequence[Attribute] = type_.types.data if isinstance(type_, TupleType) else ()
-        require(
-            0 <= index < len(parts),
-            f"{what}_tuple_indices in the output_operand_alias attribute out of bounds",
-        )
+        if not 0 <= index < len(parts):
+            fail(f"{what}_tuple_indices in the output_operand_alias attribute out of bounds")
         type_ = parts[index]
     return type_
 
@@ -208,10 +190,8 @@ def _check_configuration(view: View) -> None:
     names = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
     name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
     wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
-    require(
-        isinstance(found, wanted),
-        f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.",
-    )
+    if not isinstance(found, wanted):
+        fail(f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.")
 
 
 # ---------------------------------------------------------------------- composite

@@ -17,6 +17,7 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Sizes,
     Tensor,
+    fail,
     listed,
     raw,
     require,
@@ -34,19 +35,19 @@ _GATHER, _SCATTER = "expects {} to {}, got: [{}]", "Expects {} to {}; got: [{}].
 def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
     """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
     n = numbers
-    require(
-        operand.rank == len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims),
-        f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
-        f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size ({len(n.operand_batching_dims)}) "
-        f"is not equal to operand rank ({operand.rank})",
-    )
+    if operand.rank != len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims):
+        fail(
+            f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
+            f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size "
+            f"({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})"
+        )
     require_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
     depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
-    require(
-        depth is None or depth == len(n.start_index_map),
-        f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
-        f"({n.index_vector_dim}) of start_indices ({depth})",
-    )
+    if depth is not None and depth != len(n.start_index_map):
+        fail(
+            f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
+            f"({n.index_vector_dim}) of start_indices ({depth})"
+        )
     _require_order(n.offset_dims, "offset_dims", _GATHER, is_distinct=True)
     require_distinct(
         n.collapsed_slice_dims, n.operand_batching_dims, "collapsed_slice_dims", "operand_batching_dims"
@@ -67,10 +68,8 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
     )
     require_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
     require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
-    require(
-        slice_rank == operand.rank,
-        f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})",
-    )
+    if slice_rank != operand.rank:
+        fail(f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})")
 
 
 def _require_order(dimensions: Sequence[int], name: str, message: str, *, is_distinct: bool = False) -> None:
@@ -94,21 +93,17 @@ def _check_batching(
     name, stop = f"{indices_name}_batching_dims", "." if message is _SCATTER else ""
     require(is_unique(batching), message.format(name, "not repeat", listed(batching)))
     require_within(batching, len(sizes[1]), name, f"rank-of('{indices_name}')")
-    require(
-        index_vector_dim not in batching,
-        f"expects {name} not to include index_vector_dim {index_vector_dim}{stop}",
-    )
-    require(
-        len(operand_batching) == len(batching),
-        f"{operand_name} and {name} should have the same size{stop}",
-    )
+    if index_vector_dim in batching:
+        fail(f"expects {name} not to include index_vector_dim {index_vector_dim}{stop}")
+    if len(operand_batching) != len(batching):
+        fail(f"{operand_name} and {name} should have the same size{stop}")
     for index, (i, j) in enumerate(zip(operand_batching, batching, strict=True)):
         size, other = sizes[0][i], sizes[1][j]
-        require(
-            same_size(size, other),
-            f"{operand_name}[{index}] and {name}[{index}] must have compatible sizes, but got "
-            f"{raw(size)} and {raw(other)}{stop}",
-        )
+        if not same_size(size, other):
+            fail(
+                f"{operand_name}[{index}] and {name}[{index}] must have compatible sizes, but got "
+                f"{raw(size)} and {raw(other)}{stop}"
+            )
 
 
 def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequence[int]) -> None:
@@ -117,16 +112,14 @@ def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequen
         ("operand_batching_dims", n.operand_batching_dims),
     ):
         for dimension in dimensions:
-            require(
-                sizes[dimension] <= 1,
-                f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got "
-                f"{sizes[dimension]}",
-            )
+            if sizes[dimension] > 1:
+                fail(
+                    f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got "
+                    f"{sizes[dimension]}"
+                )
     for index, (size, most) in enumerate(zip(sizes, operand.sizes, strict=True)):
-        require(
-            size >= 0 and (most is None or size <= most),
-            f"slice size ({size}) is out of bounds for operand dimension ({raw(most)}) at index {index}",
-        )
+        if size < 0 or (most is not None and size > most):
+            fail(f"slice size ({size}) is out of bounds for operand dimension ({raw(most)}) at index {index}")
 
 
 def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices: Sizes) -> Tensor:
@@ -194,22 +187,20 @@ def check_scatter(view: View) -> None:
     inputs, updates = view.group("inputs"), view.group("updates")
     indices = view.group("scatter_indices")[0]
     for name, tensors in (("inputs", inputs), ("updates", updates)):
-        require(
-            all(same_shape(tensors[0].sizes, tensor.sizes) for tensor in tensors),
-            f"Not all {name} have compatible shapes.",
-        )
+        if not all(same_shape(tensors[0].sizes, tensor.sizes) for tensor in tensors):
+            fail(f"Not all {name} have compatible shapes.")
     require_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
     initial = [Tensor((), tensor.element) for tensor in updates]
     check_body(view.body(0), inputs, initial, ())
     expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
     rank = len(expanded) - 1 + len(numbers.update_window_dims)
     for update in updates:
-        require(
-            update.rank == rank,
-            f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
-            "size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 dimension if "
-            f"'index_vector_dim' == rank-of('scatter_indices')), but got {update.rank}.",
-        )
+        if update.rank != rank:
+            fail(
+                f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
+                "size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 "
+                f"dimension if 'index_vector_dim' == rank-of('scatter_indices')), but got {update.rank}."
+            )
     for operand, update in zip(inputs, updates, strict=True):
         _check_numbers(numbers, operand, expanded, update)
     for operand, update in zip(inputs, updates, strict=True):
@@ -219,11 +210,12 @@ def check_scatter(view: View) -> None:
 def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:
     """Each dimension of the operand is a window's, inserted or batched: all exist, in order, once."""
     count = len(n.update_window_dims) + len(n.inserted_window_dims) + len(n.input_batching_dims)
-    require(
-        operand.rank == count,
-        "Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
-        f"size-of('input_batching_dims') i.e. {count} but got {operand.rank}.",
-    )
+    if operand.rank != count:
+        fail(
+            "Expects rank-of operand to match size-of('update_window_dims') + "
+            f"size-of('inserted_window_dims') + size-of('input_batching_dims') i.e. {count} but got "
+            f"{operand.rank}."
+        )
     windows = n.update_window_dims
     _require_order(windows, "update_window_dims", _SCATTER, is_distinct=True)
     require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
@@ -245,12 +237,12 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         _SCATTER,
     )
     depth = indices[n.index_vector_dim]
-    require(
-        depth is None or depth == len(n.scatter_dims_to_operand_dims),
-        f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims and "
-        f"the bound of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is {depth}. These "
-        "two numbers must be equal.",
-    )
+    if depth is not None and depth != len(n.scatter_dims_to_operand_dims):
+        fail(
+            f"Scatter op has {len(n.scatter_dims_to_operand_dims)} elements in scatter_dims_to_operand_dims "
+            f"and the bound of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is "
+            f"{depth}. These two numbers must be equal."
+        )
     targets = n.scatter_dims_to_operand_dims
     require_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
     require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
@@ -261,19 +253,19 @@ def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
     most = [size for index, size in enumerate(operand.sizes) if index not in dropped]
     for dimension, limit in zip(n.update_window_dims, most, strict=False):
         size = update.sizes[dimension]
-        require(
-            size is None or limit is None or size <= limit,
-            "expects bounds of the window dimensions of updates to not exceed the bounds of the "
-            f"corresponding dimensions of operand. For dimension {dimension}, updates bound is {size}, "
-            f"operand bound is {limit}.",
-        )
+        if size is not None and limit is not None and size > limit:
+            fail(
+                "expects bounds of the window dimensions of updates to not exceed the bounds of the "
+                f"corresponding dimensions of operand. For dimension {dimension}, updates bound is {size}, "
+                f"operand bound is {limit}."
+            )
     scattered = [size for index, size in enumerate(indices) if index != n.index_vector_dim]
     dimensions = [index for index in range(update.rank) if index not in n.update_window_dims]
     for dimension, limit in zip(dimensions, scattered, strict=False):
         size = update.sizes[dimension]
-        require(
-            same_size(size, limit),
-            "expects bounds of the scatter dimensions of updates to be same as the bounds of the "
-            f"corresponding dimensions of scatter indices. For scatter dimension {dimension}, updates bound "
-            f"is {raw(size)} , scatter_indices bound is {raw(limit)}.",
-        )
+        if not same_size(size, limit):
+            fail(
+                "expects bounds of the scatter dimensions of updates to be same as the bounds of the "
+                f"corresponding dimensions of scatter indices. For scatter dimension {dimension}, updates "
+                f"bound is {raw(size)} , scatter_indices bound is {raw(limit)}."
+            )

@@ -12,6 +12,7 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
     bit_width,
+    fail,
     is_complex,
     is_float,
     is_quantized,
@@ -32,26 +33,23 @@ def check_reshape(view: View) -> None:
 
 def require_count(operand: Tensor, result: Tensor) -> None:
     """Static types have the same number of elements."""
-    if operand.is_static and result.is_static:
-        require(
-            operand.count == result.count,
+    if operand.is_static and result.is_static and operand.count != result.count:
+        fail(
             f"number of output elements ({result.count}) doesn't match expected number of elements "
-            f"({operand.count})",
+            f"({operand.count})"
         )
 
 
 def infer_transpose(view: View) -> Sequence[Tensor]:
     """The permutation is one of the operand's dimensions."""
     operand, permutation = view.operands[0], view.integers("permutation")
-    require(
-        len(permutation) == operand.rank,
-        f"TransposeOp operand rank {operand.rank} does not match permutation size {len(permutation)}",
-    )
-    require(
-        sorted(permutation) == list(range(operand.rank)),
-        f"attribute permutation must be a permutation of [{listed(range(operand.rank))}] but got "
-        f"{listed(permutation)}",
-    )
+    if len(permutation) != operand.rank:
+        fail(f"TransposeOp operand rank {operand.rank} does not match permutation size {len(permutation)}")
+    if sorted(permutation) != list(range(operand.rank)):
+        fail(
+            f"attribute permutation must be a permutation of [{listed(range(operand.rank))}] but got "
+            f"{listed(permutation)}"
+        )
     sizes = tuple(operand.sizes[index] for index in permutation)
     bounds = tuple(operand.bounds[index] for index in permutation) if operand.bounds else ()
     return (Tensor(sizes, operand.element, bounds, operand.encoding),)
@@ -78,15 +76,13 @@ def require_broadcast_sizes(view: View, fits: Callable[[Size, Size], bool], rela
     operand, result, dimensions = view.operands[0], view.results[0], view.integers("broadcast_dimensions")
     require(is_unique(dimensions), "broadcast_dimensions should not have duplicates")
     for index, dimension in enumerate(dimensions):
-        require(
-            0 <= dimension < result.rank,
-            f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}",
-        )
+        if not 0 <= dimension < result.rank:
+            fail(
+                f"broadcast_dimensions contains invalid value {dimension} for result with rank {result.rank}"
+            )
         size, wanted = operand.sizes[index], result.sizes[dimension]
-        require(
-            fits(size, wanted),
-            f"size of operand dimension {index} ({raw(size)}) {relation} {dimension} ({raw(wanted)})",
-        )
+        if not fits(size, wanted):
+            fail(f"size of operand dimension {index} ({raw(size)}) {relation} {dimension} ({raw(wanted)})")
 
 
 def infer_broadcast(view: View) -> Sequence[Tensor]:
@@ -101,23 +97,20 @@ def infer_slice(view: View) -> Sequence[Tensor]:
     """Ranges lie within the operand; strides are positive."""
     operand = view.operands[0]
     starts, limits, strides = (view.integers(n) for n in ("start_indices", "limit_indices", "strides"))
-    require(
-        len(starts) == operand.rank,
-        f"the number of elements in start_indices ({len(starts)}) does not match the rank of the operand "
-        f"({operand.rank})",
-    )
+    if len(starts) != operand.rank:
+        fail(
+            f"the number of elements in start_indices ({len(starts)}) does not match the rank of the operand "
+            f"({operand.rank})"
+        )
     sizes: list[Size] = []
     for index, (start, limit, stride) in enumerate(zip(starts, limits, strides, strict=True)):
         require(start >= 0, f"negative start index {start} in dimension {index}")
         size, bound = operand.sizes[index], operand.bound(index)
         most, name = (size, "size") if size is not None else (bound, "bound")
-        require(
-            most is None or limit <= most,
-            f"limit index {limit} is larger than dimension {name} {most} in dimension {index}",
-        )
-        require(
-            start <= limit, f"start index {start} is larger than limit index {limit} in dimension {index}"
-        )
+        if most is not None and limit > most:
+            fail(f"limit index {limit} is larger than dimension {name} {most} in dimension {index}")
+        if start > limit:
+            fail(f"start index {start} is larger than limit index {limit} in dimension {index}")
         require(stride > 0, f"stride must be positive but got {stride} in dimension {index}")
         sizes.append(-(-(limit - start) // stride))
     return (Tensor(tuple(sizes), operand.element),)
@@ -126,52 +119,42 @@ def infer_slice(view: View) -> Sequence[Tensor]:
 def infer_dynamic_slice(view: View) -> Sequence[Tensor]:
     """One start index a dimension, all of one element type; sizes fit the operand."""
     operand, starts, sizes = view.operands[0], view.operands[1:], view.integers("slice_sizes")
-    require(
-        len(starts) == len(sizes),
-        f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({len(starts)})",
-    )
-    require(
-        operand.rank == len(starts),
-        f"has mismatched number of start indices ({len(starts)}) and the rank of operand ({operand.rank})",
-    )
+    if len(starts) != len(sizes):
+        fail(
+            f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({len(starts)})"
+        )
+    if operand.rank != len(starts):
+        fail(
+            f"has mismatched number of start indices ({len(starts)}) and the rank of operand ({operand.rank})"
+        )
     _need_one_index_type(starts)
     for index, size in enumerate(sizes):
         require(size >= 0, f"has negative size index to dynamic slice: {size}")
         most = operand.sizes[index]
-        require(
-            most is None or size <= most,
-            f"has slice size {size} greater than dimension size {most} in dimension {index} of operand",
-        )
+        if most is not None and size > most:
+            fail(f"has slice size {size} greater than dimension size {most} in dimension {index} of operand")
     return (Tensor(sizes, operand.element),)
 
 
 def _need_one_index_type(starts: Sequence[Tensor]) -> None:
-    require(
-        all(
-            start.element == starts[0].element or (is_float(start.element) and is_float(starts[0].element))
-            for start in starts
-        ),
-        "start indices must have same element type",
-    )
+    if not all(
+        start.element == starts[0].element or (is_float(start.element) and is_float(starts[0].element))
+        for start in starts
+    ):
+        fail("start indices must have same element type")
 
 
 def infer_dynamic_update_slice(view: View) -> Sequence[Tensor]:
     """The update has the operand's rank and fits it; one start index a dimension."""
     operand, update, *starts = view.operands
-    require(
-        update.rank == operand.rank,
-        f"update rank does not match operand rank: {update.rank} vs {operand.rank}.",
-    )
-    require(
-        len(starts) == operand.rank,
-        f"expects number of start_indices to match operand rank: {len(starts)} vs {operand.rank}.",
-    )
+    if update.rank != operand.rank:
+        fail(f"update rank does not match operand rank: {update.rank} vs {operand.rank}.")
+    if len(starts) != operand.rank:
+        fail(f"expects number of start_indices to match operand rank: {len(starts)} vs {operand.rank}.")
     _need_one_index_type(starts)
     for index, (size, most) in enumerate(zip(update.sizes, operand.sizes, strict=True)):
-        require(
-            size is None or most is None or size <= most,
-            f"expects size at dimension {index} of update to be in range [0, {most}]. Got: {size}.",
-        )
+        if size is not None and most is not None and size > most:
+            fail(f"expects size at dimension {index} of update to be in range [0, {most}]. Got: {size}.")
     return (operand,)
 
 
@@ -183,11 +166,11 @@ def infer_concatenate(view: View) -> Sequence[Tensor]:
     for index, tensor in enumerate(view.operands):
         require(tensor.rank == first.rank, f"operands (0) and ({index}) do not match rank")
         for at, (size, other) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
-            require(
-                at == dimension or same_size(size, other),
-                f"shapes of operand (0) and ({index}) are not compatible at non-concat index {at}: "
-                f"({listed(first.sizes)}) != ({listed(tensor.sizes)})",
-            )
+            if at != dimension and not same_size(size, other):
+                fail(
+                    f"shapes of operand (0) and ({index}) are not compatible at non-concat index {at}: "
+                    f"({listed(first.sizes)}) != ({listed(tensor.sizes)})"
+                )
     pairs = [_joined(view.operands, at, is_summed=at == dimension) for at in range(first.rank)]
     has_bounds = any(tensor.bounds for tensor in view.operands)
     bounds = tuple(bound for _, bound in pairs) if has_bounds else ()
@@ -219,10 +202,8 @@ def infer_pad(view: View) -> Sequence[Tensor]:
     low, high, interior = (
         view.integers(name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
     )
-    require(
-        len(low) == operand.rank,
-        f"edge_padding_low length ({len(low)}) must match operand rank ({operand.rank})",
-    )
+    if len(low) != operand.rank:
+        fail(f"edge_padding_low length ({len(low)}) must match operand rank ({operand.rank})")
     sizes: list[Size] = []
     bounds: list[Size] = []
     for index, (before, after, between) in enumerate(zip(low, high, interior, strict=True)):
@@ -242,10 +223,8 @@ def check_reverse(view: View) -> None:
     require(is_unique(dimensions), f"dimensions should be unique. Got: {listed(dimensions)}")
     for dimension in dimensions:
         require(dimension >= 0, f"all dimensions should be non-negative. Got dimension: {dimension}.")
-        require(
-            dimension < operand.rank,
-            f"all dimensions should be between [0, {operand.rank}). Got dimension: {dimension}.",
-        )
+        if dimension >= operand.rank:
+            fail(f"all dimensions should be between [0, {operand.rank}). Got dimension: {dimension}.")
 
 
 def infer_operand(view: View) -> Sequence[Tensor]:
@@ -273,33 +252,31 @@ def check_iota(view: View) -> None:
 def check_bitcast_convert(view: View) -> None:
     """The wider element takes the innermost dimension of the narrower one; the other dimensions stay."""
     operand, result = view.operands[0], view.results[0]
-    require(
-        is_complex(operand.element) == is_complex(result.element),
-        f"cannot convert between real and complex types, but got: {operand} and {result}",
-    )
+    if is_complex(operand.element) != is_complex(result.element):
+        fail(f"cannot convert between real and complex types, but got: {operand} and {result}")
     narrow, wide = result, operand
     if bit_width(operand.element) < bit_width(result.element):
         narrow, wide = operand, result
     bits, wide_bits = bit_width(narrow.element), bit_width(wide.element)
     prefix = narrow.sizes
     if bits != wide_bits:
-        require(
-            narrow.rank == wide.rank + 1,
-            f"rank of smaller element type ({narrow.rank}) should be 1 more than rank of larger element type "
-            f"({wide.rank}), but {narrow.rank} != {wide.rank} + 1.",
-        )
+        if narrow.rank != wide.rank + 1:
+            fail(
+                f"rank of smaller element type ({narrow.rank}) should be 1 more than rank of larger element "
+                f"type ({wide.rank}), but {narrow.rank} != {wide.rank} + 1."
+            )
         *outer, inner = narrow.sizes
-        require(
-            inner is None or inner * bits == wide_bits,
-            f"requires compatible bit widths. Got: {operand} and {result}, but {bits} * {inner} != "
-            f"{wide_bits}.",
-        )
+        if inner is not None and inner * bits != wide_bits:
+            fail(
+                f"requires compatible bit widths. Got: {operand} and {result}, but {bits} * {inner} != "
+                f"{wide_bits}."
+            )
         prefix = tuple(outer)
-    require(
-        all(map(same_size, prefix, wide.sizes)),
-        "operand and result shapes must match except for the innermost dimension of the shape with the "
-        f"smaller element type. Got: {operand} and {result}.",
-    )
+    if not all(map(same_size, prefix, wide.sizes)):
+        fail(
+            "operand and result shapes must match except for the innermost dimension of the shape with the "
+            f"smaller element type. Got: {operand} and {result}."
+        )
 
 
 def infer_dimension_size(view: View) -> Sequence[Tensor]:

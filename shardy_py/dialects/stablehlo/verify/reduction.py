@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
     Sizes,
     Tensor,
     alike,
+    fail,
     promotable,
     read_tensor,
     require,
@@ -40,20 +40,18 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
     - inputs promote to what it takes, whose shape is part of `allowed`
     """
     count = len(inputs)
-    require(
-        len(body.arguments) == 2 * count,
-        f"Reduction-region must take {2 * count} parameters, but takes {len(body.arguments)} parameter(s)",
-    )
+    if len(body.arguments) != 2 * count:
+        fail(
+            f"Reduction-region must take {2 * count} parameters, but takes {len(body.arguments)} parameter(s)"
+        )
     require(bool(body.returned), "The reduction-region expected to return some value(s)")
-    require(
-        len(body.returned) == count,
-        f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead",
-    )
+    if len(body.returned) != count:
+        fail(f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead")
     made: list[Tensor] = []
     for type_ in body.returned:
         tensor = read_tensor(type_)
         if tensor is None:
-            raise RuleViolation(
+            fail(
                 "Reduction-region here must produce tensor-typed result(s), but produces "
                 f"'{attribute_text(type_)}' instead"
             )
@@ -66,54 +64,54 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
 def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial: Tensor) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
-        require(
-            alike(made, argument, any_precision=at != index),
-            f"The type of reduction-region's parameter at index {at} is different than the corresponding "
-            f"result type: {argument} vs {made}",
+        if not alike(made, argument, any_precision=at != index):
+            fail(
+                f"The type of reduction-region's parameter at index {at} is different than the corresponding "
+                f"result type: {argument} vs {made}"
+            )
+    if not same_shape(initial.sizes, made.sizes):
+        fail(
+            f"The shape of reduction-region's result type at index {index} differs from the op's "
+            f"corresponding init-value type: {made} vs {initial}"
         )
-    require(
-        same_shape(initial.sizes, made.sizes),
-        f"The shape of reduction-region's result type at index {index} differs from the op's corresponding "
-        f"init-value type: {made} vs {initial}",
-    )
-    require(
-        promotable(initial, made),
-        f"The element-type of reduction-region's result type at index {index} is expected to be promotable "
-        f"from the op's corresponding init-value element-type: {made} vs {initial}",
-    )
+    if not promotable(initial, made):
+        fail(
+            f"The element-type of reduction-region's result type at index {index} is expected to be "
+            f"promotable from the op's corresponding init-value element-type: {made} vs {initial}"
+        )
 
 
 def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, allowed: Sizes) -> None:
     at = count + index
     if not promotable(given, argument):
         elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
-        raise RuleViolation(
+        fail(
             f"The element-type of reduction-region's argument at index {at} is expected to be promotable "
             f"from {', but got '.join(elements)}"
         )
-    require(
-        argument.rank <= len(allowed),
-        f"The rank of reduction-region's argument at index {at} is expected to be <= {len(allowed)}, got "
-        f"{argument.rank}",
-    )
+    if argument.rank > len(allowed):
+        fail(
+            f"The rank of reduction-region's argument at index {at} is expected to be <= {len(allowed)}, got "
+            f"{argument.rank}"
+        )
     matched = 0
     for size in allowed:
         if matched < argument.rank and same_size(size, argument.sizes[matched]):
             matched += 1
-    require(
-        matched == argument.rank,
-        f"The shape of reduction-region's argument at index {at} is not compatible with that of reduce-op's "
-        f"input-parameter at index {index}",
-    )
+    if matched != argument.rank:
+        fail(
+            f"The shape of reduction-region's argument at index {at} is not compatible with that of "
+            f"reduce-op's input-parameter at index {index}"
+        )
 
 
 def _require_one_shape(inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs):
-        require(
-            same_shape(inputs[0].sizes, tensor.sizes),
-            f"expects all inputs to have compatible shapes. Shape at input-index {index} is not compatible "
-            "with shape at input-index 0",
-        )
+        if not same_shape(inputs[0].sizes, tensor.sizes):
+            fail(
+                f"expects all inputs to have compatible shapes. Shape at input-index {index} is not "
+                "compatible with shape at input-index 0"
+            )
 
 
 # ---------------------------------------------------------------------- reduce
@@ -128,9 +126,8 @@ def _kept(view: View) -> tuple[Tensor, ...]:
     rank = inputs[0].rank
     seen: set[int] = set()
     for dimension in dimensions:
-        require(
-            0 <= dimension < rank, f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})"
-        )
+        if not 0 <= dimension < rank:
+            fail(f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})")
         require(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
         seen.add(dimension)
     kept = [index for index in range(rank) if index not in seen]
@@ -163,11 +160,11 @@ def _windows(view: View) -> tuple[Window, ...]:
     _require_one_shape(inputs)
     padding = read_padding(view.dense("padding"))
     for tensor in inputs:
-        require(
-            tensor.rank == len(sizes),
-            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
-            f"and input: {tensor} with rank = {tensor.rank}.",
-        )
+        if tensor.rank != len(sizes):
+            fail(
+                f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
+                f"and input: {tensor} with rank = {tensor.rank}."
+            )
     return read_windows(
         sizes,
         view.integers("window_strides"),
@@ -215,41 +212,36 @@ def check_select_and_scatter(view: View) -> None:
     _check_select(view.body(0), operand)
     check_body(view.body(1), (Tensor((), source.element),), (initial,), ())
     sizes = view.integers("window_dimensions")
-    require(
-        operand.rank == len(sizes),
-        f"expects window-dimensions size == operand rank, but got window-dimensions size: {len(sizes)} and "
-        f"operand-type: {operand} with rank = {operand.rank}.",
-    )
+    if operand.rank != len(sizes):
+        fail(
+            f"expects window-dimensions size == operand rank, but got window-dimensions size: {len(sizes)} "
+            f"and operand-type: {operand} with rank = {operand.rank}."
+        )
     padding = read_padding(view.dense("padding"))
     windows = read_windows(sizes, view.integers("window_strides"), padding)
     expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
-    require(
-        alike(expected, source, any_precision=True), f"expects source-type to be {expected}, but got{source}"
-    )
+    if not alike(expected, source, any_precision=True):
+        fail(f"expects source-type to be {expected}, but got{source}")
 
 
 def _check_select(body: Body, operand: Tensor) -> None:
-    require(
-        len(body.arguments) == 2,
-        f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}",
-    )
+    if len(body.arguments) != 2:
+        fail(f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}")
     scalar = Tensor((), operand.element)
     for index, type_ in enumerate(body.arguments):
         tensor = read_tensor(type_)
-        require(
-            tensor is not None and alike(scalar, tensor, any_precision=True),
-            f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
-            f"'{attribute_text(type_)}'",
+        if tensor is None or not alike(scalar, tensor, any_precision=True):
+            fail(
+                f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
+                f"'{attribute_text(type_)}'"
+            )
+    if len(body.returned) != 1:
+        fail(f"expects select-region to return single value, but got: {len(body.returned)}")
+    if read_tensor(body.returned[0]) != Tensor((), i1):
+        fail(
+            "expects the return-type of select-region to be tensor<i1>, but got: "
+            f"'{attribute_text(body.returned[0])}'"
         )
-    require(
-        len(body.returned) == 1,
-        f"expects select-region to return single value, but got: {len(body.returned)}",
-    )
-    require(
-        read_tensor(body.returned[0]) == Tensor((), i1),
-        "expects the return-type of select-region to be tensor<i1>, but got: "
-        f"'{attribute_text(body.returned[0])}'",
-    )
 
 
 # ---------------------------------------------------------------------- map, sort
@@ -258,21 +250,21 @@ def _check_select(body: Body, operand: Tensor) -> None:
 def infer_map(view: View) -> Sequence[Tensor]:
     """A body of scalars, applied along all dimensions."""
     body, inputs = view.body(0), view.operands
-    require(
-        len(inputs) == len(body.arguments),
-        f"expects number of operands to match the arity of map computation, but got: {len(inputs)} and "
-        f"{len(body.arguments)}",
-    )
+    if len(inputs) != len(body.arguments):
+        fail(
+            f"expects number of operands to match the arity of map computation, but got: {len(inputs)} and "
+            f"{len(body.arguments)}"
+        )
     for index, (type_, given) in enumerate(zip(body.arguments, inputs, strict=True)):
         argument = tensor_of(type_)
-        require(
-            argument.rank == 0,
-            f"computation arguments must be 0-rank tensor, but got: arg #{index} of type "
-            f"'{attribute_text(type_)}'",
-        )
+        if argument.rank != 0:
+            fail(
+                f"computation arguments must be 0-rank tensor, but got: arg #{index} of type "
+                f"'{attribute_text(type_)}'"
+            )
         if argument.element != given.element:
             elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
-            raise RuleViolation(
+            fail(
                 "element type of operands and computation arguments must match, but got: "
                 + " and ".join(elements)
             )
@@ -280,16 +272,16 @@ def infer_map(view: View) -> Sequence[Tensor]:
     made = tensor_of(body.returned[0])
     require(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
     dimensions = view.integers("dimensions")
-    require(
-        dimensions == tuple(range(len(dimensions))),
-        f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}",
-    )
+    if dimensions != tuple(range(len(dimensions))):
+        fail(
+            f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}"
+        )
     rank = inputs[0].rank
-    require(
-        len(dimensions) == rank,
-        "applied to a subset of dimensions currently not supported: operand "
-        f"dimensions = {rank}, requested map dimensions size = {len(dimensions)}",
-    )
+    if len(dimensions) != rank:
+        fail(
+            f"applied to a subset of dimensions currently not supported: operand dimensions = {rank}, "
+            f"requested map dimensions size = {len(dimensions)}"
+        )
     return (Tensor(inputs[0].sizes, made.element),)
 
 
@@ -303,23 +295,18 @@ def check_sort(view: View) -> None:
     inputs, dimension = view.operands, view.integer("dimension", -1)
     if inputs:
         rank = inputs[0].rank
-        require(
-            -rank <= dimension < rank,
-            f"dimension attribute value must be in range [-{rank}, {rank}), but found {dimension}",
-        )
+        if not -rank <= dimension < rank:
+            fail(f"dimension attribute value must be in range [-{rank}, {rank}), but found {dimension}")
     body = view.body(0)
-    require(
-        len(body.arguments) == 2 * len(inputs), f"comparator block should have {2 * len(inputs)} arguments"
-    )
+    if len(body.arguments) != 2 * len(inputs):
+        fail(f"comparator block should have {2 * len(inputs)} arguments")
     for index, type_ in enumerate(body.arguments):
         expected = Tensor((), inputs[index // 2].element)
-        require(
-            read_tensor(type_) == expected,
-            f"comparator block argument #{index} should be of type {expected} but got "
-            f"'{attribute_text(type_)}'",
-        )
+        if read_tensor(type_) != expected:
+            fail(
+                f"comparator block argument #{index} should be of type {expected} but got "
+                f"'{attribute_text(type_)}'"
+            )
     require(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
-    require(
-        read_tensor(body.returned[0]) == Tensor((), i1),
-        f"comparator must return tensor<i1> but got '{attribute_text(body.returned[0])}'",
-    )
+    if read_tensor(body.returned[0]) != Tensor((), i1):
+        fail(f"comparator must return tensor<i1> but got '{attribute_text(body.returned[0])}'")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 from typing_extensions import override
 from xdsl.dialects.builtin import (
@@ -46,10 +46,15 @@ class RuleViolation(Exception):
         self.follows_name = follows_name
 
 
+def fail(message: str, *, follows_name: bool = False) -> NoReturn:
+    """Raises `RuleViolation`."""
+    raise RuleViolation(message, follows_name=follows_name)
+
+
 def require(holds: bool, message: str) -> None:
-    """Raises `RuleViolation` with `message` unless the rule `holds`."""
+    """Raises `RuleViolation` with `message` unless the rule `holds`; for messages that cost nothing."""
     if not holds:
-        raise RuleViolation(message)
+        fail(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +253,11 @@ def most_specific(dimension: int, left: Size, right: Size, bound: Size, other: S
     """Size and bound of values that must be equal: those that either side has."""
     if left is not None or right is not None:
         if left is not None and right is not None and left != right:
-            raise RuleViolation(f"Mismatched dimension sizes {left} and {right} in dimension {dimension}")
+            fail(f"Mismatched dimension sizes {left} and {right} in dimension {dimension}")
         size = left if left is not None else right
         limit = bound if bound is not None else other
         if size is not None and limit is not None and size > limit:
-            raise RuleViolation(
-                f"Mismatched dimension size {size} and bound {limit} in dimension {dimension}"
-            )
+            fail(f"Mismatched dimension size {size} and bound {limit} in dimension {dimension}")
         return size, None
     if bound is not None and other is not None:
         return None, min(bound, other)

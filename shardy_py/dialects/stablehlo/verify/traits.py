@@ -15,6 +15,7 @@ from shardy_py.dialects.stablehlo.verify.tensors import (
     RuleViolation,
     Tensor,
     compatible,
+    fail,
     read_tensor,
     same_element,
     same_shape,
@@ -25,7 +26,7 @@ from shardy_py.dialects.stablehlo.verify.view import View
 def _trait(holds: Callable[[View], bool], message: str) -> Rule:
     def rule(view: View) -> None:
         if not holds(view):
-            raise RuleViolation(message, follows_name=True)
+            fail(message, follows_name=True)
 
     return rule
 
@@ -111,11 +112,11 @@ def _equal_element(first: Attribute, second: Attribute) -> bool:
 
 def _require_pairs(view: View, what: str, equal: Callable[[Attribute, Attribute], bool]) -> None:
     if len(view.operand_types) != len(view.result_types):
-        raise RuleViolation("requires the same number of operands and results", follows_name=True)
+        fail("requires the same number of operands and results", follows_name=True)
     for index, (operand, result) in enumerate(zip(view.operand_types, view.result_types, strict=True)):
         if not equal(operand, result):
             message = f"requires the same {what} for operand and result at index {index}"
-            raise RuleViolation(message, follows_name=True)
+            fail(message, follows_name=True)
 
 
 def match_elements(*names: str) -> Rule:

@@ -12,15 +12,7 @@ from dataclasses import dataclass
 
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.dialects.stablehlo.verify.dimensions import braces, is_unique, require_shape
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
-    Size,
-    Sizes,
-    Tensor,
-    raw,
-    require,
-    same_element,
-)
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, fail, raw, require, same_element
 from shardy_py.dialects.stablehlo.verify.view import Dense, View
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -44,9 +36,7 @@ def read_padding(dense: Dense | None) -> Padding:
     if dense is None:
         return ()
     if len(dense.shape) != 2 or dense.shape[1] != 2:
-        raise RuleViolation(
-            f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}."
-        )
+        fail(f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}.")
     return dense.pairs
 
 
@@ -66,11 +56,11 @@ def read_windows(
         ("padding-entries", padding),
         ("window-reversal", reversal),
     ):
-        require(
-            len(given) in (0, len(sizes)),
-            f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), but "
-            f"got: {len(given)}.",
-        )
+        if len(given) not in (0, len(sizes)):
+            fail(
+                f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), "
+                f"but got: {len(given)}."
+            )
     return tuple(
         _read_window(
             index,
@@ -93,10 +83,8 @@ def _read_window(
         ("base dilation factor", base_dilation),
         ("window dilation factor", window_dilation),
     ):
-        require(
-            value is None or value > 0,
-            f"expects window to have positive {name} for {index}-th window dimension, but got {value}.",
-        )
+        if value is not None and value <= 0:
+            fail(f"expects window to have positive {name} for {index}-th window dimension, but got {value}.")
     return Window(size, stride, *padding, base_dilation, window_dilation)
 
 
@@ -143,10 +131,8 @@ def check_dynamic_convolution(view: View) -> None:
     numbers = _check_operands(view)
     require(padding.rank == 2, f"expects padding to be of rank 2 but got {padding.rank}")
     rows, columns = padding.sizes
-    require(
-        (rows, columns) == (lhs.rank - 2, 2),
-        f"expects padding to be of shape [{lhs.rank - 2}, 2], but got [{raw(rows)}, {raw(columns)}]",
-    )
+    if (rows, columns) != (lhs.rank - 2, 2):
+        fail(f"expects padding to be of shape [{lhs.rank - 2}, 2], but got [{raw(rows)}, {raw(columns)}]")
     known = view.constant(2)
     if known is not None:
         _windows_of(view, _kernel_sizes(view, numbers), tuple(zip(known[::2], known[1::2], strict=True)))
@@ -170,21 +156,19 @@ def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[Wi
 def _check_operands(view: View) -> ConvDimensionNumbers:
     lhs, rhs = view.operands[:2]
     require(lhs.rank >= 2, f"expects convolution arguments to have >= 2 dimensions. Got: {lhs} and {rhs}.")
-    require(
-        lhs.rank == rhs.rank,
-        f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.",
-    )
+    if lhs.rank != rhs.rank:
+        fail(f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.")
     if not same_element(lhs.element, rhs.element):
         elements = " and ".join(f"'{attribute_text(t.element)}'" for t in (lhs, rhs) if t.element is not None)
-        raise RuleViolation(f"expects lhs and rhs to have compatible element type. Got: {elements}")
+        fail(f"expects lhs and rhs to have compatible element type. Got: {elements}")
     numbers: ConvDimensionNumbers = view.value("dimension_numbers")
     _check_numbers(numbers, lhs.rank)
     _check_groups(view, numbers, lhs, rhs)
-    require(
-        lhs.rank == len(numbers.input_spatial_dimensions) + 2,
-        f"expects convolution arguments to have {len(numbers.input_spatial_dimensions) + 2} dimensions. Got: "
-        f"{lhs.rank}",
-    )
+    if lhs.rank != len(numbers.input_spatial_dimensions) + 2:
+        fail(
+            f"expects convolution arguments to have {len(numbers.input_spatial_dimensions) + 2} dimensions. "
+            f"Got: {lhs.rank}"
+        )
     return numbers
 
 
@@ -197,11 +181,11 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
             numbers.output_spatial_dimensions,
         )
     ]
-    require(
-        len(set(counts)) == 1,
-        "expects the same size for input, kernel and output spatial-dimensions, but got "
-        f"{counts[0]}, {counts[1]}, and {counts[2]} resp.",
-    )
+    if len(set(counts)) != 1:
+        fail(
+            f"expects the same size for input, kernel and output spatial-dimensions, but got {counts[0]}, "
+            f"{counts[1]}, and {counts[2]} resp."
+        )
     sides = {
         "input": (
             numbers.input_batch_dimension,
@@ -219,52 +203,50 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
             *numbers.output_spatial_dimensions,
         ),
     }
-    require(
-        all(0 <= index < rank for side in sides.values() for index in side),
-        f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).",
-    )
+    if not all(0 <= index < rank for side in sides.values() for index in side):
+        fail(f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).")
     for name, side in sides.items():
         require(is_unique(side), f"expects {name} dimension-numbers to be unique, got {braces(side)}.")
 
 
 def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
     features, batches = view.integer("feature_group_count", 1), view.integer("batch_group_count", 1)
-    require(
-        batches <= 1 or features <= 1,
-        "expects batch_group_count and feature_group_count not to be both greater than 1. Got "
-        f"{batches} and {features} resp.",
-    )
+    if batches > 1 and features > 1:
+        fail(
+            f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {batches} "
+            f"and {features} resp."
+        )
     batch = lhs.sizes[numbers.input_batch_dimension]
     inputs = lhs.sizes[numbers.input_feature_dimension]
     kernel_inputs = rhs.sizes[numbers.kernel_input_feature_dimension]
     outputs = rhs.sizes[numbers.kernel_output_feature_dimension]
-    require(
-        batch is None or batch % batches == 0,
-        f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got "
-        f"batch_group_count = {batches}.",
-    )
+    if batch is not None and batch % batches != 0:
+        fail(
+            f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got "
+            f"batch_group_count = {batches}."
+        )
     if inputs is not None:
-        require(
-            inputs % features == 0,
-            f"expects input feature dimension ({inputs}) to be a multiple of feature_group_count. Got "
-            f"feature_group_count = {features}.",
-        )
-        require(
-            kernel_inputs is None or inputs // features == kernel_inputs,
-            f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature "
-            f"dimension ({kernel_inputs}). Got feature_group_count = {features}.",
-        )
+        if inputs % features != 0:
+            fail(
+                f"expects input feature dimension ({inputs}) to be a multiple of feature_group_count. Got "
+                f"feature_group_count = {features}."
+            )
+        if kernel_inputs is not None and inputs // features != kernel_inputs:
+            fail(
+                f"expects input feature dimension ({inputs}) / feature_group_count = kernel input feature "
+                f"dimension ({kernel_inputs}). Got feature_group_count = {features}."
+            )
     if outputs is not None:
-        require(
-            outputs % batches == 0,
-            f"expects output feature dimension size ({outputs}) to be a multiple of batch_group_count. Got "
-            f"batch_group_count = {batches}.",
-        )
-        require(
-            outputs % features == 0,
-            f"expects kernel output feature dimension ({outputs}) to be divisible by feature_group_count. "
-            f"For feature_group_count = {features}.",
-        )
+        if outputs % batches != 0:
+            fail(
+                f"expects output feature dimension size ({outputs}) to be a multiple of batch_group_count. "
+                f"Got batch_group_count = {batches}."
+            )
+        if outputs % features != 0:
+            fail(
+                f"expects kernel output feature dimension ({outputs}) to be divisible by "
+                f"feature_group_count. For feature_group_count = {features}."
+            )
     found = view.list("precision_config") or ()
     require(len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}")
 
