@@ -26,12 +26,8 @@ from shardy_py.ops import TABLE, OpSpec
 from shardy_py.ops.elementwise import pointwise
 
 ROW = OpRow(
-    "soft_clip",
-    "operand:float",
-    "limit?:i64=-1",
-    "result:float",
+    "no_effect soft_clip(operand:float) <limit?:i64=-1> -> result:float",
     form=Template(" $operand<, limit = $limit>", SAME),
-    traits="no_effect",
     verify=(COMPATIBLE,),
     infer=infer_most_specific,
 )

@@ -1,14 +1,18 @@
 """Ops from rows: a row states the definition, form, traits and verifier of an op; its class is made from it.
 
-A row names operands, attributes, results and regions in a small notation: `lhs:tensor rhs:tensor` two
-operands of a kind, `inputs*` any number of them, `compare_type?:comparison_type` an attribute that may be
-absent, `=value` the attribute that absence stands for. A dialect's `Notation` defines the kinds
-(`kinds.py`).
+A row opens with the op's signature: traits, name, operands, inherent attributes, regions, results.
+
+    pure concatenate(inputs*:tensor) <dimension:index> -> result:tensor
+    recursive pairs reduce(inputs*:tensor init_values*:tensor) <dimensions:integers> [body] -> results*:tensor
+
+`lhs:tensor rhs:tensor` are two operands of a kind, `inputs*` any number of them,
+`compare_type?:comparison_type` an attribute that may be absent, `=value` the attribute that absence stands
+for. A dialect's `Notation` defines the kinds (`kinds.py`); `TRAITS` and `OPTIONS` define the traits.
 
 >>> from shardy_py.dialects.kinds import KINDS
->>> row = OpRow("iota", attributes="iota_dimension:index", results="output")
->>> row.attribute_slots[0].name, row.attribute_slots[0].kind
-('iota_dimension', 'index')
+>>> row = OpRow("pure iota() <iota_dimension:index> -> output")
+>>> row.traits, row.attribute_slots[0].name, row.attribute_slots[0].kind
+(('pure',), 'iota_dimension', 'index')
 >>> make_class(row, Notation("demo", KINDS)).__name__
 'IotaOp'
 
@@ -76,16 +80,19 @@ if TYPE_CHECKING:
     from shardy_py.dialects.verification.driver import PlacedCheck
     from shardy_py.text.syntax import AssemblyForm
 
+_SIGNATURE = re.compile(r"((?:\w+ )*)([\w-]+)\((.*?)\)(?: <(.*)>)?(?: \[(.*)\])?(?: -> (.*))?\Z")
 _SLOT = re.compile(r"(\w+)([*?]?)(?::(\w+))?(?:=(.*))?\Z")
 
 OPTIONS: dict[str, tuple[Callable[[], IRDLOption], ...]] = {
+    "reads_constants": (),
     "pairs": (SameVariadicOperandSize,),
     "segments": (
         lambda: AttrSizedOperandSegments(as_property=True),
         lambda: AttrSizedResultSegments(as_property=True),
     ),
 }
-"""The division of operands among several variadic slots: equally, or by a property."""
+"""Traits that are none of the class: the division of operands among several variadic slots (equally, or by a
+property), and whether the verifier reads constants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,51 +148,63 @@ ArgumentNames = Callable[[Any, int], "Sequence[str | None]"]
 class OpRow:
     """One op.
 
-    name: without the dialect's. operands, attributes, results, regions: slots, see the module's notation.
-    form: its assembly form; None if it prints generically.
-    traits: names of `TRAITS` and `OPTIONS`.
+    signature: as the module describes it. form: its assembly form; None if it prints generically.
     verify: rules checked before the ops in its regions, in C++'s order.
     infer: the types of its results, compared with the given ones once the op's regions are verified.
-    needs_constants: whether rules look at operands that are constants, so that types and attributes do not
-    decide.
     verify_symbols: checks the symbols that the op refers to, at the end of the module.
     result_names: hints for the names of its results; by default, names of slots if there are several.
     argument_names: hints for the names of the block arguments of a region.
     """
 
-    name: str
-    operands: str = ""
-    attributes: str = ""
-    results: str = "result"
-    regions: str = ""
+    signature: str
     form: Template | AssemblyForm | None = None
-    traits: str = ""
     verify: tuple[Rule, ...] = ()
     infer: Infer | None = None
-    needs_constants: bool = False
     verify_symbols: PlacedCheck | None = None
     result_names: ResultNames | None = None
     argument_names: ArgumentNames | None = None
 
     @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        match = _SIGNATURE.match(self.signature)
+        if match is None:
+            raise ValueError(f"invalid signature '{self.signature}'")
+        return match.groups("")
+
+    @cached_property
+    def traits(self) -> tuple[str, ...]:
+        """The names of its traits."""
+        return tuple(self._columns[0].split())
+
+    @cached_property
+    def name(self) -> str:
+        """The name without the dialect's."""
+        return self._columns[1]
+
+    @cached_property
     def operand_slots(self) -> tuple[Slot, ...]:
         """The operands."""
-        return slots(self.operands)
+        return slots(self._columns[2])
 
     @cached_property
     def attribute_slots(self) -> tuple[Slot, ...]:
         """The inherent attributes."""
-        return slots(self.attributes)
-
-    @cached_property
-    def result_slots(self) -> tuple[Slot, ...]:
-        """The results."""
-        return slots(self.results)
+        return slots(self._columns[3])
 
     @cached_property
     def region_slots(self) -> tuple[Slot, ...]:
         """The regions."""
-        return slots(self.regions)
+        return slots(self._columns[4])
+
+    @cached_property
+    def result_slots(self) -> tuple[Slot, ...]:
+        """The results."""
+        return slots(self._columns[5])
+
+    @property
+    def needs_constants(self) -> bool:
+        """Whether rules look at operands that are constants, so that types and attributes do not decide."""
+        return "reads_constants" in self.traits
 
     @property
     def class_name(self) -> str:
@@ -290,14 +309,16 @@ def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
         fields[slot.accessor] = (var_result_def if slot.many else result_def)(_type(slot, notation))
     for slot in row.region_slots:
         fields[slot.accessor] = var_region_def() if slot.many else region_def("single_block")
-    words = row.traits.split()
-    traits = [make() for word in words for make in TRAITS.get(word, ())]
+    unknown = next((word for word in row.traits if word not in TRAITS and word not in OPTIONS), None)
+    if unknown is not None:
+        raise ValueError(f"unknown trait '{unknown}' of '{row.name}'")
+    traits = [make() for word in row.traits for make in TRAITS.get(word, ())]
     if traits:
         fields["traits"] = traits_def(*traits)
-    options = [make() for word in words for make in OPTIONS.get(word, ())]
+    options = [make() for word in row.traits for make in OPTIONS.get(word, ())]
     if options:
         fields["irdl_options"] = tuple(options)
-        if "segments" in words:
+        if "segments" in row.traits:
             fields["operand_segment_sizes"] = prop_def(prop_name="operandSegmentSizes")
             fields["result_segment_sizes"] = prop_def(prop_name="resultSegmentSizes")
     base = DialectOp if row.form is None else PrettyOp

@@ -2,7 +2,7 @@
 
 A program uses a few dozen of a dialect's ops, and a class costs a tenth of a millisecond.
 
->>> table = OpTable([OpRow("iota", results="output")], Notation("demo", {}))
+>>> table = OpTable([OpRow("iota() -> output")], Notation("demo", {}))
 >>> table.op_class("iota").name, table.syntax("demo.scan")
 ('demo.iota', None)
 
@@ -52,7 +52,7 @@ class OpTable:
                 compile_template(row, form, self.notation) if isinstance(form, Template) else form,
                 row.value_names,
                 row.argument_names,
-                is_isolated="isolated" in row.traits.split(),
+                is_isolated="isolated" in row.traits,
             )
         return made
 

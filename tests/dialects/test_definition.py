@@ -30,7 +30,7 @@ def test_slots() -> None:
 
 
 def test_names_that_every_op_has_get_an_underscore() -> None:
-    row = OpRow("demo", "operands* results", "name:string", "")
+    row = OpRow("demo(operands* results) <name:string>")
     made = make_class(row, Notation("demo", KINDS))
     assert [slot.accessor for slot in (*row.operand_slots, *row.attribute_slots)] == [
         "operands_",
@@ -77,7 +77,7 @@ def test_kinds_accept_what_they_say() -> None:
 
 
 def test_a_template_that_names_nothing_of_the_row_is_refused() -> None:
-    table = OpTable([OpRow("demo", "input", form=typed(" $other"))], Notation("demo", KINDS))
+    table = OpTable([OpRow("demo(input) -> result", form=typed(" $other"))], Notation("demo", KINDS))
     with pytest.raises(ValueError, match="other"):
         table.syntax("demo.demo")
 

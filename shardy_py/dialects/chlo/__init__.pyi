@@ -126,6 +126,39 @@ class CoshOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
+class SinhOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class SquareOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class TanOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
 class DigammaOp(PrettyOp):
     operand: SSAValue
     result: OpResult
@@ -170,6 +203,17 @@ class ErfcOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
+class LgammaOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
 class IsInfOp(PrettyOp):
     operand: SSAValue
     result: OpResult
@@ -203,45 +247,40 @@ class IsPosInfOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class LgammaOp(PrettyOp):
-    operand: SSAValue
+class NextAfterOp(PrettyOp):
+    x: SSAValue
+    y: SSAValue
     result: OpResult
     def __init__(
         self,
-        operand: _Value,
+        x: _Value,
+        y: _Value,
         *,
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class SinhOp(PrettyOp):
-    operand: SSAValue
+class PolygammaOp(PrettyOp):
+    n: SSAValue
+    x: SSAValue
     result: OpResult
     def __init__(
         self,
-        operand: _Value,
+        n: _Value,
+        x: _Value,
         *,
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class SquareOp(PrettyOp):
-    operand: SSAValue
+class ZetaOp(PrettyOp):
+    x: SSAValue
+    q: SSAValue
     result: OpResult
     def __init__(
         self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class TanOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
+        x: _Value,
+        q: _Value,
         *,
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = ...,
@@ -263,51 +302,6 @@ class BroadcastAddOp(PrettyOp):
     ) -> None: ...
 
 class BroadcastAndOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastAtan2Op(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastComplexOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastDivideOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     broadcast_dimensions: DenseArrayBase[IntegerType] | None
@@ -367,7 +361,7 @@ class BroadcastMultiplyOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class BroadcastNextAfterOp(PrettyOp):
+class BroadcastOrOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     broadcast_dimensions: DenseArrayBase[IntegerType] | None
@@ -382,7 +376,67 @@ class BroadcastNextAfterOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class BroadcastOrOp(PrettyOp):
+class BroadcastXorOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastAtan2Op(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastComplexOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastDivideOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastNextAfterOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     broadcast_dimensions: DenseArrayBase[IntegerType] | None
@@ -442,6 +496,36 @@ class BroadcastRemainderOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
+class BroadcastSubtractOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastZetaOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
 class BroadcastShiftLeftOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
@@ -473,51 +557,6 @@ class BroadcastShiftRightArithmeticOp(PrettyOp):
     ) -> None: ...
 
 class BroadcastShiftRightLogicalOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastSubtractOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastXorOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastZetaOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     broadcast_dimensions: DenseArrayBase[IntegerType] | None
@@ -574,45 +613,6 @@ class MulhiOp(PrettyOp):
         self,
         lhs: _Value,
         rhs: _Value,
-        *,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class NextAfterOp(PrettyOp):
-    x: SSAValue
-    y: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        x: _Value,
-        y: _Value,
-        *,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class PolygammaOp(PrettyOp):
-    n: SSAValue
-    x: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        n: _Value,
-        x: _Value,
-        *,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class ZetaOp(PrettyOp):
-    x: SSAValue
-    q: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        x: _Value,
-        q: _Value,
         *,
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = ...,

@@ -26,106 +26,61 @@ from shardy_py.dialects.type_tails import ARROW, TOP_K
 _BROADCAST = "broadcast_dimensions?:integers"
 
 
-def _unary(name: str, kind: str = "any_float_complex") -> OpRow:
-    return _elementwise(name, f"operand:{kind}", kind, if_ranked(COMPATIBLE))
-
-
-def _predicate(name: str) -> OpRow:
-    return _elementwise(name, "operand:any_float", "any_pred", if_ranked(ELEMENTWISE_TYPES))
-
-
-def _elementwise(name: str, operands: str, result: str, verify: Rule) -> OpRow:
+def _elementwise(name: str, operands: str, result: str, rule: Rule = COMPATIBLE) -> OpRow:
     names = ", ".join(f"${slot.name}" for slot in slots(operands))
-    form = Template(f" {names}", ARROW)
-    return OpRow(name, operands, results=f"result:{result}", form=form, traits="pure", verify=(verify,))
+    signature = f"pure {name}({operands}) -> result:{result}"
+    return OpRow(signature, Template(f" {names}", ARROW), verify=(if_ranked(rule),))
 
 
-def _broadcast(name: str, traits: str = "") -> OpRow:
-    return OpRow(
-        f"broadcast_{name}", "lhs rhs", _BROADCAST, form=typed(" $lhs, $rhs"), traits=f"pure {traits}"
-    )
+def _unary(names: str, kind: str) -> list[OpRow]:
+    return [_elementwise(name, f"operand:{kind}", kind) for name in names.split()]
+
+
+def _broadcast(names: str, traits: str = "pure") -> list[OpRow]:
+    form = typed(" $lhs, $rhs")
+    return [
+        OpRow(f"{traits} broadcast_{name}(lhs rhs) <{_BROADCAST}> -> result", form) for name in names.split()
+    ]
 
 
 ROWS = (
-    _unary("_asin_acos_kernel", "any_complex"),
-    _unary("acos"),
-    _unary("acosh"),
-    _unary("asin"),
-    _unary("asinh"),
-    _unary("atan"),
-    _unary("atanh"),
-    _unary("bessel_i1e"),
-    _unary("conj"),
-    _unary("cosh"),
-    _unary("digamma", "any_float"),
-    _unary("erf", "any_float"),
-    _unary("erf_inv", "any_float"),
-    _unary("erfc", "any_float"),
-    _predicate("is_inf"),
-    _predicate("is_neg_inf"),
-    _predicate("is_pos_inf"),
-    _unary("lgamma", "any_float"),
-    _unary("sinh"),
-    _unary("square"),
-    _unary("tan"),
-    _broadcast("add", "commutative"),
-    _broadcast("and", "commutative"),
-    _broadcast("atan2"),
-    _broadcast("complex"),
-    _broadcast("divide"),
-    _broadcast("maximum", "commutative"),
-    _broadcast("minimum", "commutative"),
-    _broadcast("multiply", "commutative"),
-    _broadcast("next_after"),
-    _broadcast("or", "commutative"),
-    _broadcast("polygamma"),
-    _broadcast("power"),
-    _broadcast("remainder"),
-    _broadcast("shift_left"),
-    _broadcast("shift_right_arithmetic"),
-    _broadcast("shift_right_logical"),
-    _broadcast("subtract"),
-    _broadcast("xor", "commutative"),
-    _broadcast("zeta"),
+    *_unary("_asin_acos_kernel", "any_complex"),
+    *_unary("acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh square tan", "any_float_complex"),
+    *_unary("digamma erf erf_inv erfc lgamma", "any_float"),
+    _elementwise("is_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
+    _elementwise("is_neg_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
+    _elementwise("is_pos_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
+    _elementwise("next_after", "x:any_float y:any_float", "any_float"),
+    _elementwise("polygamma", "n:any_float x:any_float", "any_float"),
+    _elementwise("zeta", "x:any_float q:any_float", "any_float"),
+    *_broadcast("add and maximum minimum multiply or xor", "pure commutative"),
+    *_broadcast("atan2 complex divide next_after polygamma power remainder subtract zeta"),
+    *_broadcast("shift_left shift_right_arithmetic shift_right_logical"),
     OpRow(
-        "broadcast_compare",
-        "lhs rhs",
-        f"{_BROADCAST} comparison_direction:comparison_direction compare_type?:comparison_type",
+        "pure broadcast_compare(lhs rhs)"
+        f" <{_BROADCAST} comparison_direction:comparison_direction compare_type?:comparison_type> -> result",
         form=typed(" $lhs, $rhs"),
-        traits="pure",
     ),
     OpRow(
-        "broadcast_select", "pred on_true on_false", form=typed(" $pred, $on_true, $on_false"), traits="pure"
+        "pure broadcast_select(pred on_true on_false) -> result", form=typed(" $pred, $on_true, $on_false")
     ),
-    OpRow("mulhi", "lhs rhs", form=Template(" $lhs, $rhs", ARROW), traits="pure commutative"),
-    _elementwise("next_after", "x:any_float y:any_float", "any_float", if_ranked(COMPATIBLE)),
-    _elementwise("polygamma", "n:any_float x:any_float", "any_float", if_ranked(COMPATIBLE)),
-    _elementwise("zeta", "x:any_float q:any_float", "any_float", if_ranked(COMPATIBLE)),
-    OpRow("constant", "", "value:elements", "output", form=CONSTANT_FORM, traits="pure constant"),
-    OpRow("constant_like", "operand", "value:typed", traits="pure"),
+    OpRow("pure commutative mulhi(lhs rhs) -> result", form=Template(" $lhs, $rhs", ARROW)),
+    OpRow("pure constant constant() <value:elements> -> output", form=CONSTANT_FORM),
+    OpRow("pure constant_like(operand) <value:typed> -> result"),
     OpRow(
-        "ragged_dot",
-        "lhs rhs group_sizes",
-        "ragged_dot_dimension_numbers:ragged_dot precision_config?:precisions",
-        traits="pure",
+        "pure ragged_dot(lhs rhs group_sizes)"
+        " <ragged_dot_dimension_numbers:ragged_dot precision_config?:precisions> -> result"
     ),
     OpRow(
-        "scan",
-        "inputs* inits*",
-        "dimension:index scan_dim_size?:index is_reverse?:bool=false is_associative?:bool",
-        "outputs* carries*",
-        "body",
+        "recursive isolated segments scan(inputs* inits*)"
+        " <dimension:index scan_dim_size?:index is_reverse?:bool=false is_associative?:bool> [body]"
+        " -> outputs* carries*",
         form=SCAN_FORM,
-        traits="recursive isolated segments",
         argument_names=scan_names,
     ),
     OpRow(
-        "top_k",
-        "operand",
-        "k:i64 is_stable?:bool=true",
-        "values indices",
+        "pure top_k(operand) <k:i64 is_stable?:bool=true> -> values indices",
         form=Template("($operand, k = $k<, is_stable = $is_stable>)", TOP_K),
-        traits="pure",
         infer=infer_top_k,
     ),
 )

@@ -16,84 +16,52 @@ _CONVOLUTION = (
 
 CONTRACTION = (
     OpRow(
-        "cholesky",
-        "a:float_complex_quant",
-        "lower?:bool=false",
-        "result:float_complex_quant",
+        "no_effect cholesky(a:float_complex_quant) <lower?:bool=false> -> result:float_complex_quant",
         form=Template(" $a<, lower = $lower>", SAME),
-        traits="no_effect",
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_cholesky,
     ),
     OpRow(
-        "convolution",
-        "lhs:tensor rhs:axes",
-        f"{_WINDOW} padding?:table {_CONVOLUTION}",
-        "result:axes",
+        f"no_effect convolution(lhs:tensor rhs:axes) <{_WINDOW} padding?:table {_CONVOLUTION}>"
+        " -> result:axes",
         form=typed("($lhs, $rhs) dim_numbers = $dimension_numbers, window = {$window}"),
-        traits="no_effect",
         verify=(windows.check_convolution,),
     ),
     OpRow(
-        "dot",
-        "lhs:tensor rhs:axes",
-        "precision_config?:precisions",
-        "result:axes",
+        "pure dot(lhs:tensor rhs:axes) <precision_config?:precisions> -> result:axes",
         form=typed(" $lhs, $rhs<, precision = $precision_config>"),
-        traits="pure",
         verify=(rules.check_dot,),
     ),
     OpRow(
-        "dot_general",
-        "lhs:tensor rhs:axes",
-        "dot_dimension_numbers:dot precision_config?:precisions algorithm?:dot_algorithm",
-        "result:axes",
+        "no_effect dot_general(lhs:tensor rhs:axes)"
+        " <dot_dimension_numbers:dot precision_config?:precisions algorithm?:dot_algorithm> -> result:axes",
         form=typed(" $lhs, $rhs, $dot_dimensions<, precision = $precision_config><, algorithm = $algorithm>"),
-        traits="no_effect",
         verify=(rules.check_dot_general,),
     ),
     OpRow(
-        "dynamic_conv",
-        "lhs:tensor rhs:tensor padding:static_pairs",
-        f"{_WINDOW} {_CONVOLUTION}",
-        "result:tensor",
-        traits="no_effect",
+        "no_effect reads_constants dynamic_conv(lhs:tensor rhs:tensor padding:static_pairs)"
+        f" <{_WINDOW} {_CONVOLUTION}> -> result:tensor",
         verify=(windows.check_dynamic_convolution,),
-        needs_constants=True,
     ),
     OpRow(
-        "einsum",
-        "lhs:tensor rhs:tensor",
-        "einsum_config:string",
-        "result:tensor",
+        "pure einsum(lhs:tensor rhs:tensor) <einsum_config:string> -> result:tensor",
         form=typed(" $lhs, $rhs, config = $einsum_config"),
-        traits="pure",
     ),
     OpRow(
-        "fft",
-        "operand:float_complex",
-        "fft_type:fft_type fft_length:integers",
-        "result:float_complex",
+        "no_effect fft(operand:float_complex) <fft_type:fft_type fft_length:integers>"
+        " -> result:float_complex",
         form=typed(" $operand, type = $fft_type, length = $fft_length"),
-        traits="no_effect",
         infer=rules.infer_fft,
     ),
     OpRow(
-        "triangular_solve",
-        "a:float_complex b:float_complex",
-        "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
-        "result:float_complex",
-        traits="no_effect",
+        "no_effect triangular_solve(a:float_complex b:float_complex)"
+        " <left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose> -> result:float_complex",
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_triangular_solve,
     ),
     OpRow(
-        "unary_einsum",
-        "operand:tensor",
-        "einsum_config:string",
-        "result:tensor",
+        "pure unary_einsum(operand:tensor) <einsum_config:string> -> result:tensor",
         form=typed(" $operand, config = $einsum_config"),
-        traits="pure",
     ),
 )
 """The rows."""

@@ -19,148 +19,130 @@ _UNARY = Template(" $operand", SAME)
 _BINARY = Template(" $lhs, $rhs", SAME)
 
 
-def _unary(name: str, kind: str = "float_complex_quant", *, has_accuracy: bool = False) -> OpRow:
+def _unary(name: str, kind: str, attributes: str = "") -> OpRow:
     return OpRow(
-        name,
-        f"operand:{kind}",
-        "result_accuracy?:accuracy=default_accuracy" if has_accuracy else "",
-        f"result:{kind}",
+        f"no_effect {name}(operand:{kind}){attributes} -> result:{kind}",
         form=_UNARY,
-        traits="no_effect",
         verify=(COMPATIBLE, rules.check_accuracy),
         infer=rules.infer_most_specific,
     )
 
 
+def _accurate(name: str) -> OpRow:
+    """A transcendental function, whose accuracy programs may request."""
+    return _unary(name, "float_complex_quant", " <result_accuracy?:accuracy=default_accuracy>")
+
+
 def _converting(name: str, operand: str, result: str) -> OpRow:
     """The element type of the result does not follow from the operand's."""
-    types = f"operand:{operand}", "", f"result:{result}"
-    return OpRow(name, *types, form=_UNARY, traits="no_effect", verify=(SAME_SHAPE,))
+    return OpRow(f"no_effect {name}(operand:{operand}) -> result:{result}", form=_UNARY, verify=(SAME_SHAPE,))
 
 
 def _real(name: str, operand: str, result: str) -> OpRow:
-    types = f"operand:{operand}", "", f"result:{result}"
     return OpRow(
-        name, *types, form=_UNARY, traits="no_effect", verify=(ELEMENTWISE_TYPES,), infer=rules.infer_real
+        f"no_effect {name}(operand:{operand}) -> result:{result}",
+        form=_UNARY,
+        verify=(ELEMENTWISE_TYPES,),
+        infer=rules.infer_real,
     )
 
 
-def _binary(name: str, kind: str = "number", traits: str = "") -> OpRow:
+def _binary(name: str, kind: str = "number", traits: str = "no_effect") -> OpRow:
     return OpRow(
-        name,
-        f"lhs:{kind} rhs:{kind}",
-        results=f"result:{kind}",
+        f"{traits} {name}(lhs:{kind} rhs:{kind}) -> result:{kind}",
         form=_BINARY,
-        traits=f"no_effect {traits}",
         verify=(COMPATIBLE,),
         infer=rules.infer_most_specific,
     )
 
 
+def _commutative(name: str, kind: str) -> OpRow:
+    return _binary(name, kind, "no_effect hlo_commutative")
+
+
 ELEMENTWISE = (
     _real("abs", "signed", "signed_real"),
-    _unary("cbrt", has_accuracy=True),
+    _accurate("cbrt"),
     _unary("ceil", "float_quant"),
     _converting("convert", "plain", "plain"),
-    _unary("cosine", has_accuracy=True),
+    _accurate("cosine"),
     _unary("count_leading_zeros", "int"),
-    _unary("exponential", has_accuracy=True),
-    _unary("exponential_minus_one", has_accuracy=True),
+    _accurate("exponential"),
+    _accurate("exponential_minus_one"),
     _unary("floor", "float_quant"),
     _real("imag", "float_complex", "float"),
     OpRow(
-        "is_finite",
-        "x:float_quant",
-        results="y:pred",
+        "no_effect is_finite(x:float_quant) -> y:pred",
         form=typed(" $x"),
-        traits="no_effect",
         verify=(ELEMENTWISE_TYPES,),
         infer=rules.infer_predicate,
     ),
-    _unary("log", has_accuracy=True),
-    _unary("log_plus_one", has_accuracy=True),
-    _unary("logistic", has_accuracy=True),
+    _accurate("log"),
+    _accurate("log_plus_one"),
+    _accurate("logistic"),
     _unary("negate", "number"),
     _unary("not", "pred_int"),
     _unary("popcnt", "int"),
     _real("real", "float_complex", "float"),
     _unary("round_nearest_afz", "float_quant"),
     _unary("round_nearest_even", "float_quant"),
-    _unary("rsqrt", has_accuracy=True),
+    _accurate("rsqrt"),
     _unary("sign", "signed"),
-    _unary("sine", has_accuracy=True),
-    _unary("sqrt", has_accuracy=True),
-    _unary("tan", has_accuracy=True),
-    _unary("tanh", has_accuracy=True),
+    _accurate("sine"),
+    _accurate("sqrt"),
+    _accurate("tan"),
+    _accurate("tanh"),
     _converting("uniform_dequantize", "quant_axes", "float"),
     _converting("uniform_quantize", "float_quant_axes", "quant_axes"),
     OpRow(
-        "add",
-        "lhs:axes rhs:axes",
-        results="result:axes",
+        "no_effect hlo_commutative add(lhs:axes rhs:axes) -> result:axes",
         form=_BINARY,
-        traits="no_effect hlo_commutative",
         verify=(SAME_SHAPE, rules.check_add),
         infer=rules.infer_add,
     ),
-    _binary("and", "pred_int", "hlo_commutative"),
+    _commutative("and", "pred_int"),
     _binary("atan2", "float_complex_quant"),
     OpRow(
-        "complex",
-        "lhs:float32 rhs:float32",
-        results="result:complex",
+        "no_effect complex(lhs:float32 rhs:float32) -> result:complex",
         form=Template(" $lhs, $rhs", COMPLEX),
-        traits="no_effect",
         verify=(SAME_OPERAND_ELEMENT, SAME_SHAPE),
         infer=rules.infer_complex,
     ),
     _binary("divide"),
-    _binary("maximum", "tensor", "hlo_commutative"),
-    _binary("minimum", "tensor", "hlo_commutative"),
-    _binary("multiply", "tensor", "hlo_commutative"),
-    _binary("or", "pred_int", "hlo_commutative"),
+    _commutative("maximum", "tensor"),
+    _commutative("minimum", "tensor"),
+    _commutative("multiply", "tensor"),
+    _commutative("or", "pred_int"),
     _binary("power"),
     _binary("remainder"),
     _binary("shift_left", "int"),
     _binary("shift_right_arithmetic", "int"),
     _binary("shift_right_logical", "int"),
     _binary("subtract"),
-    _binary("xor", "pred_int", "hlo_commutative"),
+    _commutative("xor", "pred_int"),
     OpRow(
-        "clamp",
-        "min:tensor operand:tensor max:tensor",
-        results="result:tensor",
+        "no_effect clamp(min:tensor operand:tensor max:tensor) -> result:tensor",
         form=Template(" $min, $operand, $max", SAME),
-        traits="no_effect",
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_clamp,
     ),
     OpRow(
-        "compare",
-        "lhs:tensor rhs:tensor",
-        "comparison_direction:comparison_direction compare_type?:comparison_type",
-        "result:pred",
+        "no_effect compare(lhs:tensor rhs:tensor)"
+        " <comparison_direction:comparison_direction compare_type?:comparison_type> -> result:pred",
         form=typed(" $comparison_direction, $lhs, $rhs<, $compare_type>"),
-        traits="no_effect",
         verify=(ELEMENTWISE_TYPES, COMPATIBLE_OPERAND_ELEMENTS),
         infer=rules.infer_predicate,
     ),
     OpRow(
-        "reduce_precision",
-        "operand:float_quant",
-        "exponent_bits:count32 mantissa_bits:index32",
-        "output:float_quant",
+        "no_effect reduce_precision(operand:float_quant) <exponent_bits:count32 mantissa_bits:index32>"
+        " -> output:float_quant",
         form=Template(" $operand, format = $format", SAME),
-        traits="no_effect",
         verify=(ELEMENTWISE_TYPES, COMPATIBLE),
         infer=rules.infer_most_specific,
     ),
     OpRow(
-        "select",
-        "pred:pred on_true:tensor on_false:tensor",
-        results="result:tensor",
+        "no_effect select(pred:pred on_true:tensor on_false:tensor) -> result:tensor",
         form=Template(" $pred, $on_true, $on_false", SELECT),
-        traits="no_effect",
         infer=rules.infer_select,
     ),
 )
