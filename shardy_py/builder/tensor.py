@@ -17,13 +17,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Region, SSAValue
 
-from shardy_py.builder.broadcasting import (
-    broadcast_to,
-    common_shape,
-    constant_value,
-    static_shape,
-    together,
-)
+from shardy_py.builder.broadcasting import broadcast_to, common_shape, constant_value, static_shape, together
 from shardy_py.builder.emit import Types, emit_one, emit_op
 from shardy_py.builder.indexing import indexed
 from shardy_py.builder.other_ops import emit_other

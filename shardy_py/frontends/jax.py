@@ -192,11 +192,7 @@ def _memory_kind(value: Value) -> str | None:
 
 
 def named_sharding(
-    sharding: Sharding,
-    mesh: Any = None,
-    *,
-    memory_kind: str | None = None,
-    explicit: tuple[str, ...] = (),
+    sharding: Sharding, mesh: Any = None, *, memory_kind: str | None = None, explicit: tuple[str, ...] = ()
 ) -> Any:
     """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
 

@@ -20,14 +20,7 @@ from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
-from shardy_py.frontends.torch_nodes import (
-    blamed,
-    check,
-    is_unknown,
-    location_of,
-    node_type,
-    not_decomposed,
-)
+from shardy_py.frontends.torch_nodes import blamed, check, is_unknown, location_of, node_type, not_decomposed
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO

@@ -148,10 +148,7 @@ def all_to_all(instruction: Instruction, operands: Shapes) -> Values:
 
 def bitcast(instruction: Instruction, operands: Shapes) -> Values:
     """Both layouts: a bitcast moves no bytes."""
-    return {
-        "operand_layout": operands[0].minor_to_major,
-        "result_layout": instruction.shape.minor_to_major,
-    }
+    return {"operand_layout": operands[0].minor_to_major, "result_layout": instruction.shape.minor_to_major}
 
 
 def custom_call(instruction: Instruction, operands: Shapes) -> Values:

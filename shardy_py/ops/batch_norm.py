@@ -45,10 +45,7 @@ def training(record: OpRecord) -> tuple[Reads, ...]:
     """Mean and variance read their feature of the operand; the output also its scale and offset."""
     feature, element, value = _feature_maps(record)
     statistics = Domain(feature.dims[:1], feature.ranges).reading(feature.results)
-    return (
-        Reads((0,), (element, value, value)),
-        Reads(all_results(record)[1:], (statistics, None, None)),
-    )
+    return (Reads((0,), (element, value, value)), Reads(all_results(record)[1:], (statistics, None, None)))
 
 
 def grad(record: OpRecord) -> tuple[Reads, ...]:

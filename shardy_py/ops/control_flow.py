@@ -38,13 +38,7 @@ ROWS = (
     OpSpec("stablehlo.while", rule_source=_NONE, control=Control.LOOP),
     OpSpec("sdy.manual_computation", rule_source=_NONE, control=Control.MANUAL),
     OpSpec("sdy.named_computation", rule_source=_NONE, control=Control.REGION),
-    OpSpec(
-        "sdy.data_flow_edge",
-        closer=each_its_own,
-        rule_source=_NONE,
-        is_wire=True,
-        storage=_ALIAS,
-    ),
+    OpSpec("sdy.data_flow_edge", closer=each_its_own, rule_source=_NONE, is_wire=True, storage=_ALIAS),
     OpSpec("sdy.func_data_flow_edge", closer=each_its_own, rule_source=_NONE, is_wire=True, storage=_ALIAS),
     OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True, rule_source=_NONE, storage=_ALIAS),
     OpSpec(

@@ -10,15 +10,7 @@ from typing import Any
 
 from shardy_py.indexing import IndexMap, dim, range_var
 from shardy_py.ops.elementwise import pointwise
-from shardy_py.ops.policy import (
-    PASS,
-    WHOLE,
-    DimensionRead,
-    Policy,
-    Treatment,
-    by_relation,
-    pass_through,
-)
+from shardy_py.ops.policy import PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation, pass_through
 from shardy_py.ops.reads import Maps, Reads, domain_of, everything, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
@@ -46,10 +38,7 @@ def _matrix_and_vector(record: OpRecord, vector_beside: bool) -> tuple[Reads, ..
     read: IndexMap = domain.reading((*map(dim, range(batch)), range_var(0), range_var(1)))
     beside = {(0, batch + 1): batch} if vector_beside else {}
     opaque = frozenset(range(batch, len(domain.dims)))
-    return (
-        replace(matrix, results=(0,)),
-        Reads((1,), (read,), frozenset((0, 1)), beside, opaque),
-    )
+    return (replace(matrix, results=(0,)), Reads((1,), (read,), frozenset((0, 1)), beside, opaque))
 
 
 def eigh(record: OpRecord) -> tuple[Reads, ...]:

@@ -31,10 +31,7 @@ def _channel(number: int | None, kind: int = _DEVICE_TO_DEVICE) -> ChannelHandle
 
 def _across(channel: int | None) -> dict[str, Any]:
     """The attributes of an op on groups: with a channel, of devices by their global numbers."""
-    return {
-        "channel_handle": _channel(channel),
-        "use_global_device_ids": None if channel is None else True,
-    }
+    return {"channel_handle": _channel(channel), "use_global_device_ids": None if channel is None else True}
 
 
 def _resized(operand: Tensor, dimension: int, times: int, parts: int) -> TensorType:

@@ -191,10 +191,7 @@ def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
 
 
 def custom_call(
-    target: str,
-    inputs: Sequence[Tensor],
-    results: Sequence[TensorType] | TensorType,
-    **options: Any,
+    target: str, inputs: Sequence[Tensor], results: Sequence[TensorType] | TensorType, **options: Any
 ) -> tuple[Tensor, ...]:
     """A call of a target by name; `options` as of `emit`: a sharding rule, for example."""
     types = [results] if isinstance(results, TensorType) else results

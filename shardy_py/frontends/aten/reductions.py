@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import (
-    Tensor,
-    TensorType,
-    ops,
-    reduce,
-    reduce_max,
-    reduce_sum,
-    reduce_window,
-    sort,
-)
+from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_max, reduce_sum, reduce_window, sort
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import (
     convert,
