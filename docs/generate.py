@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,11 +14,20 @@ from shardy_py.passes.pipelines import PIPELINES
 
 PAGE = Path(__file__).with_name("passes.md")
 STUB = Path(__file__).parents[1] / "shardy_py" / "builder" / "ops" / "__init__.pyi"
+_LINE_LENGTH = 110
 _STUB_HEAD = """\
-# Generated from the rows of ops by `make docs`.
-from collections.abc import Callable
+# Generated from the rows of functions and ops by `make docs`.
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from shardy_py.builder.dimensions import Dimensions
+"""
+_STUB_IMPORTS = """\
+from shardy_py.builder.tensor import Operand, Tensor
+from shardy_py.builder.types import TensorType
+from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+
+FUNCTIONS: dict[str, Callable[..., Any]]
 """
 
 
@@ -49,18 +59,31 @@ def _option_lines(options: Sequence[Option]) -> Iterator[str]:
 
 def builder_stub() -> str:
     """The types of `shardy_py.builder.ops`: functions written out are imported, those from rows declared."""
-    written = {
-        name: function.__module__
-        for name, function in ops.FUNCTIONS.items()
-        if not function.__module__.endswith(".elementwise")
-    }
-    lines = sorted(f"from {module} import {name} as {name}" for name, module in written.items())
-    lines += ["from shardy_py.builder.tensor import Operand, Tensor\n"]
-    lines += ["FUNCTIONS: dict[str, Callable[..., Any]]\n"]
-    for name in sorted(ops.FUNCTIONS.keys() - written.keys()):
-        signature = str(inspect.signature(ops.FUNCTIONS[name])).replace("'", "")
-        lines.append(f'def {name}{signature}:\n    """{ops.FUNCTIONS[name].__doc__}"""\n')
+    written = {name for name, function in ops.FUNCTIONS.items() if function.__module__.endswith(".written")}
+    lines = [f"from shardy_py.builder.ops.written import {name} as {name}" for name in sorted(written)]
+    lines.append(_STUB_IMPORTS)
+    for name in sorted(ops.FUNCTIONS.keys() - written):
+        lines.append(f'{_declaration(name)}\n    """{ops.FUNCTIONS[name].__doc__}"""\n')
     return _STUB_HEAD + "\n".join(lines)
+
+
+def _declaration(name: str) -> str:
+    """The first line of a function; one line a parameter where that would be too long."""
+    signature = inspect.signature(ops.FUNCTIONS[name])
+    texts = [_unquoted(str(parameter)) for parameter in signature.parameters.values()]
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    if inspect.Parameter.KEYWORD_ONLY in kinds:
+        texts.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    returned = signature.return_annotation
+    text = f"def {name}({', '.join(texts)}) -> {returned}:"
+    if len(text) <= _LINE_LENGTH:
+        return text
+    return f"def {name}(\n" + "".join(f"    {each},\n" for each in texts) + f") -> {returned}:"
+
+
+def _unquoted(parameter: str) -> str:
+    """A parameter with its annotation, and strings as ruff quotes them."""
+    return re.sub(": '([^']+)'", r": \1", parameter).replace("'", '"')
 
 
 if __name__ == "__main__":

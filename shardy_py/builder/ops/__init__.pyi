@@ -1,69 +1,29 @@
-# Generated from the rows of ops by `make docs`.
-from collections.abc import Callable
+# Generated from the rows of functions and ops by `make docs`.
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shardy_py.builder.ops.collectives import after_all as after_all
-from shardy_py.builder.ops.collectives import all_gather as all_gather
-from shardy_py.builder.ops.collectives import all_reduce as all_reduce
-from shardy_py.builder.ops.collectives import all_to_all as all_to_all
-from shardy_py.builder.ops.collectives import async_done as async_done
-from shardy_py.builder.ops.collectives import async_start as async_start
-from shardy_py.builder.ops.collectives import collective_broadcast as collective_broadcast
-from shardy_py.builder.ops.collectives import collective_permute as collective_permute
-from shardy_py.builder.ops.collectives import collective_reduce as collective_reduce
-from shardy_py.builder.ops.collectives import create_token as create_token
-from shardy_py.builder.ops.collectives import get_tuple_element as get_tuple_element
-from shardy_py.builder.ops.collectives import infeed as infeed
-from shardy_py.builder.ops.collectives import outfeed as outfeed
-from shardy_py.builder.ops.collectives import partition_id as partition_id
-from shardy_py.builder.ops.collectives import recv as recv
-from shardy_py.builder.ops.collectives import reduce_scatter as reduce_scatter
-from shardy_py.builder.ops.collectives import replica_id as replica_id
-from shardy_py.builder.ops.collectives import send as send
-from shardy_py.builder.ops.collectives import tuple_ as tuple_
-from shardy_py.builder.ops.dynamic import batch_norm_grad as batch_norm_grad
-from shardy_py.builder.ops.dynamic import batch_norm_inference as batch_norm_inference
-from shardy_py.builder.ops.dynamic import batch_norm_training as batch_norm_training
-from shardy_py.builder.ops.dynamic import bitcast_convert as bitcast_convert
-from shardy_py.builder.ops.dynamic import dynamic_broadcast_in_dim as dynamic_broadcast_in_dim
-from shardy_py.builder.ops.dynamic import dynamic_conv as dynamic_conv
-from shardy_py.builder.ops.dynamic import dynamic_gather as dynamic_gather
-from shardy_py.builder.ops.dynamic import dynamic_iota as dynamic_iota
-from shardy_py.builder.ops.dynamic import dynamic_pad as dynamic_pad
-from shardy_py.builder.ops.dynamic import dynamic_reshape as dynamic_reshape
-from shardy_py.builder.ops.dynamic import get_dimension_size as get_dimension_size
-from shardy_py.builder.ops.dynamic import real_dynamic_slice as real_dynamic_slice
-from shardy_py.builder.ops.dynamic import reduce_precision as reduce_precision
-from shardy_py.builder.ops.dynamic import rng as rng
-from shardy_py.builder.ops.dynamic import rng_bit_generator as rng_bit_generator
-from shardy_py.builder.ops.dynamic import set_dimension_size as set_dimension_size
-from shardy_py.builder.ops.dynamic import squeeze as squeeze
-from shardy_py.builder.ops.dynamic import triangular_solve as triangular_solve
-from shardy_py.builder.ops.dynamic import uniform_dequantize as uniform_dequantize
-from shardy_py.builder.ops.dynamic import uniform_quantize as uniform_quantize
-from shardy_py.builder.ops.plain import broadcast_in_dim as broadcast_in_dim
-from shardy_py.builder.ops.plain import broadcast_to as broadcast_to
-from shardy_py.builder.ops.plain import cholesky as cholesky
-from shardy_py.builder.ops.plain import clamp as clamp
-from shardy_py.builder.ops.plain import compare as compare
-from shardy_py.builder.ops.plain import concatenate as concatenate
-from shardy_py.builder.ops.plain import constant as constant
-from shardy_py.builder.ops.plain import convert as convert
-from shardy_py.builder.ops.plain import custom_call as custom_call
-from shardy_py.builder.ops.plain import dynamic_slice as dynamic_slice
-from shardy_py.builder.ops.plain import dynamic_update_slice as dynamic_update_slice
-from shardy_py.builder.ops.plain import fft as fft
-from shardy_py.builder.ops.plain import gather as gather
-from shardy_py.builder.ops.plain import iota as iota
-from shardy_py.builder.ops.plain import optimization_barrier as optimization_barrier
-from shardy_py.builder.ops.plain import pad as pad
-from shardy_py.builder.ops.plain import reshape as reshape
-from shardy_py.builder.ops.plain import reverse as reverse
-from shardy_py.builder.ops.plain import select as select
-from shardy_py.builder.ops.plain import slice_ as slice_
-from shardy_py.builder.ops.plain import take as take
-from shardy_py.builder.ops.plain import transpose as transpose
+from shardy_py.builder.dimensions import Dimensions
+from shardy_py.builder.ops.written import bitcast_convert as bitcast_convert
+from shardy_py.builder.ops.written import broadcast_in_dim as broadcast_in_dim
+from shardy_py.builder.ops.written import broadcast_to as broadcast_to
+from shardy_py.builder.ops.written import clamp as clamp
+from shardy_py.builder.ops.written import compare as compare
+from shardy_py.builder.ops.written import concatenate as concatenate
+from shardy_py.builder.ops.written import constant as constant
+from shardy_py.builder.ops.written import custom_call as custom_call
+from shardy_py.builder.ops.written import dynamic_conv as dynamic_conv
+from shardy_py.builder.ops.written import dynamic_slice as dynamic_slice
+from shardy_py.builder.ops.written import dynamic_update_slice as dynamic_update_slice
+from shardy_py.builder.ops.written import iota as iota
+from shardy_py.builder.ops.written import optimization_barrier as optimization_barrier
+from shardy_py.builder.ops.written import pad as pad
+from shardy_py.builder.ops.written import reshape as reshape
+from shardy_py.builder.ops.written import select as select
+from shardy_py.builder.ops.written import squeeze as squeeze
+from shardy_py.builder.ops.written import take as take
 from shardy_py.builder.tensor import Operand, Tensor
+from shardy_py.builder.types import TensorType
+from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]
 
@@ -73,11 +33,79 @@ def abs(operand: Tensor) -> Tensor:
 def add(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.add` of two tensors; numbers and sizes of 1 are broadcast."""
 
+def after_all(*tokens: Tensor) -> Tensor:
+    """A token that depends on all given tokens."""
+
+def all_gather(
+    operand: Tensor,
+    dimension: int,
+    replica_groups: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensors of a group, concatenated along a dimension."""
+
+def all_reduce(
+    operand: Tensor,
+    replica_groups: Sequence[Sequence[int]],
+    body: Callable[[Tensor, Tensor], Tensor] | None = None,
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensors of a group combined by `body`, of two elements; None: summed."""
+
+def all_to_all(
+    operand: Tensor,
+    split_dimension: int,
+    concat_dimension: int,
+    replica_groups: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """Splits one dimension over the devices of a group and concatenates the received parts along another."""
+
 def and_(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.and` of two tensors; numbers and sizes of 1 are broadcast."""
 
+def async_done(future: Tensor) -> Tensor:
+    """Waits for a future and returns its tensor."""
+
+def async_start(body: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+    """The future of the result of `body`: one asynchronous collective or slice of the operands."""
+
 def atan2(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.atan2` of two tensors; numbers and sizes of 1 are broadcast."""
+
+def batch_norm_grad(
+    operand: Tensor,
+    scale: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    grad_output: Tensor,
+    epsilon: float,
+    feature_index: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the operand, of the scale, of the offset."""
+
+def batch_norm_inference(
+    operand: Tensor,
+    scale: Tensor,
+    offset: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    epsilon: float,
+    feature_index: int,
+) -> Tensor:
+    """The tensor normalized by given means and variances."""
+
+def batch_norm_training(
+    operand: Tensor,
+    scale: Tensor,
+    offset: Tensor,
+    epsilon: float,
+    feature_index: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalized tensor, means, variances."""
 
 def cbrt(operand: Tensor) -> Tensor:
     """`stablehlo.cbrt` of a tensor."""
@@ -85,8 +113,39 @@ def cbrt(operand: Tensor) -> Tensor:
 def ceil(operand: Tensor) -> Tensor:
     """`stablehlo.ceil` of a tensor."""
 
+def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
+    """The Cholesky decomposition of batches of matrices."""
+
+def collective_broadcast(
+    operand: Tensor,
+    replica_groups: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensor of the first device of each group."""
+
+def collective_permute(
+    operand: Tensor,
+    pairs: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensor of another device; `pairs`: sender and receiver."""
+
+def collective_reduce(
+    operand: Tensor,
+    replica_groups: Sequence[Sequence[int]],
+    body: Callable[[Tensor, Tensor], Tensor] | None = None,
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensors of a group combined by `body` (None: summed) on its first device; zeros on the others."""
+
 def complex(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.complex` of two tensors; numbers and sizes of 1 are broadcast."""
+
+def convert(operand: Tensor, element_type: Any) -> Tensor:
+    """The elements converted to another type."""
 
 def cosine(operand: Tensor) -> Tensor:
     """`stablehlo.cosine` of a tensor."""
@@ -94,8 +153,45 @@ def cosine(operand: Tensor) -> Tensor:
 def count_leading_zeros(operand: Tensor) -> Tensor:
     """`stablehlo.count_leading_zeros` of a tensor."""
 
+def create_token() -> Tensor:
+    """A token without dependencies."""
+
 def divide(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.divide` of two tensors; numbers and sizes of 1 are broadcast."""
+
+def dynamic_broadcast_in_dim(
+    operand: Tensor,
+    sizes: Tensor,
+    broadcast_dimensions: Sequence[int],
+    result: TensorType,
+) -> Tensor:
+    """Dimension i of the operand becomes dimension `broadcast_dimensions[i]` of a tensor of those sizes."""
+
+def dynamic_gather(
+    operand: Tensor,
+    start_indices: Tensor,
+    slice_sizes: Tensor,
+    dimension_numbers: GatherDimensionNumbers | Mapping[str, Any],
+    *,
+    indices_are_sorted: bool = False,
+) -> Tensor:
+    """Windows of run-time sizes of the operand at indices."""
+
+def dynamic_iota(sizes: Tensor, dimension: int, result: TensorType) -> Tensor:
+    """The index along one dimension of a tensor of those sizes."""
+
+def dynamic_pad(
+    operand: Tensor,
+    padding_value: Tensor,
+    low: Tensor,
+    high: Tensor,
+    interior: Tensor,
+    result: TensorType,
+) -> Tensor:
+    """The tensor padded before, after and between its elements by run-time amounts."""
+
+def dynamic_reshape(operand: Tensor, sizes: Tensor, result: TensorType) -> Tensor:
+    """The elements, row-major, in a shape of those sizes."""
 
 def exponential(operand: Tensor) -> Tensor:
     """`stablehlo.exponential` of a tensor."""
@@ -103,11 +199,33 @@ def exponential(operand: Tensor) -> Tensor:
 def exponential_minus_one(operand: Tensor) -> Tensor:
     """`stablehlo.exponential_minus_one` of a tensor."""
 
+def fft(operand: Tensor, fft_type: str, length: Sequence[int]) -> Tensor:
+    """A Fourier transform: FFT, IFFT, RFFT or IRFFT."""
+
 def floor(operand: Tensor) -> Tensor:
     """`stablehlo.floor` of a tensor."""
 
+def gather(
+    operand: Tensor,
+    start_indices: Tensor,
+    dimension_numbers: GatherDimensionNumbers | Mapping[str, Any],
+    slice_sizes: Sequence[int],
+    *,
+    indices_are_sorted: bool = False,
+) -> Tensor:
+    """Windows of the operand at indices."""
+
+def get_dimension_size(operand: Tensor, dimension: int) -> Tensor:
+    """The size of a dimension, as a scalar of i32."""
+
+def get_tuple_element(operand: Tensor, index: int) -> Tensor:
+    """One value of a tuple."""
+
 def imag(operand: Tensor) -> Tensor:
     """`stablehlo.imag` of a tensor."""
+
+def infeed(token: Tensor, results: Sequence[TensorType], config: str = "") -> tuple[Tensor, ...]:
+    """Tensors from the infeed, then a token that depends on them."""
 
 def is_finite(operand: Tensor) -> Tensor:
     """`stablehlo.is_finite` of a tensor."""
@@ -139,6 +257,12 @@ def not_(operand: Tensor) -> Tensor:
 def or_(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.or` of two tensors; numbers and sizes of 1 are broadcast."""
 
+def outfeed(inputs: Sequence[Tensor], token: Tensor, config: str = "") -> Tensor:
+    """Sends tensors to the outfeed; returns a token that depends on that."""
+
+def partition_id() -> Tensor:
+    """The number of the device among partitions, as a scalar of ui32."""
+
 def popcnt(operand: Tensor) -> Tensor:
     """`stablehlo.popcnt` of a tensor."""
 
@@ -148,8 +272,51 @@ def power(lhs: Operand, rhs: Operand) -> Tensor:
 def real(operand: Tensor) -> Tensor:
     """`stablehlo.real` of a tensor."""
 
+def real_dynamic_slice(
+    operand: Tensor,
+    start: Tensor,
+    limit: Tensor,
+    strides: Tensor,
+    result: TensorType,
+) -> Tensor:
+    """The elements from `start` to before `limit`, which are run-time values."""
+
+def recv(
+    token: Tensor,
+    results: Sequence[TensorType],
+    channel: int,
+    *,
+    from_host: bool = False,
+) -> tuple[Tensor, ...]:
+    """Tensors received over a channel, then a token that depends on them."""
+
+def reduce_precision(operand: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
+    """The elements rounded to a format of so many bits."""
+
+def reduce_scatter(
+    operand: Tensor,
+    dimension: int,
+    replica_groups: Sequence[Sequence[int]],
+    body: Callable[[Tensor, Tensor], Tensor] | None = None,
+    *,
+    channel: int | None = None,
+) -> Tensor:
+    """The tensors of a group combined by `body` (None: summed), scattered along a dimension."""
+
 def remainder(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.remainder` of two tensors; numbers and sizes of 1 are broadcast."""
+
+def replica_id() -> Tensor:
+    """The number of the device among replicas, as a scalar of ui32."""
+
+def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
+    """The tensor reversed along dimensions."""
+
+def rng(low: Tensor, high: Tensor, sizes: Tensor, distribution: str = "UNIFORM") -> Tensor:
+    """Random numbers: UNIFORM between two bounds, or NORMAL of a mean and a deviation."""
+
+def rng_bit_generator(state: Tensor, result: TensorType, algorithm: str = "DEFAULT") -> tuple[Tensor, Tensor]:
+    """The next state and random bits: DEFAULT, THREE_FRY or PHILOX."""
 
 def round_nearest_afz(operand: Tensor) -> Tensor:
     """`stablehlo.round_nearest_afz` of a tensor."""
@@ -159,6 +326,12 @@ def round_nearest_even(operand: Tensor) -> Tensor:
 
 def rsqrt(operand: Tensor) -> Tensor:
     """`stablehlo.rsqrt` of a tensor."""
+
+def send(inputs: Sequence[Tensor], token: Tensor, channel: int, *, to_host: bool = False) -> Tensor:
+    """Sends tensors over a channel; returns a token that depends on that."""
+
+def set_dimension_size(operand: Tensor, size: Tensor, dimension: int) -> Tensor:
+    """The tensor with a dimension of that size, given as a scalar of i32."""
 
 def shift_left(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.shift_left` of two tensors; numbers and sizes of 1 are broadcast."""
@@ -175,6 +348,14 @@ def sign(operand: Tensor) -> Tensor:
 def sine(operand: Tensor) -> Tensor:
     """`stablehlo.sine` of a tensor."""
 
+def slice_(
+    operand: Tensor,
+    start: Sequence[int],
+    limit: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """The elements from `start` to before `limit`."""
+
 def sqrt(operand: Tensor) -> Tensor:
     """`stablehlo.sqrt` of a tensor."""
 
@@ -186,6 +367,29 @@ def tan(operand: Tensor) -> Tensor:
 
 def tanh(operand: Tensor) -> Tensor:
     """`stablehlo.tanh` of a tensor."""
+
+def transpose(operand: Tensor, permutation: Dimensions) -> Tensor:
+    """The dimensions in another order."""
+
+def triangular_solve(
+    a: Tensor,
+    b: Tensor,
+    *,
+    left_side: bool = True,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    transpose_a: str = "NO_TRANSPOSE",
+) -> Tensor:
+    """The solution of batches of triangular systems."""
+
+def tuple_(*values: Tensor) -> Tensor:
+    """A tuple of values."""
+
+def uniform_dequantize(operand: Tensor, element_type: Any = "f32") -> Tensor:
+    """Quantized elements as numbers of a type."""
+
+def uniform_quantize(operand: Tensor, result: TensorType) -> Tensor:
+    """The elements quantized to those of `result`."""
 
 def xor(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.xor` of two tensors; numbers and sizes of 1 are broadcast."""

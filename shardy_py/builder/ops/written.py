@@ -1,7 +1,6 @@
-"""Shape ops, comparisons, constants, gathers and custom calls as functions of tensors.
+"""Functions of StableHLO's ops that compute more than attributes: constants, shapes, sizes at run time.
 
-Not here: elementwise ops, which follow from their rows (`elementwise.py`), sizes known at run time
-(`dynamic.py`), collectives and tokens (`collectives.py`).
+Not here: functions from rows (`rows.py`, `elementwise.py`).
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from math import prod
 from typing import Any
 
 from shardy_py.builder import broadcasting
-from shardy_py.builder.dimensions import Dimensions, dimensions
 from shardy_py.builder.dimensions import dimension as from_front
+from shardy_py.builder.dimensions import dimensions
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, unwrapped, value_of
 from shardy_py.builder.types import TensorType, element_of, tensor
-from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 from shardy_py.errors import ShardyError
 
 
@@ -29,11 +28,6 @@ def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") ->
     """The index along one dimension."""
     result = tensor(shape, element_type)
     return emit("iota", results=result, iota_dimension=from_front(dimension, len(result.shape)))[0]
-
-
-def convert(operand: Tensor, element_type: Any) -> Tensor:
-    """The elements converted to another type."""
-    return emit("convert", operand, results=element_of(element_type))[0]
 
 
 def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None = None) -> Tensor:
@@ -70,11 +64,6 @@ def reshape(operand: Tensor, shape: Sequence[int] | int) -> Tensor:
     return emit("reshape", operand, results=result)[0]
 
 
-def transpose(operand: Tensor, permutation: Sequence[int]) -> Tensor:
-    """The dimensions in another order."""
-    return emit("transpose", operand, permutation=dimensions(permutation, rank_of(operand)))[0]
-
-
 def broadcast_in_dim(operand: Tensor, shape: Sequence[int], dimensions: Sequence[int]) -> Tensor:
     """Dimension i of the operand becomes dimension `dimensions[i]` of the result."""
     result = tensor(tuple(shape), operand.element_type)
@@ -84,14 +73,6 @@ def broadcast_in_dim(operand: Tensor, shape: Sequence[int], dimensions: Sequence
 def broadcast_to(operand: Tensor, shape: Sequence[int]) -> Tensor:
     """As numpy's `broadcast_to`."""
     return Tensor(broadcasting.broadcast_to(value_of(operand), tuple(shape)))
-
-
-def slice_(
-    operand: Tensor, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
-) -> Tensor:
-    """The elements from `start` to before `limit`."""
-    steps = strides or (1,) * rank_of(operand)
-    return emit("slice", operand, start_indices=start, limit_indices=limit, strides=steps)[0]
 
 
 def dynamic_slice(operand: Tensor, start: Sequence[Operand], sizes: Sequence[int]) -> Tensor:
@@ -139,30 +120,6 @@ def pad(
     )[0]
 
 
-def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
-    """The tensor reversed along dimensions."""
-    return emit("reverse", operand, dimensions=dimensions(axes, rank_of(operand)))[0]
-
-
-def gather(
-    operand: Tensor,
-    start_indices: Tensor,
-    dimension_numbers: GatherDimensionNumbers | Mapping[str, Any],
-    slice_sizes: Sequence[int],
-    *,
-    indices_are_sorted: bool = False,
-) -> Tensor:
-    """Windows of the operand at indices."""
-    return emit(
-        "gather",
-        operand,
-        start_indices,
-        dimension_numbers=dimension_numbers,
-        slice_sizes=slice_sizes,
-        indices_are_sorted=indices_are_sorted or None,
-    )[0]
-
-
 def take(operand: Tensor, indices: Tensor) -> Tensor:
     """Rows of the operand: `operand[indices]`."""
     sizes = broadcasting.static_shape(value_of(operand))
@@ -172,17 +129,8 @@ def take(operand: Tensor, indices: Tensor) -> Tensor:
         start_index_map=(0,),
         index_vector_dim=indices.rank,
     )
-    return gather(operand, indices, numbers, (1, *sizes[1:]))
-
-
-def fft(operand: Tensor, fft_type: str, length: Sequence[int]) -> Tensor:
-    """A Fourier transform: FFT, IFFT, RFFT or IRFFT."""
-    return emit("fft", operand, fft_type=fft_type, fft_length=length)[0]
-
-
-def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
-    """The Cholesky decomposition of batches of matrices."""
-    return emit("cholesky", operand, lower=lower)[0]
+    sizes = (1, *sizes[1:])
+    return emit("gather", operand, indices, dimension_numbers=numbers, slice_sizes=sizes)[0]
 
 
 def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
@@ -196,3 +144,33 @@ def custom_call(
     """A call of a target by name; `options` as of `emit`: a sharding rule, for example."""
     types = [results] if isinstance(results, TensorType) else results
     return emit("custom_call", *inputs, results=types, call_target_name=target, **options)
+
+
+def dynamic_conv(
+    lhs: Tensor,
+    rhs: Tensor,
+    padding: Tensor,
+    dimension_numbers: ConvDimensionNumbers | Mapping[str, Any],
+    result: TensorType,
+    **attributes: Any,
+) -> Tensor:
+    """A convolution with run-time padding; `attributes` are those of the op."""
+    counts: dict[str, Any] = {"feature_group_count": 1, "batch_group_count": 1, **attributes}
+    return emit(
+        "dynamic_conv", lhs, rhs, padding, results=result, dimension_numbers=dimension_numbers, **counts
+    )[0]
+
+
+def bitcast_convert(operand: Tensor, element_type: Any, shape: Sequence[int] | None = None) -> Tensor:
+    """The bits read as elements of another type; `shape` where the types' widths differ."""
+    element = element_of(element_type)
+    result = element if shape is None else tensor(shape, element)
+    return emit("bitcast_convert", operand, results=result)[0]
+
+
+def squeeze(operand: Tensor, axes: Sequence[int] | None = None) -> Tensor:
+    """The tensor without dimensions of size 1: those of `axes`, all of them if None."""
+    rank = rank_of(operand)
+    gone = [d for d in range(rank) if operand.shape[d] == 1] if axes is None else dimensions(axes, rank)
+    shape = tuple(size for d, size in enumerate(operand.shape) if d not in gone)
+    return emit("reshape", operand, results=TensorType(shape, operand.element_type))[0]
