@@ -253,21 +253,23 @@ def _function(name: str, text: str, results: str | None, summary: str) -> Callab
     slots = _slots(text)
     annotation, types = _RESULTS[results]
     signature = Signature([parameter for parameter, _, _ in slots], return_annotation=annotation)
+    positional = [p.name for p, _, _ in slots if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    options = {p.name: p.default for p, _, _ in slots if p.kind is Parameter.KEYWORD_ONLY}
+    has_fixed_count = len(positional) + len(options) == len(slots)
 
     def function(*given: Any, **keywords: Any) -> Any:
-        try:
-            bound = signature.bind(*given, **keywords)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        bound.apply_defaults()
+        if has_fixed_count and len(given) == len(positional) and not keywords:
+            arguments: Given = dict(zip(positional, given, strict=True)) | options
+        else:
+            arguments = _bound(signature, given, keywords, name)
         operands: list[Tensor] = []
         attributes: dict[str, Any] = dict(types)
         for parameter, attribute, encode in slots:
-            value = bound.arguments[parameter.name]
+            value = arguments[parameter.name]
             if encode is None:
-                operands += value if isinstance(value, tuple | list) else (value,)
+                operands += value if attribute == "*" else (value,)
             else:
-                attributes |= encode(attribute, value, bound.arguments)
+                attributes |= encode(attribute, value, arguments)
         made = emit(name.removesuffix("_"), *operands, **attributes)
         return made[0] if annotation == "Tensor" else made
 
@@ -277,8 +279,17 @@ def _function(name: str, text: str, results: str | None, summary: str) -> Callab
     return function
 
 
+def _bound(signature: Signature, given: tuple[Any, ...], keywords: dict[str, Any], name: str) -> Given:
+    try:
+        bound = signature.bind(*given, **keywords)
+    except TypeError as error:
+        raise TypeError(f"{name}(): {error}") from None
+    bound.apply_defaults()
+    return bound.arguments
+
+
 def _slots(text: str) -> list[tuple[Parameter, str, Encode | None]]:
-    """The parameters, each with its attribute and the keywords of `emit` of its kind."""
+    """The parameters, each with its attribute (`*`: several operands) and the keywords of its kind."""
     slots: list[tuple[Parameter, str, Encode | None]] = []
     form = Parameter.POSITIONAL_OR_KEYWORD
     for match in map(_PARAMETER.fullmatch, re.split(r",\s+", text) if text else ()):
@@ -291,5 +302,5 @@ def _slots(text: str) -> list[tuple[Parameter, str, Encode | None]]:
         parameter = Parameter(name, Parameter.VAR_POSITIONAL if star else form, annotation=annotation)
         if default:
             parameter = parameter.replace(default=literal_eval(default))
-        slots.append((parameter, attribute or name, encode))
+        slots.append((parameter, "*" if star or kind == "operands" else attribute or name, encode))
     return slots
