@@ -23,11 +23,7 @@ class ScatterFusion:
 
 
 def scatter_fusion(
-    reduced: Axes,
-    reduced_from: TensorSharding,
-    sliced: AxesPerDimension,
-    target: TensorSharding,
-    mesh: Mesh,
+    reduced: Axes, reduced_from: TensorSharding, sliced: AxesPerDimension, target: TensorSharding, mesh: Mesh
 ) -> ScatterFusion | None:
     """The fusion of reducing along `reduced` and slicing along `sliced`; None if `sliced` lacks some of them.
 

@@ -103,9 +103,7 @@ PASSES: tuple[PassRow, ...] = (
         FUNCTION,
     ),
     PassRow(
-        "sdy-basic-propagate",
-        "Propagates shardings where there are no conflicts.",
-        options.PropagateOptions,
+        "sdy-basic-propagate", "Propagates shardings where there are no conflicts.", options.PropagateOptions
     ),
     PassRow(
         "sdy-aggressive-propagate",
@@ -202,8 +200,7 @@ PASSES: tuple[PassRow, ...] = (
         "Converts manual computations to function calls, as Shardy represents them in HLO.",
     ),
     PassRow(
-        "xla-sdy-round-trip-export-shardy-attrs",
-        "Saves meshes, shardings and rules in frontend attributes.",
+        "xla-sdy-round-trip-export-shardy-attrs", "Saves meshes, shardings and rules in frontend attributes."
     ),
     PassRow(
         "convert-sdy-to-shard",

@@ -14,23 +14,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.dialects.sdy import (
-    NamedComputationOp,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-)
+from shardy_py.dialects.sdy import NamedComputationOp, TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.graph.calls import ORIGINAL_NAME
 from shardy_py.graph.data_flow import argument_owners
 from shardy_py.graph.holders import SHARDING

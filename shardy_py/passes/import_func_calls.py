@@ -13,18 +13,11 @@ from collections.abc import Hashable, Iterator
 from itertools import count
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    ModuleOp,
-    StringAttr,
-)
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.dialects.sdy import (
-    NamedComputationOp,
-    ReturnOp,
-    TensorShardingPerValueAttr,
-)
+from shardy_py.dialects.sdy import NamedComputationOp, ReturnOp, TensorShardingPerValueAttr
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn_once
 from shardy_py.graph.calls import calls_in, functions_bottom_up, original_name

@@ -16,11 +16,7 @@ from shardy_py.graph.calls import calls_in
 from shardy_py.graph.holders import function_results, result_shardings
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import (
-    function_result_shardings,
-    set_shardings,
-    sharding_of,
-)
+from shardy_py.graph.value_shardings import function_result_shardings, set_shardings, sharding_of
 from shardy_py.ir import build_operation, place_after, replace_uses
 from shardy_py.sharding import TensorSharding
 

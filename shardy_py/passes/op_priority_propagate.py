@@ -16,8 +16,6 @@ from shardy_py.propagation.propagate import PropagationOptions
 def op_priority_propagate(module: ModuleOp, options: OpPriorityPropagateOptions) -> None:
     """Propagates aggressively, through pass-through ops first."""
     strategy = PropagationOptions(
-        options.propagation_strategy,
-        options.run_op_priority_propagation,
-        run_user_priority_propagation=False,
+        options.propagation_strategy, options.run_op_priority_propagation, run_user_priority_propagation=False
     )
     propagate_module(module, options, strategy)

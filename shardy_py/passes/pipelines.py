@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.passes import pass_call
-from shardy_py.passes.instrumentation import (
-    Calls,
-    with_auto_partitioner,
-    with_debug_info,
-    with_dumps,
-)
+from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
     DebugInfoOptions,
     ExportShardingsOptions,

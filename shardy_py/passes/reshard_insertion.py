@@ -50,12 +50,7 @@ from shardy_py.partition.single_device import (
     single_device_plan,
 )
 from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
-from shardy_py.passes.communication_ops import (
-    RESHARDING,
-    chain_after_result,
-    chain_before_use,
-    reshards,
-)
+from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
@@ -220,12 +215,7 @@ class ReshardInsertion:
         return known[0]
 
     def _decide(
-        self,
-        op: Operation,
-        rule: ShardingRule | None,
-        operands: Shardings,
-        results: Shardings,
-        is_full: bool,
+        self, op: Operation, rule: ShardingRule | None, operands: Shardings, results: Shardings, is_full: bool
     ) -> ReshardPlan:
         if rule is None or rule.is_custom:
             return NOTHING

@@ -17,13 +17,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 
-from shardy_py.dialects.sdy import (
-    AllReduceOp,
-    ReduceScatterOp,
-    ReshardOp,
-    ReturnOp,
-    ShardingConstraintOp,
-)
+from shardy_py.dialects.sdy import AllReduceOp, ReduceScatterOp, ReshardOp, ReturnOp, ShardingConstraintOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.dialects.stablehlo import ReduceOp

@@ -86,9 +86,7 @@ def _rank(mesh: Mesh) -> tuple[bool, int]:
 
 
 def _translated(
-    sharding: TensorSharding,
-    translations: Mapping[str, tuple[str, Translation]],
-    meshes: Mapping[str, Mesh],
+    sharding: TensorSharding, translations: Mapping[str, tuple[str, Translation]], meshes: Mapping[str, Mesh]
 ) -> TensorSharding:
     if not isinstance(sharding.mesh, str) or sharding.mesh not in translations:
         return sharding

@@ -53,13 +53,7 @@ from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType
 from shardy_py.gspmd.sharding.mesh import mesh_of_hlo_shardings
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
-from shardy_py.ir import (
-    build_operation,
-    place_after_value,
-    place_at_start,
-    terminator_of,
-    walk_pre_order,
-)
+from shardy_py.ir import build_operation, place_after_value, place_at_start, terminator_of, walk_pre_order
 from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.source import position_of

@@ -36,10 +36,7 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
     for function in functions_of(module):
         rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
         for inner in walk_pre_order(function, include_root=False):
-            is_missing = is_control_flow(inner) and not inner.attributes.keys() & {
-                SHARDING,
-                MANUAL_MARK,
-            }
+            is_missing = is_control_flow(inner) and not inner.attributes.keys() & {SHARDING, MANUAL_MARK}
             with errors_at(inner):
                 _export_op(inner, exporter)
             if is_missing and options.add_missing_sharding_to_control_flow:
