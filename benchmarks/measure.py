@@ -7,6 +7,7 @@ import gzip
 import json
 import resource
 import sys
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
@@ -16,22 +17,21 @@ PIPELINE = "sdy-propagation-pipeline"
 def ours(text: str) -> dict[str, float]:
     """Returns seconds per phase and the number of ops; without garbage collection, as in `sdy-opt`."""
     gc.disable()
-    from xdsl.context import Context
-
     from shardy_py.dialects import parse_module, print_module
     from shardy_py.dialects.verification import verify_module
     from shardy_py.ir import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
 
-    context = Context()
-    passes = [call.build() for call in propagation_passes()]
+    passes = propagation_passes()
+    for call in passes:
+        import_module(call.row.module_name)
     parse_module("module {\n}\n")  # loads the dialects
     start = perf_counter()
     module = parse_module(text)
     verify_module(module)
     parsed = perf_counter()
-    for transformation in passes:
-        transformation.apply(context, module)
+    for call in passes:
+        call.run(module)
     verify_module(module)
     transformed = perf_counter()
     print_module(module)

@@ -51,14 +51,18 @@ def test_names_clash_with_none_of_xdsl() -> None:
     assert {row.name for row in PASSES} - SHARDY.all_passes.keys() == {"canonicalize"}
 
 
-def changed(option: Option) -> str:
+def changed(option: Option) -> tuple[str, object]:
+    """A value other than the default, as text and as Python has it."""
     match option.default:
         case bool():
-            return str(not option.default).lower()
+            return str(not option.default).lower(), not option.default
         case int():
-            return "7"
-        case _:
-            return f'"{option.choices[0] if option.choices else "word"}"'
+            return "7", 7
+        case str():
+            word = option.choices[0] if option.choices else "a b"
+            return f'"{word}"', word
+        case tuple():
+            return '"a","b"', ("a", "b")
 
 
 @pytest.mark.parametrize("row", [*PASSES, *PIPELINES], ids=lambda row: row.name)
@@ -68,10 +72,9 @@ def test_options_are_read(row: PassRow | PipelineRow) -> None:
     made = SHARDY.all_passes[row.name]()
     assert made.name == row.name
     assert {info.name for info in get_pass_option_infos(made)} == {o.field_name for o in row.options}
-    spec = f"{row.name}{{{' '.join(f'{option.name}={changed(option)}' for option in row.options)}}}"
+    spec = f"{row.name}{{{' '.join(f'{option.name}={changed(option)[0]}' for option in row.options)}}}"
     read = made.from_spec(next(iter(parse_pipeline(spec))))
-    for option in row.options:
-        assert getattr(read, option.field_name) != option.default or option.choices, option.name
+    assert vars(read) == {option.field_name: changed(option)[1] for option in row.options}
 
 
 def test_the_pipeline_decides_as_sdy_opt_does(corpus: Callable[[str], str]) -> None:

@@ -7,7 +7,7 @@ result holds the sharding of all targets.
     y = stablehlo.while(x) cond { ^c: ... } do { ^b: return r }     sources x, r; owner y; other targets c, b
 
 An interface of the op declares its edges (`dialects/sdy/interfaces.py`). Not here: inserting edges
-(`passes/add_data_flow_edges.py`), propagating through them (`propagation/`).
+(`passes/data_flow_edges.py`), propagating through them (`propagation/`).
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""`sdy-auto-partition`: runs the registered auto-partitioner, and verifies that it changes shardings only.
+"""The user's auto-partitioner: a function that may add and change shardings after propagation.
 
-    register_auto_partitioner(shard_the_rest)
+    def shard_the_rest(module: ModuleOp) -> None: ...
 
-    before  func.func @main(%a: tensor<8xf32>)
-    after   func.func @main(%a: tensor<8xf32> {sdy.sharding = ...})      what `shard_the_rest` decided
+    with auto_partitioner(shard_the_rest):
+        ...                                     the pipeline with enable-auto-partitioning
 
-Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
-The verifiers check the new shardings. Not here: registering a partitioner (`auto_partitioner.py`).
+At most one is registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -23,12 +23,55 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import SHARDING, sharding_attributes
 from shardy_py.ir import operands_of, walk_pre_order
-from shardy_py.passes.auto_partitioner import registered_auto_partitioner
 from shardy_py.text.source import position_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+AutoPartitioner = Callable[["ModuleOp"], None]
+"""Called with the module after propagation; changes its shardings in place."""
+
+_registered: list[AutoPartitioner] = []
+
+
+def register_auto_partitioner(partitioner: AutoPartitioner) -> None:
+    """Registers `partitioner`. Raises `ShardyError` if there is one already."""
+    if _registered:
+        raise ShardyError("auto-partitioner callback already registered")
+    _registered.append(partitioner)
+
+
+def clear_auto_partitioner() -> None:
+    """Unregisters the partitioner, if there is one."""
+    _registered.clear()
+
+
+def registered_auto_partitioner() -> AutoPartitioner:
+    """The registered partitioner. Raises `ShardyError` if there is none."""
+    if not _registered:
+        raise ShardyError("auto-partitioner callback wasn't registered")
+    return _registered[0]
+
+
+@contextmanager
+def auto_partitioner(partitioner: AutoPartitioner) -> Generator[None]:
+    """Registers `partitioner` within a with-block."""
+    register_auto_partitioner(partitioner)
+    try:
+        yield
+    finally:
+        clear_auto_partitioner()
 
 
 def auto_partition(module: ModuleOp) -> None:
-    """Runs the registered partitioner."""
+    """`sdy-auto-partition`: runs the registered auto-partitioner; verifies that it changes shardings only.
+
+    before  func.func @main(%a: tensor<8xf32>)
+    after   func.func @main(%a: tensor<8xf32> {sdy.sharding = ...})      what `shard_the_rest` decided
+
+    Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
+    The verifiers check the new shardings. Not here: registering a partitioner (`auto_partitioner.py`).
+    """
     partitioner = registered_auto_partitioner()
     before = structure(module)
     try:

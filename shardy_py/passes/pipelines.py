@@ -273,13 +273,11 @@ class PipelineRow:
 
     def expand(self, **options: OptionValue) -> Calls:
         """The calls, given options by field name, with those for debugging and the auto-partitioner."""
-        if self.options_class is None:
-            return self.passes()
-        return self.expand_with(self.options_class(**options))
+        return self.expand_with(self.options_class(**options) if self.options_class else None)
 
     def expand_with(self, options: Any) -> Calls:
-        """The calls, given an instance of `options_class`."""
-        calls = self.passes(options)
+        """The calls, given an instance of `options_class`, which is ignored without one."""
+        calls = self.passes(options) if self.options_class else self.passes()
         if getattr(options, "enable_auto_partitioning", False):
             calls = with_auto_partitioner(calls)
         match options:

@@ -1,6 +1,6 @@
-"""The common body of the propagation passes: from a module to its flat form, through propagation, and back.
+"""The propagation passes: from a module to its flat form, through propagation, and back.
 
-Not here: the passes themselves, one file each; propagation on plain data (`propagation/propagate.py`).
+Not here: propagation on plain data (`propagation/propagate.py`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ from shardy_py.graph.build import build_program
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
 from shardy_py.graph.program import Program
+from shardy_py.graph.record import record_of
 from shardy_py.graph.run_record import Propagation
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail
-from shardy_py.passes.options import PropagateOptions, SaveModuleOptions
+from shardy_py.passes.options import (
+    AggressivePropagateOptions,
+    ConservativeOptions,
+    OpPriorityPropagateOptions,
+    PropagateOptions,
+    SaveModuleOptions,
+    UserPriorityPropagateOptions,
+)
 from shardy_py.passes.save_module import save_module
 from shardy_py.passes.sharding_group_import import synchronize_groups
 from shardy_py.propagation.fixpoint import Propagator
@@ -150,3 +158,68 @@ def remove_rules(module: ModuleOp) -> None:
             attribute = op.attributes[RULE]
             if not (isinstance(attribute, OpShardingRuleAttr) and attribute.data.is_custom):
                 del op.attributes[RULE]
+
+
+def basic_propagate(module: ModuleOp, options: PropagateOptions) -> None:
+    """`sdy-basic-propagate`: propagates axes on which all tensors of an op agree.
+
+    before: %0 = stablehlo.add %arg0, %arg1             %arg0: [{"a", ?}, {?}]
+    after:  %0 has [{"a", ?}, {?}], and so has %arg1
+    """
+    strategy = PropagationOptions(
+        "basic", run_op_priority_propagation=False, run_user_priority_propagation=False
+    )
+    propagate_module(module, options, strategy)
+
+
+def aggressive_propagate(module: ModuleOp, options: AggressivePropagateOptions) -> None:
+    """`sdy-aggressive-propagate`: propagates axes and resolves conflicts between factors.
+
+    before: %0 = stablehlo.dot_general %arg0, %arg1     %arg0: [{"a", ?}, {?}]   %arg1: [{?}, {"a", ?}]
+    after:  %0 has [{"a", ?}, {?}]: the larger operand takes precedence, or the first of equal ones
+    """
+    strategy = PropagationOptions(
+        options.propagation_strategy, run_op_priority_propagation=False, run_user_priority_propagation=False
+    )
+    propagate_module(module, options, strategy)
+
+
+def op_priority_propagate(module: ModuleOp, options: OpPriorityPropagateOptions) -> None:
+    """`sdy-op-priority-propagate`: propagates through pass-through ops first.
+
+    before: dot(transpose(%arg0), %arg1), both arguments sharded by "a"
+    after:  the transpose follows %arg0 before the dot, with both its operands sharded, is decided
+    """
+    strategy = PropagationOptions(
+        options.propagation_strategy, options.run_op_priority_propagation, run_user_priority_propagation=False
+    )
+    propagate_module(module, options, strategy)
+
+
+def user_priority_propagate(module: ModuleOp, options: UserPriorityPropagateOptions) -> None:
+    """`sdy-user-priority-propagate`: propagates dimensions of priority 0 first, then 1, and so on.
+
+    before: %0 = stablehlo.add %arg0, %arg1     %arg0: [{"a"}p1, {?}]   %arg1: [{?}, {"a", ?}]
+    after:  %0 has [{?}, {"a", ?}]: nothing of %arg0 counts until priority 0 is done
+    """
+    strategy = PropagationOptions(options.propagation_strategy, options.run_op_priority_propagation)
+    propagate_module(module, options, strategy, dump_index=options.dump_index)
+
+
+def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -> None:
+    """`sdy-populate-op-sharding-rules`: attaches the sharding rule of each op as an attribute.
+
+    before: %0 = stablehlo.negate %arg0 : tensor<8xf32>
+    after:  %0 = stablehlo.negate %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : ...
+    """
+    rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
+    without_rule: list[tuple[Operation, OpRecord]] = []
+    for inner in walk_pre_order(module, include_root=False):
+        if RULE not in inner.attributes:
+            record = record_of(inner)
+            rule = rule_of(record)
+            if rule is not None:
+                inner.attributes[RULE] = rule_attribute(rule)
+            else:
+                without_rule.append((inner, record))
+    warn_of_unknown_ops(without_rule)

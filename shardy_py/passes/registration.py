@@ -1,30 +1,25 @@
 """Passes as the command line and the pipelines see them without loading any: `PassRow` and `PassCall`.
 
-A pass is a function on modules, in a file of its own; `PassRow.load` makes its xDSL class, a dataclass whose
-fields are the options. Loading a pass loads xDSL, which `sdy-opt --help` must not wait for. Not here: the
-rows (`passes/__init__.py`), their options (`options.py`).
+A pass is a function on modules, called by the name of the pass. Loading one loads xDSL, which `sdy-opt
+--help` must not wait for. Not here: the rows (`passes/__init__.py`), their options (`options.py`), the
+classes of passes for xDSL (`universe.py`).
 
->>> row = PassRow("sdy-close-shardings", "Closes every tensor sharding.")
->>> row.module_name, row.class_name
-('shardy_py.passes.close_shardings', 'CloseShardingsPass')
+>>> row = PassRow("sdy-lift-inlined-meshes", "Converts inlined meshes to mesh symbols.", file="meshes")
+>>> row.module_name, row.stem, row.class_name
+('shardy_py.passes.meshes', 'lift_inlined_meshes', 'LiftInlinedMeshesPass')
 """
 
 from __future__ import annotations
 
-from abc import ABCMeta
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from shardy_py.passes.options import Option, OptionValue, options_of
 
 if TYPE_CHECKING:
-    from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.passes import ModulePass
-
 
 _PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-": "xla"}
 """The packages of passes by the first of these prefixes that their names have; others are in `passes/`."""
@@ -32,9 +27,10 @@ _PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """One pass: everything else (file, function, class) follows from its name.
+    """One pass; the name of its function follows from its name.
 
     options_class: the dataclass of its options; None: it has none.
+    file: the module that holds it, in the package of its kind; empty: one named as the function.
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
     """
@@ -42,6 +38,7 @@ class PassRow:
     name: str
     summary: str
     options_class: type | None = None
+    file: str = ""
     anchor: str = "builtin.module"
 
     @property
@@ -51,43 +48,29 @@ class PassRow:
 
     @property
     def stem(self) -> str:
-        """The name without the dialect's prefix, as Python spells it: the name of the file."""
-        prefix = "xla-" if self.package == "xla" else "sdy-"
+        """The name of the function: that of the pass without the dialect's prefix, as Python spells it."""
+        prefix = "xla-" if self._package == "xla" else "sdy-"
         return self.name.removeprefix(prefix).replace("-", "_")
 
     @property
-    def package(self) -> str:
-        """The package that holds the pass, within `shardy_py`."""
+    def _package(self) -> str:
         fits = (package for prefix, package in _PACKAGES.items() if self.name.startswith(prefix))
         return next(fits, "passes")
 
     @property
     def module_name(self) -> str:
         """The module that holds the pass."""
-        return f"shardy_py.{self.package}.{self.stem}"
+        return f"shardy_py.{self._package}.{self.file or self.stem}"
 
     @property
     def class_name(self) -> str:
-        """The class of the pass."""
+        """The name of the class of such a pass in MLIR and xDSL."""
         return "".join(word.capitalize() for word in self.stem.split("_")) + "Pass"
 
-    def load(self) -> type[ModulePass]:
-        """The class, made on demand from the function of the pass and the dataclass of its options."""
-        return _pass_class(self)
-
-
-@lru_cache(maxsize=4096)
-def _pass_class(row: PassRow) -> type[ModulePass]:
-    from xdsl.passes import ModulePass
-
-    function: Callable[..., None] = getattr(import_module(row.module_name), row.stem)
-
-    def apply(self: ModulePass, ctx: Context, op: ModuleOp) -> None:
-        function(op, self) if row.options_class else function(op)
-
-    bases = (row.options_class, ModulePass) if row.options_class else (ModulePass,)
-    members = {"name": row.name, "apply": apply, "__doc__": row.summary, "__module__": row.module_name}
-    return dataclass(frozen=True)(ABCMeta(row.class_name, bases, members))
+    def run(self, module: ModuleOp, options: object) -> None:
+        """Loads the pass and runs it; `options`: an instance of `options_class`, ignored without one."""
+        function = getattr(import_module(self.module_name), self.stem)
+        function(module, options) if self.options_class else function(module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +80,10 @@ class PassCall:
     row: PassRow
     options: tuple[tuple[str, OptionValue], ...] = ()
 
-    def build(self) -> ModulePass:
-        """The pass itself, loaded on demand."""
-        return self.row.load()(**dict(self.options))
+    def run(self, module: ModuleOp) -> None:
+        """Runs the pass on `module`, in place."""
+        options_class = self.row.options_class
+        self.row.run(module, options_class(**dict(self.options)) if options_class else None)
 
     def __str__(self) -> str:
         """The pass as it is written within `builtin.module(...)`."""

@@ -1,7 +1,6 @@
-"""Walks a function and inserts the reshards and reductions that `partition/` determines.
+"""Walks functions and inserts the reshards and reductions that `partition/` determines.
 
-Decisions are memoised by the record of an op, its rule and the identities of its shardings. Not a pass: that
-is `insert_explicit_reshards.py`.
+Decisions are memoised by the record of an op, its rule and the identities of its shardings.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
@@ -23,7 +23,7 @@ from shardy_py.graph.movements import Movement, is_recording, note, note_copies
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
 from shardy_py.graph.sharding_walk import survey
-from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.graph.value_shardings import (
     ShardingReader,
     function_argument_shardings,
@@ -51,6 +51,7 @@ from shardy_py.partition.single_device import (
 )
 from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
+from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
@@ -273,3 +274,18 @@ def _placed(op: Operation, error: ShardyError) -> ShardyError:
 
 def _error(op: Operation, message: str) -> ShardyError:
     return ShardyError(Diagnostic(message, position_of(op.location)))
+
+
+def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOptions) -> None:
+    """`sdy-insert-explicit-reshards`: inserts reshards where the shardings around an op are incompatible.
+
+    %lhs: [{"x"}, {"y"}], %rhs: [{"y"}, {"x"}]
+    before  %0 = stablehlo.dot %lhs, %rhs {... [<@mesh, [{"x"}, {}]>]}
+    after   %0 = sdy.reshard %rhs <@mesh, [{"y"}, {}]>
+            %1 = stablehlo.dot %lhs, %0 {... [<@mesh, [{"x"}, {}]>]}
+
+    Without `enable-full-version` only for calls, concatenations of tensors with different shardings, dot
+    products that benefit, and unreduced axes; a later partitioner handles all others.
+    """
+    insertion = ReshardInsertion(Symbols(module), meshes_of(module), is_full=options.enable_full_version)
+    insertion.run(function for function in functions_of(module) if function.body.blocks)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Literal
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects.verification import verify_module
@@ -40,7 +39,6 @@ def run_passes(
     Raises:
         ShardyError: a pass rejects the program, or what it leaves is invalid.
     """
-    context = Context()
 
     def observed(call: PassCall | None, work: Callable[[], object]) -> None:
         with ExitStack() as stack:
@@ -50,7 +48,7 @@ def run_passes(
 
     with SESSION.program():
         for call in calls:
-            observed(call, lambda call=call: call.build().apply(context, module))
+            observed(call, lambda call=call: call.run(module))
             if verify == "each":
                 observed(None, lambda: verify_module(module))
         if verify == "end":

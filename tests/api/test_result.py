@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from shardy_py.api import Mesh, Options, P, Program, Result, ShardyError, propagate
-from shardy_py.passes.auto_partitioner import auto_partitioner
+from shardy_py.passes.auto_partition import auto_partitioner
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE
 from tests.api.programs import MATMUL
 

@@ -23,7 +23,7 @@ LEFT: dict[str, tuple[int, str]] = {
     "cli/pass_text.py": (6, ANCHOR),
     "frontends/jax.py": (1, "whether the text of a program, not yet read, has a mesh"),
     "passes/__init__.py": (1, ANCHOR),
-    "passes/lift_inlined_meshes.py": (5, "an order: that in which C++ names the meshes of these ops"),
+    "passes/meshes.py": (5, "an order: that in which C++ names the meshes of these ops"),
     "passes/registration.py": (2, ANCHOR),
     "report/explain/explanation.py": (1, "a record of names, without the IR"),
 }

@@ -24,7 +24,7 @@ from shardy_py.dialects.sdy import (
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import Holder, Place, write_all
 from shardy_py.ir import erase
-from shardy_py.passes.auto_partitioner import (
+from shardy_py.passes.auto_partition import (
     AutoPartitioner,
     auto_partitioner,
     clear_auto_partitioner,

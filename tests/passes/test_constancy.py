@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.ir import walk_pre_order
-from shardy_py.passes.constancy import Kind, is_preserving, kind_of
+from shardy_py.passes.constants import Kind, is_preserving, kind_of
 
 
 @pytest.mark.parametrize(

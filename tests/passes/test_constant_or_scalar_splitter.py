@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardy_py.dialects import parse_module
 from shardy_py.ir import find_ops
-from shardy_py.passes.constant_or_scalar_splitter import split_constants
+from shardy_py.passes.constants import split_constants
 
 
 def test_a_constant_of_one_use_is_not_copied() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import collected_warnings
 from shardy_py.ir import find_ops
-from shardy_py.passes.export_named_computations import export_named_computations
-from shardy_py.passes.import_func_calls import import_calls
+from shardy_py.passes.named_computations import export_named_computations, import_calls
 
 CALLED_THREE_TIMES = """
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {

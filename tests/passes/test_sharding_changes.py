@@ -9,9 +9,9 @@ from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy.syntax import read_sharding
 from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.graph.symbols import Symbols
-from shardy_py.passes.insert_func_call_reshards import are_equivalent
+from shardy_py.passes.function_results import are_equivalent
 from shardy_py.passes.manual_axes_cleanup import common_mesh, naming_all
-from shardy_py.passes.remove_size_one_axes import without_size_one_axes
+from shardy_py.passes.removal import without_size_one_axes
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, TensorSharding
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shardy_py import pipeline
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.ir import find_ops
-from shardy_py.passes.constant_or_scalar_splitter import renew_uses
+from shardy_py.passes.constants import renew_uses
 
 BRANCHES = """
   func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {

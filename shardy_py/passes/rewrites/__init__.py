@@ -1,8 +1,13 @@
-"""The rewrites that `canonicalize` applies, one file a subject, and the loop that applies them.
+"""The rewrites of `canonicalize`, one file a subject, and the loop that applies them.
 
-Not passes. `REWRITES` is the list of those with patterns; `FOLDS` are applied with any of them.
+`REWRITES` is the list of those with patterns; `FOLDS` are applied with any of them.
 """
 
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.passes.options import CanonicalizeOptions
 from shardy_py.passes.rewrites.collectives import COLLECTIVE_REWRITES
 from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
 from shardy_py.passes.rewrites.folds import FOLDS, put_constants_last
@@ -11,4 +16,18 @@ from shardy_py.passes.rewrites.reshards import RESHARD_REWRITES
 
 REWRITES: tuple[Rewrite, ...] = (*RESHARD_REWRITES, *COLLECTIVE_REWRITES, *REGION_REWRITES)
 
-__all__ = ["FOLDS", "REWRITES", "Rewrite", "apply_rewrites", "put_constants_last"]
+__all__ = ["FOLDS", "REWRITES", "Rewrite", "apply_rewrites", "canonicalize", "put_constants_last"]
+
+
+def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
+    """`canonicalize`: folds ops, erases dead ops and applies canonicalization patterns.
+
+    before  %0 = sdy.all_reduce {"x"} %arg0 out_sharding=<@mesh, [{}]>
+            %1 = sdy.all_slice [{"x"}] %0 out_sharding=<@mesh, [{"x"}]>
+    after   %0 = sdy.reduce_scatter [{"x"}] %arg0 out_sharding=<@mesh, [{"x"}]>
+
+    `enable-patterns` selects the rewrites with these labels. Dead ops are erased, constants merged and ops
+    folded in any case.
+    """
+    labels = options.enable_patterns
+    apply_rewrites(module, [*FOLDS, *(r for r in REWRITES if not labels or r.label in labels)])

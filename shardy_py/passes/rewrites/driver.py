@@ -1,20 +1,62 @@
-"""Applies rewrites until none applies, as MLIR's greedy driver does: erases dead ops, hoists constants.
-
-A program to which nothing applies costs one walk. Not here: the rewrites themselves.
-"""
+"""Debug information of propagation: the origins of axes, and the edges along which they propagated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc, UnregisteredOp
+from xdsl.ir import Attribute, Block, Operation, OpResult
 from xdsl.traits import OpTrait
 
-from shardy_py.dialects.traits import is_dead_when_unused, is_foldable_constant
-from shardy_py.ir import erase, operands_of, walk_pre_order
-from shardy_py.passes.rewrites.constants import hoist_constants
+from shardy_py.dialects.traits import is_dead_when_unused, is_foldable_constant, is_isolated
+from shardy_py.ir import erase, operands_of, place_at_start, replace_uses, take_out, walk_pre_order
+
+
+def hoist_constants(constants: Iterable[Operation]) -> bool:
+    """Hoists `constants`, in program order, and merges equal ones; returns whether any changed.
+
+    One behind constants at the start of its block stays there; others go before all of them.
+    """
+    first_of: dict[tuple[int, str, Attribute, Attribute], Operation] = {}
+    placed: set[int] = set()
+    changed = False
+    for op in constants:
+        block = op.parent
+        assert block is not None
+        home = _home(block)
+        key = (id(home), op.name, op.properties["value"], op.results[0].type)
+        same = first_of.get(key)
+        if same is not None:
+            replace_uses(op.results[0], same.results[0])
+            erase(op)
+            same.location = UnknownLoc()
+            changed = True
+            continue
+        first = home.first_op
+        previous = op.prev_op
+        if first is not op and not (block is home and previous is not None and id(previous) in placed):
+            if block is not home:
+                op.location = UnknownLoc()
+            take_out(op)
+            place_at_start(op, home)
+            changed = True
+        first_of[key] = op
+        placed.add(id(op))
+    return changed
+
+
+def _home(block: Block) -> Block:
+    """The first block of the region that constants in `block` are hoisted to."""
+    while True:
+        parent, region = block.parent_op(), block.parent
+        assert parent is not None
+        assert region is not None
+        # The regions of unregistered ops may be isolated.
+        if is_isolated(parent) or isinstance(parent, UnregisteredOp) or parent.parent is None:
+            return region.blocks[0]
+        block = parent.parent
+
 
 MAX_ROUNDS = 10
 """MLIR's driver gives up after as many."""

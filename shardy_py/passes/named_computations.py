@@ -1,11 +1,4 @@
-"""`sdy-import-func-calls`: replaces calls by named computations with the body of the callee.
-
-Shardings then propagate through calls as if they were inlined. The callees are erased; each further call of a
-function gets a copy of its body.
-
-    before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
-    after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
-"""
+"""The passes that convert calls to named computations before propagation, and back."""
 
 from __future__ import annotations
 
@@ -13,28 +6,42 @@ from collections.abc import Hashable, Iterator
 from itertools import count
 from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.dialects.sdy import NamedComputationOp, ReturnOp, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import (
+    NamedComputationOp,
+    ReturnOp,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn_once
-from shardy_py.graph.calls import calls_in, functions_bottom_up, original_name
+from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved, replace_op
+from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
-from shardy_py.passes.add_data_flow_edges import insert_edges
+from shardy_py.passes.data_flow_edges import edge_shardings, insert_edges, remove_edges
 from shardy_py.passes.options import ImportFuncCallsOptions
 from shardy_py.text.source import position_of
 
 
 def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None:
-    """Converts calls to named computations."""
+    """`sdy-import-func-calls`: replaces calls by named computations with the body of the callee.
+
+    Shardings then propagate through calls as if they were inlined. The callees are erased; each further call
+    of a function gets a copy of its body.
+
+    before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
+    after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
+    """
     import_calls(module)
     if options.add_data_flow_edges_on_named_computations:
         for computation in find_ops(module, NAMED):
@@ -188,3 +195,74 @@ def _entries(op: Operation, symbols: Symbols) -> Iterator[Hashable]:
         yield original_name(symbols.callee(op))
     else:
         yield frozenset(op.properties.items())
+
+
+def export_named_computations(module: ModuleOp) -> None:
+    """`sdy-export-named-computations`: converts named computations back to private functions and calls.
+
+    Functions and calls get the shardings that propagation left on the data-flow edges of the named
+    computation; names already in use get a number.
+
+    before  %0 = sdy.named_computation<"f">(%a) in_shardings=[...] out_shardings=[...] (%b) { sdy.return %c }
+    after   %0 = call @f(%a) {sdy.sharding = ...}
+            func.func private @f(%b {sdy.sharding = ...}) { return %c }
+
+    The name before numbering is kept in `sdy.original_func_name`.
+    """
+    symbols = Symbols(module)
+    calls = [_export(op, symbols) for op in innermost_first(find_ops(module, NamedComputationOp.name))]
+    for call in calls:
+        remove_edges(call.results)
+
+
+def _export(computation: Operation, symbols: Symbols) -> Operation:
+    properties = computation.properties
+    for owners, name in (
+        (argument_owners(computation), "in_shardings"),
+        (computation.results, "out_shardings"),
+    ):
+        shardings = edge_shardings(owners)
+        if shardings:
+            properties[name] = TensorShardingPerValueAttr(tuple(shardings))
+    result_types = [result.type for result in computation.results]
+    attributes = dict(computation.attributes)
+    thread = attributes.pop(THREAD, None)
+    function = _outline(computation, result_types, thread)
+    name = symbols.insert(function)
+    if (shardings := properties.get("out_shardings")) is not None:
+        attributes[SHARDING] = shardings
+    call = build_operation(
+        CallOp,
+        operands_of(computation),
+        result_types,
+        {"callee": SymbolRefAttr(name)},
+        attributes,
+        computation.location,
+    )
+    replace_op(computation, call)
+    note_moved(call.results, computation.results, "sdy-export-named-computations")
+    return call
+
+
+def _outline(computation: Operation, result_types: list[Attribute], thread: Attribute | None) -> Operation:
+    """Returns a function with the body of a named computation, which is left without."""
+    name = cast(StringAttr, computation.properties["name"])
+    in_shardings = computation.properties.get("in_shardings")
+    region = computation.detach_region(0)
+    computation.add_region(Region())
+    replace_terminators(region, FuncReturnOp)
+    arguments = region.blocks[0].args
+    remove_edges(arguments)
+    properties: dict[str, Attribute] = {
+        "sym_name": name,
+        "function_type": FunctionType.from_lists([argument.type for argument in arguments], result_types),
+        "sym_visibility": StringAttr("private"),
+    }
+    if isinstance(in_shardings, TensorShardingPerValueAttr) and in_shardings.data:
+        properties["arg_attrs"] = ArrayAttr(
+            [DictionaryAttr({SHARDING: TensorShardingAttr(sharding)}) for sharding in in_shardings.data]
+        )
+    attributes: dict[str, Attribute] = {ORIGINAL_NAME: name}
+    if thread is not None:
+        attributes[THREAD] = thread
+    return build_operation(FuncOp, (), (), properties, attributes, computation.location, regions=[region])

@@ -1,14 +1,4 @@
-"""`sdy-unflatten-call-graph`: merges clones of a function whose shardings agree.
-
-Clones agree if they have the same original, the same manual axes and the same shardings of arguments and
-results. `symbol-dce` erases the clones that are no longer called.
-
-    before  call @f   call @f_0                     @f_0 {sdy.original_func_name = "f"}, sharded as @f
-    after   call @f   call @f
-
-`dedup_functions_fully` ignores shardings: all calls use the clone with the shardings with which the function
-is called most often.
-"""
+"""The passes that copy functions for each call, merge the copies again, and order functions."""
 
 from __future__ import annotations
 
@@ -19,19 +9,70 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, original_name
+from shardy_py.graph.calls import (
+    ORIGINAL_NAME,
+    calls_in,
+    copy_function,
+    functions_bottom_up,
+    functions_top_down,
+    original_name,
+)
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, function_name, set_callee
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
-from shardy_py.ir import find_ops, walk_pre_order
+from shardy_py.ir import find_ops, place_at_end, take_out, walk_pre_order
 from shardy_py.passes.options import UnflattenCallGraphOptions
+
+
+def flatten_call_graph(module: ModuleOp) -> None:
+    """`sdy-flatten-call-graph`: clones functions, and their callees, until each has a single call.
+
+    Clones keep the name of the original as an attribute.
+
+    before  call @f   call @f   func.func private @f
+    after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
+    """
+    symbols = Symbols(module)
+    called: set[str] = set()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            callee = symbols.callee(call)
+            name = function_name(callee)
+            if name in called:
+                set_callee(call, symbols.insert(copy_function(callee, symbols)))
+            called.add(name)
+
+
+def pre_order_funcs(module: ModuleOp) -> None:
+    """`sdy-pre-order-funcs`: moves functions to the end of the module, callers before callees.
+
+    Propagation visits functions in the order of the module; this is the order in which it would visit them
+    if they were inlined.
+
+    before  func.func private @f   func.func @main { call @f }   sdy.mesh @mesh
+    after   sdy.mesh @mesh   func.func @main { call @f }   func.func private @f
+    """
+    for function in functions_top_down(module):
+        take_out(function)
+        place_at_end(function, module.body.block)
+
 
 MANUAL_AXES = "sdy.func_manual_axes"
 """The attribute for the manual axes of a function."""
 
 
 def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -> None:
-    """Merges clones of a function whose shardings agree."""
+    """`sdy-unflatten-call-graph`: merges clones of a function whose shardings agree.
+
+    Clones agree if they have the same original, the same manual axes and the same shardings of arguments and
+    results. `symbol-dce` erases the clones that are no longer called.
+
+    before  call @f   call @f_0                     @f_0 {sdy.original_func_name = "f"}, sharded as @f
+    after   call @f   call @f
+
+    `dedup_functions_fully` ignores shardings: all calls use the clone with the shardings with which the
+    function is called most often.
+    """
     symbols = Symbols(module)
     callees = [(call, symbols.callee(call)) for call in calls_in(module)]
     choose = most_called if options.dedup_functions_fully else first_called

@@ -1,19 +1,4 @@
-"""`xla-sdy-import-shardings`: converts GSPMD's `mhlo.sharding` to a mesh and shardings over its axes.
-
-All shardings of the module are representable on the mesh; its axes are `_axis_0`, `_axis_1`, ..., unless
-`mesh-axes` names them. Shardings by mesh and axes over another number of devices add their own mesh, a
-sharding on one device a mesh of that device. Custom calls in shard maps are marked with the manual axes, for
-the passes that follow. Members of `shard_as` groups join a sharding group; `shard_like`, which propagates in
-one direction only, is dropped with a warning.
-
-    before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
-    after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
-            func.func @f(%arg0: tensor<8x8xf32>
-                             {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
-
-Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
-`xla-sdy-round-trip-import-shardy-attrs` reads those.
-"""
+"""Shardings of sdy to GSPMD's `mhlo.sharding`, and back."""
 
 from __future__ import annotations
 
@@ -30,11 +15,19 @@ from shardy_py.dialects.sdy import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.errors import ShardyError, warn
-from shardy_py.graph.holders import SHARDING
+from shardy_py.errors import Diagnostic, ShardyError, warn
+from shardy_py.graph.holders import RULE, SHARDING
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.symbols import MAIN, Symbols, functions_of, module_of, symbol_name
+from shardy_py.graph.symbols import (
+    MAIN,
+    Symbols,
+    functions_of,
+    meshes_of,
+    module_of,
+    symbol_name,
+    top_level_ops,
+)
 from shardy_py.graph.value_shardings import rank_of
 from shardy_py.gspmd.custom_calls import call_target
 from shardy_py.gspmd.encoding import (
@@ -46,16 +39,30 @@ from shardy_py.gspmd.encoding import (
     SHARDING_TARGET,
     XLA_SHARDING,
     Entries,
+    is_control_flow,
     rewrite_entries,
 )
-from shardy_py.gspmd.sharding.axes import from_hlo_sharding, manual_axes_of
+from shardy_py.gspmd.sharding.axes import (
+    from_hlo_sharding,
+    manual_axes_of,
+    to_hlo_sharding,
+    to_named_hlo_sharding,
+)
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType
 from shardy_py.gspmd.sharding.mesh import mesh_of_hlo_shardings
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
-from shardy_py.ir import build_operation, place_after_value, place_at_start, terminator_of, walk_pre_order
-from shardy_py.passes.options import ImportShardingsOptions
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    place_after_value,
+    place_at_start,
+    terminator_of,
+    walk_pre_order,
+)
+from shardy_py.passes.options import ExportShardingsOptions, ImportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.source import position_of
 
 _MESH_NAME = "mesh"
@@ -63,7 +70,22 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) -> None:
-    """Converts `mhlo.sharding` to a mesh and shardings over its axes."""
+    """`xla-sdy-import-shardings`: converts GSPMD's `mhlo.sharding` to a mesh and shardings over its axes.
+
+    All shardings of the module are representable on the mesh; its axes are `_axis_0`, `_axis_1`, ..., unless
+    `mesh-axes` names them. Shardings by mesh and axes over another number of devices add their own mesh, a
+    sharding on one device a mesh of that device. Custom calls in shard maps are marked with the manual axes,
+    for the passes that follow. Members of `shard_as` groups join a sharding group; `shard_like`, which
+    propagates in one direction only, is dropped with a warning.
+
+    before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
+    after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
+            func.func @f(%arg0: tensor<8x8xf32>
+                             {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
+
+    Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
+    `xla-sdy-round-trip-import-shardy-attrs` reads those.
+    """
     frontend = module.attributes.get(FRONTEND_ATTRIBUTES)
     if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
         return
@@ -257,3 +279,69 @@ def _is_open(words: tuple[str, ...], index: int) -> bool:
     if word not in _FLAGS:
         raise ShardyError.unexpected("allow-propagation", expected="true or false", got=f"'{word}'")
     return _FLAGS[word]
+
+
+def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportShardingsOptions) -> None:
+    """`xla-sdy-stablehlo-export-shardings`: converts shardings over axes to GSPMD's `mhlo.sharding`.
+
+    Meshes and sharding rules are erased. Several results of an op get a tuple of shardings.
+
+    before  sdy.mesh @mesh = <["x"=4, "y"=2]>
+            func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>})
+    after   func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
+
+    Requires a module without ops of sdy: see `xla-sdy-export-ops`. The inverse: `xla-sdy-import-shardings`.
+    """
+    exporter = _Exporter(meshes_of(module), is_named=options.enable_hlo_sharding_v3)
+    for function in functions_of(module):
+        rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
+        for inner in walk_pre_order(function, include_root=False):
+            is_missing = is_control_flow(inner) and not inner.attributes.keys() & {SHARDING, MANUAL_MARK}
+            with errors_at(inner):
+                _export_op(inner, exporter)
+            if is_missing and options.add_missing_sharding_to_control_flow:
+                inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
+    for inner in list(top_level_ops(module)):
+        if isinstance(inner, MeshOp):
+            erase(inner)
+
+
+def _export_op(op: Operation, exporter: _Exporter) -> None:
+    op.attributes.pop(RULE, None)
+    if op.name.startswith("sdy."):
+        raise ShardyError(
+            Diagnostic("not representable without sdy", remedy="run xla-sdy-export-ops before this pass")
+        )
+    op.attributes = exporter.exported(op.attributes)
+
+
+class _Exporter:
+    """Converts shardings on the meshes of one module, each value once."""
+
+    def __init__(self, meshes: Mapping[str, Mesh], *, is_named: bool) -> None:
+        self._meshes = meshes
+        self._convert = to_named_hlo_sharding if is_named else to_hlo_sharding
+        self._converted: dict[tuple[TensorSharding, tuple[str, ...]], HloSharding] = {}
+
+    def exported(self, entries: Entries) -> Entries:
+        """The attributes of an op, argument or result with `mhlo.sharding` instead of `sdy.sharding`."""
+        given, mark = entries.pop(SHARDING, None), entries.pop(MANUAL_MARK, None)
+        manual = mark.data if isinstance(mark, ManualAxesAttr) else ()
+        if isinstance(given, TensorShardingAttr):
+            entries[XLA_SHARDING] = _spelled(self._of(given.data, manual))
+        elif isinstance(given, TensorShardingPerValueAttr):
+            found = [self._of(sharding, manual) for sharding in given.data]
+            entries[XLA_SHARDING] = _spelled(found[0] if len(found) == 1 else HloSharding.tuple_of(found))
+        return entries
+
+    def _of(self, sharding: TensorSharding, manual: tuple[str, ...]) -> HloSharding:
+        key = (sharding, manual)
+        if key not in self._converted:
+            if isinstance(sharding.mesh, str) and sharding.mesh not in self._meshes:
+                raise ShardyError.unknown("mesh", sharding.mesh, self._meshes)
+            self._converted[key] = self._convert(sharding, mesh_of(sharding, self._meshes), manual)
+        return self._converted[key]
+
+
+def _spelled(sharding: HloSharding) -> StringAttr:
+    return StringAttr(sharding.text(include_metadata=True))

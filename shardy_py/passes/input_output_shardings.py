@@ -1,12 +1,4 @@
-"""`sdy-update-non-divisible-input-output-shardings`: makes shardings at boundaries divide their dimensions.
-
-These are arguments and results of functions, results of calls, and data-flow edges of manual computations.
-Each dimension keeps the largest prefix of its axes that divides it.
-
-    on <["x"=2, "y"=2]>
-    before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})
-    after   func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
-"""
+"""Truncates the shardings of arguments and results, for callers without padding or sub-axes."""
 
 from __future__ import annotations
 
@@ -29,16 +21,24 @@ from shardy_py.graph.holders import (
 )
 from shardy_py.graph.movements import Movement, Spot, note
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import functions_of, meshes_of
+from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.ir import find_ops_where
 from shardy_py.ops import TABLE
-from shardy_py.partition.boundary import evenly_divided
+from shardy_py.partition.boundary import evenly_divided, without_sub_axes
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 
 def update_non_divisible_input_output_shardings(module: ModuleOp) -> None:
-    """Truncates shardings at boundaries to axes that divide their dimensions evenly."""
+    """`sdy-update-non-divisible-input-output-shardings`: makes boundary shardings divide dimensions.
+
+    These are arguments and results of functions, results of calls, and data-flow edges of manual
+    computations. Each dimension keeps the largest prefix of its axes that divides it.
+
+    on <["x"=2, "y"=2]>
+    before  func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})
+    after   func.func @main(%arg0: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    """
     meshes = meshes_of(module)
     known: dict[tuple[int, int], tuple[TensorSharding, TensorSharding, Attribute]] = {}
 
@@ -144,3 +144,18 @@ def _changed(
         _note(value, old, new, pass_name)
         result.append(new)
     return tuple(result)
+
+
+def remove_sub_axes_in_input_output_shardings(module: ModuleOp) -> None:
+    """`sdy-remove-sub-axes-in-input-output-shardings`: truncates shardings of main at sub-axes.
+
+    Open dimensions are cut before their first sub-axis; closed ones were fixed by the user and stay.
+
+    before  func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2, ?}]>})
+    after   func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", ?}]>})
+    """
+    transform_function(
+        Symbols(module).main(),
+        lambda sharding, _: without_sub_axes(sharding),
+        "sdy-remove-sub-axes-in-input-output-shardings",
+    )

@@ -1,21 +1,10 @@
-"""`xla-sdy-round-trip-import-shardy-attrs`: restores what Shardy encodes as frontend attributes of HLO.
-
-Restores meshes, sharding rules, and the shardings of arguments, results and the ops that XLA does not
-reshard. The `mhlo.sharding` beside them, which holds less, is erased.
-
-    before  module attributes
-                {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\22x\\22=2]>}"}} {
-            func.func @f(%arg0: tensor<8xf32>
-                {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\\22x\\22}]>"}})
-    after   sdy.mesh @mesh = <["x"=2]>
-            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
-"""
+"""The attributes of sdy to frontend attributes of HLO, and back."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -28,10 +17,10 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.stablehlo import AfterAllOp, InfeedOp, OutfeedOp, RecvOp, ReshapeOp, SendOp
 from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, write_all
+from shardy_py.graph.holders import RULE, SHARDING, Holder, Place, attribute_list_shardings, write_all
 from shardy_py.graph.op_errors import errors_at
-from shardy_py.graph.symbols import MAIN, Symbols, functions_of
-from shardy_py.gspmd.custom_calls import call_target, users
+from shardy_py.graph.symbols import MAIN, Symbols, functions_of, meshes_of
+from shardy_py.gspmd.custom_calls import call_target, custom_call, users
 from shardy_py.gspmd.encoding import (
     FRONTEND_ATTRIBUTES,
     FUNCTION_RESULT_SHARDING,
@@ -46,6 +35,7 @@ from shardy_py.gspmd.encoding import (
     Entries,
     rewrite_entries,
     spelled_attribute,
+    with_frontend,
     without_frontend,
 )
 from shardy_py.ir import (
@@ -54,10 +44,67 @@ from shardy_py.ir import (
     place_after,
     place_at_start,
     place_before,
+    replace_operand,
     replace_uses,
+    terminator_of,
     walk_pre_order,
 )
 from shardy_py.sharding import TensorSharding
+
+
+def xla_sdy_round_trip_export_shardy_attrs(module: ModuleOp) -> None:
+    """`xla-sdy-round-trip-export-shardy-attrs`: encodes meshes, shardings and rules as frontend attributes.
+
+    The results of a function get custom calls, because HLO has no attributes for them. The attributes of sdy
+    are kept beside the strings.
+
+    before  sdy.mesh @mesh = <["x"=2]>
+            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    after   module attributes
+                {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22x\22=2]>}"}}
+            func.func @f(%arg0: tensor<8xf32>
+                {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\22x\22}]>"}, ...})
+
+    The inverse: `xla-sdy-round-trip-import-shardy-attrs`.
+    """
+    for function in functions_of(module):
+        rewrite_entries(function, _exported_entries)
+        _export_results(function)
+        for inner in walk_pre_order(function, include_root=False):
+            _export_op(inner)
+    meshes: Entries = {name: MeshAttr(mesh) for name, mesh in meshes_of(module).items()}
+    if meshes:
+        module.attributes = with_frontend(module.attributes, {MESHES.name: DictionaryAttr(meshes)})
+
+
+def _exported_entries(place: str, index: int, entries: Entries) -> Entries:
+    if SHARDING not in entries or place != "arg_attrs":
+        return entries
+    return with_frontend(entries, {VALUE_SHARDING.name: entries[SHARDING]})
+
+
+def _export_results(function: Operation) -> None:
+    """Puts a custom call with the sharding of each result before the return."""
+    last = terminator_of(function.regions[0])
+    if last is None:
+        return
+    for index, sharding in enumerate(attribute_list_shardings(function.properties.get("res_attrs"))):
+        if sharding is not None:
+            value = last.operands[index]
+            entries: Entries = {RESULT_SHARDINGS.name: TensorShardingPerValueAttr((sharding,))}
+            attributes = with_frontend({}, entries)
+            call = custom_call(FUNCTION_RESULT_SHARDING, (value,), (value.type,), attributes, last.location)
+            place_before(call, last)
+            replace_operand(last, index, call.results[0])
+
+
+def _export_op(op: Operation) -> None:
+    names = {SHARDING: RESULT_SHARDINGS.name, RULE: SHARDING_RULE.name}
+    entries = {names[name]: op.attributes[name] for name in names if name in op.attributes}
+    if entries:
+        op.attributes = with_frontend(op.attributes, entries)
+        op.attributes.pop(RULE, None)
+
 
 _KEEP_SHARDINGS = frozenset(
     {
@@ -79,7 +126,18 @@ _READ = {FRONTEND_ATTRIBUTES, XLA_SHARDING}
 
 
 def xla_sdy_round_trip_import_shardy_attrs(module: ModuleOp) -> None:
-    """Restores meshes, shardings and rules from frontend attributes."""
+    """`xla-sdy-round-trip-import-shardy-attrs`: restores what Shardy encodes as frontend attributes of HLO.
+
+    Restores meshes, sharding rules, and the shardings of arguments, results and the ops that XLA does not
+    reshard. The `mhlo.sharding` beside them, which holds less, is erased.
+
+    before  module attributes
+                {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22x\22=2]>}"}} {
+            func.func @f(%arg0: tensor<8xf32>
+                {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\22x\22}]>"}})
+    after   sdy.mesh @mesh = <["x"=2]>
+            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    """
     symbols = Symbols(module)
     with errors_at(module):
         _import_meshes(module, symbols)

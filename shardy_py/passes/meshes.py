@@ -1,10 +1,4 @@
-"""`sdy-lift-inlined-meshes`: converts meshes inlined in shardings to symbols, one per distinct mesh.
-
-Equal mesh symbols are merged. Each mesh also gets StableHLO's description of it.
-
-    before  sdy.mesh @a = <["x"=2]>   sdy.mesh @b = <["x"=2]>    <@b, [{"x"}]>   <mesh<["y"=4]>, [{"y"}]>
-    after   sdy.mesh @a = <["x"=2]>   sdy.mesh @mesh = <["y"=4]> <@a, [{"x"}]>   <@mesh, [{"y"}]>
-"""
+"""The passes that convert inlined meshes to symbols, and symbols to inlined meshes."""
 
 from __future__ import annotations
 
@@ -26,10 +20,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy import MeshAttr, MeshOp
+from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.graph.sharding_walk import transform_shardings
-from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import find_ops, place_after, place_at_start
+from shardy_py.graph.symbols import Symbols, meshes_of
+from shardy_py.ir import erase, find_ops, place_after, place_at_start, walk_pre_order
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 
 STABLEHLO_MESH = "stablehlo.mesh"
 REPLICA_GROUPS = "replica_groups"
@@ -44,7 +40,13 @@ _WITH_REPLICA_GROUPS = (
 
 
 def lift_inlined_meshes(module: ModuleOp) -> None:
-    """Converts inlined meshes to symbols."""
+    """`sdy-lift-inlined-meshes`: converts meshes inlined in shardings to symbols, one per distinct mesh.
+
+    Equal mesh symbols are merged. Each mesh also gets StableHLO's description of it.
+
+    before  sdy.mesh @a = <["x"=2]>   sdy.mesh @b = <["x"=2]>    <@b, [{"x"}]>   <mesh<["y"=4]>, [{"y"}]>
+    after   sdy.mesh @a = <["x"=2]>   sdy.mesh @mesh = <["y"=4]> <@a, [{"x"}]>   <@mesh, [{"y"}]>
+    """
     names = MeshNames(module)
     transform_shardings(module, names.lift)
     collectives = find_ops(module, *_WITH_REPLICA_GROUPS)
@@ -116,10 +118,14 @@ def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
         for axis in mesh.axes
     ]
     entries: dict[str, Attribute] = {"axes": ArrayAttr(axes)}
-    if mesh.device_ids:
-        type_ = TensorType(i64, [len(mesh.device_ids)])
-        entries["device_ids"] = DenseIntOrFPElementsAttr.from_list(type_, mesh.device_ids)
+    if (device_ids := _device_ids(mesh)) is not None:
+        entries["device_ids"] = device_ids
     return DictionaryAttr(entries)
+
+
+def _device_ids(mesh: Mesh) -> DenseIntOrFPElementsAttr | None:
+    ids = mesh.device_ids
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, [len(ids)]), ids) if ids else None
 
 
 def _meshes(module: ModuleOp) -> list[MeshOp]:
@@ -144,3 +150,34 @@ def _as_sdy(mesh: Any) -> Mesh:
     if isinstance(mesh, Mesh):
         return mesh
     return Mesh(tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes))
+
+
+def inline_meshes(module: ModuleOp) -> None:
+    """`sdy-inline-meshes`: replaces mesh symbols by the meshes themselves, and erases the symbols.
+
+    before  sdy.mesh @mesh = <["x"=2]>
+            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    after   func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}]>})
+
+    Replica groups over axes of a mesh get that mesh too, as StableHLO spells it. The inverse is
+    `sdy-lift-inlined-meshes`.
+    """
+    meshes = meshes_of(module)
+    transform_shardings(module, lambda sharding: replace(sharding, mesh=mesh_of(sharding, meshes)))
+    for inner in walk_pre_order(module):
+        groups = inner.properties.get(REPLICA_GROUPS)
+        if isinstance(groups, attributes.ReplicaGroupMeshAxesAttr):
+            inner.properties[REPLICA_GROUPS] = _with_mesh(groups, meshes)
+    for mesh in _meshes(module):
+        erase(mesh)
+
+
+def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
+    given = cast(structs.ReplicaGroupMeshAxes, cast(Any, groups).data)
+    name = given.mesh.root_reference.data if isinstance(given.mesh, SymbolRefAttr) else None
+    if name not in meshes:
+        return groups
+    mesh = meshes[name]
+    axes = tuple(structs.MeshAxis(axis.name, axis.size) for axis in mesh.axes)
+    inlined = attributes.MeshAttr(structs.Mesh(axes, _device_ids(mesh)))
+    return attributes.ReplicaGroupMeshAxesAttr(replace(given, mesh=inlined))

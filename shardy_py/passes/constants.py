@@ -1,28 +1,23 @@
-"""`sdy-constant-or-scalar-splitter`: gives every use of a constant or broadcast scalar a copy of its own.
-
-Expressions of constants are copied as a whole. So the uses of a constant need not share a sharding. Constants
-become `sdy.constant`, which no folder merges again.
-
-    before  %c = stablehlo.constant ...              stablehlo.add %c, %a           stablehlo.add %c, %b
-    after   %0 = sdy.constant ...  %1 = sdy.constant ...  stablehlo.add %0, %a      stablehlo.add %1, %b
-"""
+"""Splits constants before propagation, so that each has one use, and merges them afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
+from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
-from shardy_py.dialects.stablehlo import op_class
-from shardy_py.dialects.traits import is_commutative
+from shardy_py.dialects.stablehlo import BroadcastInDimOp, op_class
+from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
-from shardy_py.graph.movements import note_copies, replace_op
+from shardy_py.graph.movements import note_copies, replace_by_values, replace_op
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, set_callee
@@ -37,12 +32,73 @@ from shardy_py.ir import (
     replace_operand,
     walk_pre_order,
 )
-from shardy_py.passes.constancy import Kind, is_preserving, kind_of
+from shardy_py.ops import TABLE, Control
 from shardy_py.passes.rewrites import put_constants_last
 
 
+class Kind(Enum):
+    """When the results of an op are constant.
+
+    SOURCE: always. PRESERVING: if its operands are; with dynamic sizes, also subject to `is_preserving`.
+    BITCAST: the same, subject to `is_preserving` for all types. CALL, COMPUTATION: depends on the callee or
+    region. IGNORED: it has no results. TERMINATOR: it passes its operands on. OTHER: never.
+    """
+
+    SOURCE = 0
+    PRESERVING = 1
+    CALL = 2
+    COMPUTATION = 3
+    IGNORED = 4
+    TERMINATOR = 5
+    OTHER = 6
+    BITCAST = 7
+
+
+@lru_cache(maxsize=4096)
+def kind_of(op_class: type[Operation]) -> Kind:
+    """The kind of the ops of a class."""
+    row = TABLE[op_class.name]
+    if issubclass(op_class, CallOp):
+        return Kind.CALL
+    if issubclass(op_class, FuncOp | ShardingGroupOp):
+        return Kind.IGNORED
+    if op_class.get_trait(UnfoldableConstant) is not None:
+        return Kind.SOURCE
+    if row.control is Control.REGION:
+        return Kind.COMPUTATION
+    if row.makes_constants:
+        return Kind.BITCAST if callable(row.is_elementwise) else Kind.PRESERVING
+    return Kind.TERMINATOR if op_class.get_trait(IsTerminator) is not None else Kind.OTHER
+
+
+def is_preserving(op: Operation) -> bool:
+    """Returns whether an op of kind PRESERVING or BITCAST has constant results for constant operands.
+
+    It has if the op is valid for all sizes of its dynamic dimensions.
+    """
+    row = TABLE[op.name]
+    operands = [tensor_type(value.type) for value in operands_of(op)]
+    result = tensor_type(op.results[0].type)
+    shapes = [operand.shape if operand else () for operand in operands]
+    if callable(row.is_elementwise) and (result is None or shapes[0] != result.shape):
+        return False
+    if not any(None in shape for shape in shapes) or not op.name.startswith("stablehlo."):
+        return True
+    if len(operands) > 1 or row.needs_static_operand or result is None:
+        return False
+    pairs = zip(shapes[0], result.shape, strict=False)
+    return all(size is not None for size, given in pairs if given is not None)
+
+
 def constant_or_scalar_splitter(module: ModuleOp) -> None:
-    """Splits constants and broadcast scalars so that each has a single use."""
+    """`sdy-constant-or-scalar-splitter`: gives every use of a constant or broadcast scalar a copy of its own.
+
+    Expressions of constants are copied as a whole. So the uses of a constant need not share a sharding.
+    Constants become `sdy.constant`, which no folder merges again.
+
+    before  %c = stablehlo.constant ...              stablehlo.add %c, %a           stablehlo.add %c, %b
+    after   %0 = sdy.constant ...  %1 = sdy.constant ...  stablehlo.add %0, %a      stablehlo.add %1, %b
+    """
     convert_constants(module)
     split_constants(module)
 
@@ -277,3 +333,73 @@ def renew_uses(module: Operation) -> None:
 
 def _place(use: Use, positions: dict[int, int]) -> tuple[int, int]:
     return positions[id(use.operation)], use.index
+
+
+def constant_or_scalar_merger(module: ModuleOp) -> None:
+    """`sdy-constant-or-scalar-merger`: merges equal constants and broadcast scalars of a region.
+
+    The reverse of `sdy-constant-or-scalar-splitter` for copies that got equal shardings. Other common
+    subexpressions are not merged.
+
+        before  %0 = sdy.constant dense<1.0>   %1 = sdy.constant dense<1.0>   "use"(%0)   "use"(%1)
+        after   %0 = sdy.constant dense<1.0>   "use"(%0)   "use"(%0)
+    """
+    merge_constants(module)
+
+
+BROADCAST = BroadcastInDimOp.name
+
+
+def merge_constants(root: Operation) -> None:
+    """Erases constants and broadcast scalars that equal an earlier one in their region."""
+    by_identity: dict[Hashable, Operation] = {}
+    by_value: dict[Hashable, Operation] = {}
+    numbers = _Numbers()
+    for op in find_ops_where(root, lambda op: op.name == BROADCAST or is_constant(op)):
+        block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
+        (result,) = op.results
+        key = (
+            op.__class__,
+            id(block and block.parent),
+            *properties,
+            *map(id, properties.values()),
+            *attributes,
+            *map(id, attributes.values()),
+            *map(id, operands),
+            id(result.type),
+        )
+        earlier = by_identity.get(key)
+        if earlier is None:
+            if operands and not is_scalar(operands[0]):
+                continue
+            value = (
+                op.name == BROADCAST,
+                id(block and block.parent),
+                numbers.of_dictionary({**properties, **attributes}),
+                *map(id, operands),
+                numbers.of(result.type),
+            )
+            earlier = by_identity[key] = by_value.setdefault(value, op)
+            if earlier is op:
+                continue
+        replace_by_values(op, earlier.results)
+
+
+class _Numbers:
+    """Numbers attributes so that equal ones have equal numbers; hashes each object once."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, tuple[int, Attribute]] = {}
+        self._by_value: dict[Attribute, int] = {}
+
+    def of_dictionary(self, attributes: dict[str, Attribute]) -> Hashable:
+        """A key for a dictionary of attributes."""
+        return tuple(sorted((name, self.of(value)) for name, value in attributes.items()))
+
+    def of(self, attribute: Attribute) -> int:
+        """The number of an attribute."""
+        known = self._by_identity.get(id(attribute))
+        if known is None:
+            number = self._by_value.setdefault(attribute, len(self._by_value))
+            known = self._by_identity[id(attribute)] = (number, attribute)
+        return known[0]
