@@ -20,7 +20,7 @@ from shardy_py.dialects.template import Template
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.dialects.type_tails import SAME
 from shardy_py.dialects.verification import find_faults
-from shardy_py.dialects.verification.rules import normal_form_rules, rules
+from shardy_py.dialects.verification.rules import rules
 from shardy_py.errors import ShardyError
 from shardy_py.ops import TABLE, OpSpec
 from shardy_py.ops.elementwise import pointwise
@@ -61,7 +61,6 @@ def new_op() -> Iterator[OpTable]:
 def _forget_unknown_ops() -> None:
     syntax_table().forget_unknown_ops()
     rules.cache_clear()
-    normal_form_rules.cache_clear()
 
 
 def test_it_is_read_printed_and_verified() -> None:

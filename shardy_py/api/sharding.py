@@ -14,8 +14,9 @@ from typing import overload
 
 from shardy_py.api.arguments import expect, sizes
 from shardy_py.api.partition_spec import P
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.sdy import verify_sharding
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-from shardy_py.dialects.sdy.verify_sharding import axis_messages
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.gspmd.sharding.axes import from_hlo_sharding, to_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
@@ -207,10 +208,12 @@ def parse_sharding(text: str) -> TensorSharding:
 
 def check_axes(value: TensorSharding, mesh: Mesh) -> None:
     """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice."""
-    faults = [] if mesh.is_maximal else list(axis_messages(value, mesh))
-    if faults:
+    try:
+        if not mesh.is_maximal:
+            verify_sharding.check_axes(value, mesh)
+    except Fault as fault:
         known = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
-        raise ShardyError(*(f"sharding {value}: {fault}; the mesh has {known}" for fault in faults))
+        raise ShardyError(f"sharding {value}: {fault}; the mesh has {known}") from None
 
 
 def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:

@@ -10,6 +10,7 @@ ops of other dialects (`other_ops.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
@@ -21,14 +22,14 @@ from shardy_py.dialects.checks import results_check, rules_check
 from shardy_py.dialects.construction import infer_types, type_attribute
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.encoding import plain_attribute
+from shardy_py.dialects.faults import Check, Fault, diagnostic, diagnostics
 from shardy_py.dialects.stablehlo import OPS, structs
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
 from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor as Inferred
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
-from shardy_py.dialects.verification.declared import check_declared, check_operands
-from shardy_py.dialects.verification.faults import Fault, Faults, diagnostic
+from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.ir import build_operation, operands_of
 from shardy_py.text.attribute_writer import attribute_text
@@ -111,7 +112,7 @@ def _verified(
         OPS.op_class(row.name), operands, types, properties, discardable, caller_location(), None, bodies
     )
     if follows and row.result_slots:
-        require(op, check_operands)
+        require(op, partial(check_declared, with_results=False))
         op = _with_results(op, _inferred(row, op, element))
         if element is None:
             return op
@@ -198,7 +199,7 @@ def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]
             raise _unfit(op, ShardyError(_not_inferred(row.name)))
         return infer_types(row, view)
     except RuleViolation as violation:
-        message = diagnostic(Fault(str(violation), is_plain=not violation.follows_name), op).message
+        message = diagnostic(violation, op).message
         raise _unfit(op, ShardyError(Diagnostic(message + _got(op), position_of(_location(op))))) from None
 
 
@@ -217,12 +218,14 @@ def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     return made
 
 
-def require(op: Operation, check: Callable[[Operation], Faults]) -> None:
-    """Raises `ShardyError` with all faults of the check; the op must not be inserted."""
-    faults = [diagnostic(fault, op) for fault in check(op)]
-    if faults:
+def require(op: Operation, check: Check) -> None:
+    """Raises `ShardyError` with the fault that the check finds; the op must not be inserted."""
+    try:
+        check(op)
+    except Fault as fault:
         got = _got(op)
-        raise _unfit(op, ShardyError(*(Diagnostic(f.message + got, f.where) for f in faults)))
+        shown = [Diagnostic(d.message + got, d.where) for d in diagnostics(fault, op)]
+        raise _unfit(op, ShardyError(*shown)) from None
 
 
 def _unfit(op: Operation, error: ShardyError) -> ShardyError:

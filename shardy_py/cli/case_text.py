@@ -36,8 +36,9 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     Raises:
         ShardyError: a text is invalid, the axes do not fit the mesh, or there is no mesh; with its position.
     """
+    from shardy_py.dialects.faults import Fault
     from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-    from shardy_py.dialects.sdy.verify_sharding import axis_messages
+    from shardy_py.dialects.sdy.verify_sharding import check_axes
     from shardy_py.sharding import Mesh
 
     text = sharding_text[_SHARDING_HEAD.match(sharding_text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
@@ -52,9 +53,10 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
         raise usage_error(f"the sharding refers to mesh @{sharding.mesh}: define it by --mesh")
     else:
         mesh = read_mesh_text(mesh_text, files)
-    faults = [*axis_messages(sharding, mesh)]
-    if faults:
-        raise ShardyError(*(f"sharding {sharding} on mesh {mesh}: {fault}" for fault in faults))
+    try:
+        check_axes(sharding, mesh)
+    except Fault as fault:
+        raise ShardyError(f"sharding {sharding} on mesh {mesh}: {fault}") from None
     return sharding, mesh
 
 

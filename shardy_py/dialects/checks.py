@@ -12,12 +12,12 @@ from typing import Any
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.definition import Infer, OpRow
+from shardy_py.dialects.faults import NOT_INFERRED, Check, Fault, inferred_fault
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Tensor, compatible, read_tensor
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.declared import region_names
 from shardy_py.dialects.verification.driver import PlacedCheck
-from shardy_py.dialects.verification.faults import Check, Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -55,17 +55,13 @@ def checks_of(tables: Iterable[OpTable]) -> Checks:
 def rules_check(row: OpRow) -> Check:
     """Checks regions and the rules of a row."""
 
-    def check(op: Operation) -> Faults:
-        faults = tuple(_region_faults(op))
-        yield from faults
-        if faults:
-            return
+    def check(op: Operation) -> None:
+        for index, (name, region) in enumerate(zip(region_names(op), op.regions, strict=False)):
+            if name is not None and len(region.blocks) != 1:
+                raise Fault(f"region #{index} ('{name}') failed to verify constraint: region with 1 blocks")
         view = View(op)
-        try:
-            for rule in row.verify:
-                rule(view)
-        except RuleViolation as violation:
-            yield Fault(str(violation), is_plain=not violation.follows_name)
+        for rule in row.verify:
+            rule(view)
 
     return check
 
@@ -73,44 +69,26 @@ def rules_check(row: OpRow) -> Check:
 def _placed(row: OpRow) -> PlacedCheck:
     checks = [rules_check(row), *([results_check(row.infer)] if row.infer else ())]
 
-    def check(op: Any, scope: Scope) -> Faults:
+    def check(op: Any, scope: Scope) -> None:
         for part in checks:
-            faults = tuple(part(op))
-            yield from faults
-            if faults:
-                return
+            part(op)
 
     return check
-
-
-def _region_faults(op: Operation) -> Faults:
-    """Each region that must have one block has it."""
-    for index, (name, region) in enumerate(zip(region_names(op), op.regions, strict=False)):
-        if name is not None and len(region.blocks) != 1:
-            yield Fault(f"region #{index} ('{name}') failed to verify constraint: region with 1 blocks")
 
 
 def results_check(infer: Infer) -> Check:
     """Checks that the results have the types that are inferred."""
 
-    def check(op: Operation) -> Faults:
+    def check(op: Operation) -> None:
         view = View(op)
         try:
             expected = infer(view)
         except RuleViolation as violation:
-            yield Fault(str(violation), is_plain=True, is_followed=True)
-            yield Fault("failed to infer returned types")
-            return
+            raise Fault(str(violation), is_plain=True, follow_up=NOT_INFERRED) from None
         given = view.result_types
         pairs = zip(expected, given, strict=False)
         if len(expected) != len(given) or not all(_matches(wanted, type_) for wanted, type_ in pairs):
-            wanted = ", ".join(map(_text, expected))
-            have = ", ".join(map(_text, given))
-            yield Fault(
-                f"inferred type(s) {wanted} are incompatible with return type(s) of operation {have}",
-                is_followed=True,
-            )
-            yield Fault("failed to infer returned types")
+            raise inferred_fault(map(_text, expected), map(_text, given))
 
     return check
 

@@ -18,13 +18,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from shardy_py.dialects.definition import OpRow, Slot
+from shardy_py.dialects.faults import Fault, diagnostic
 from shardy_py.dialects.kinds import Notation
 from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Tensor, raw
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, raw
 from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.dialects.stablehlo.verify.view import View
-from shardy_py.dialects.verification.declared import check_operands
-from shardy_py.dialects.verification.faults import Fault, diagnostic
+from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.errors import ShardyError
 from shardy_py.ir import build_operation
 from shardy_py.text.type_reader import ranked_tensor
@@ -107,12 +107,9 @@ def _inferred(
     values = [SSAValue.get(value) for value in _flat(operands)]
     op = build_operation(op_class, values, (), dict(properties), {}, UnknownLoc(), None, _flat(regions))
     try:
-        faults = [diagnostic(fault, op) for fault in check_operands(op)]
-        if faults:
-            raise ShardyError(*faults)
+        check_declared(op, with_results=False)
         return infer_types(row, View(op))
-    except RuleViolation as violation:
-        fault = Fault(str(violation), is_plain=not violation.follows_name)
+    except Fault as fault:
         raise ShardyError(diagnostic(fault, op)) from None
     finally:
         for region in list(op.regions):

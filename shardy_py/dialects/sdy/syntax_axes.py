@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from shardy_py.dialects.sdy.attributes import AxisRefAttr, MeshAxisAttr, SubAxisInfoAttr
 from shardy_py.dialects.sdy.syntax_parameters import (
     bare_or_full,
+    checked,
     integer_parameter,
     optional_list,
     parameter,
     string_attribute_data,
 )
-from shardy_py.dialects.sdy.verify_axes import mesh_axis_faults, mesh_faults
+from shardy_py.dialects.sdy.verify_values import check_mesh, check_mesh_axis
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, SubAxis
 from shardy_py.text.attribute_writer import string_literal
 from shardy_py.text.cursor import Cursor
@@ -84,10 +85,7 @@ def read_mesh(cursor: Cursor) -> Mesh:
         cursor.expect("=")
         device_ids = _read_device_ids(cursor)
     cursor.expect(">")
-    mesh = _without_usual_order(Mesh(axes, device_ids))
-    for fault in mesh_faults(mesh):
-        cursor.form_error(fault, start)
-    return mesh
+    return checked(cursor, start, check_mesh, _without_usual_order(Mesh(axes, device_ids)))
 
 
 def _read_device_ids(cursor: Cursor) -> tuple[int, ...]:
@@ -117,10 +115,9 @@ def read_mesh_axis(cursor: Cursor) -> MeshAxis:
     start = cursor.offset
     name = parameter(cursor, "MeshAxis", "name", _STRING, cursor.string)
     cursor.expect("=")
-    axis = MeshAxis(name, integer_parameter(cursor, "MeshAxis", "size"))
-    for fault in mesh_axis_faults(axis):
-        cursor.form_error(fault, start)
-    return axis
+    return checked(
+        cursor, start, check_mesh_axis, MeshAxis(name, integer_parameter(cursor, "MeshAxis", "size"))
+    )
 
 
 def read_manual_axes(cursor: Cursor) -> tuple[str, ...]:

@@ -19,11 +19,12 @@ from shardy_py.dialects.sdy.attributes import (
 from shardy_py.dialects.sdy.syntax_axes import read_axis_ref
 from shardy_py.dialects.sdy.syntax_parameters import (
     bare_or_full,
+    checked,
     integer_parameter,
     list_parameter,
     parameter,
 )
-from shardy_py.dialects.sdy.verify_steps import step_faults
+from shardy_py.dialects.sdy.verify_values import check_steps
 from shardy_py.sharding import AxisEdge, EdgeNode, EdgeValueRef, PropagationStep
 from shardy_py.text.cursor import Cursor
 
@@ -112,9 +113,7 @@ def read_edges(cursor: Cursor) -> tuple[PropagationStep, ...]:
     )
     cursor.expect("]")
     cursor.expect(">")
-    for fault in step_faults(steps):
-        cursor.form_error(fault, start)
-    return steps
+    return checked(cursor, start, check_steps, steps)
 
 
 def edges_text(steps: Iterable[PropagationStep]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 
+from shardy_py.dialects.faults import Fault
 from shardy_py.text.cursor import Cursor
 
 T = TypeVar("T")
@@ -74,3 +75,12 @@ def string_attribute_data(cursor: Cursor) -> str:
     if not isinstance(found, StringAttr):
         cursor.form_error("invalid kind of attribute specified", start)
     return found.data
+
+
+def checked(cursor: Cursor, start: int, check: Callable[[T], None], value: T) -> T:
+    """The value if `check` accepts it; its fault is reported at `start`."""
+    try:
+        check(value)
+    except Fault as fault:
+        cursor.form_error(fault.message, start)
+    return value

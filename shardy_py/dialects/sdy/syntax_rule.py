@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from shardy_py.dialects.sdy.attributes import DimMappingAttr, TensorMappingAttr
-from shardy_py.dialects.sdy.syntax_parameters import bare_or_full, list_parameter, optional_list
-from shardy_py.dialects.sdy.verify_axes import factor_list_faults
+from shardy_py.dialects.sdy.syntax_parameters import bare_or_full, checked, list_parameter, optional_list
+from shardy_py.dialects.sdy.verify_values import check_factor_lists
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.sharding import DimMapping, Factor, FactorType, ShardingRule, TensorMapping, factor_symbol
 from shardy_py.text.cursor import Cursor
@@ -95,8 +95,7 @@ class _RuleReader:
         if is_custom:
             cursor.expect("custom")
         cursor.expect(">")
-        for fault in factor_list_faults(listed, len(sizes)):
-            cursor.error(fault, start)
+        checked(cursor, start, lambda listed: check_factor_lists(listed, len(sizes)), listed)
         types = {index: type_ for name, type_ in _TYPES for index in listed[name]}
         blocked = set(listed["blocked_propagation"])
         factors = tuple(

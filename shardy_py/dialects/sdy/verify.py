@@ -1,17 +1,18 @@
 """All verifiers of the dialect, as tables: what `dialects/verification` runs.
 
-The checks are in `verify_axes.py`, `verify_sharding.py`, `verify_rule.py` (attributes), `verify_ops.py` and
-`verify_collectives.py` (ops). Each opens with the list of what it checks.
+The checks are in `verify_values.py` (plain values), `verify_sharding.py`, `verify_rule.py` (attributes),
+`verify_ops.py`, `verify_manual.py` and `verify_collectives.py` (ops). Each opens with the list of its rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects.faults import Fault, prefixed
 from shardy_py.dialects.sdy import verify_collectives, verify_ops
 from shardy_py.dialects.sdy.attributes import (
     OpShardingRuleAttr,
@@ -19,11 +20,8 @@ from shardy_py.dialects.sdy.attributes import (
     TensorShardingAttr,
     TensorShardingPerValueAttr,
 )
-from shardy_py.dialects.sdy.verify_edges import edge_faults
-from shardy_py.dialects.sdy.verify_manual import check_normal_form
-from shardy_py.dialects.sdy.verify_rule import rule_faults
-from shardy_py.dialects.sdy.verify_sharding import prefixed, sharding_faults, sharding_list_faults
-from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.dialects.sdy.verify_rule import check_edges, check_rule
+from shardy_py.dialects.sdy.verify_sharding import check_sharding, check_shardings
 from shardy_py.dialects.verification.memory import canonical
 from shardy_py.dialects.verification.scope import Scope
 
@@ -32,69 +30,51 @@ RESULTS = verify_ops.RESULTS
 STRUCTURE = {**verify_ops.STRUCTURE, **verify_collectives.STRUCTURE}
 USES = {**verify_ops.USES, **verify_collectives.USES}
 
-
-NORMAL_FORM = {"sdy.manual_computation": check_normal_form}
-"""Checks of an op that hold once a program's manual axes are cleaned up."""
-
-
-def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope) -> Faults:
-    """A discardable attribute of the dialect on an op: a sharding a result, a sharding rule, edges."""
-    if name == "sdy.sharding":
-        if not isinstance(attribute, TensorShardingPerValueAttr):
-            yield Fault("should have a sharding attribute of type TensorShardingPerValueAttr")
-            return
-        types = [result.type for result in op.results]
-        key = (canonical(attribute), *map(canonical, types))
-        yield from _once(key, scope, lambda: sharding_list_faults(attribute.data, types, scope), "result ")
-    elif name == "sdy.sharding_rule":
-        if not isinstance(attribute, OpShardingRuleAttr):
-            yield Fault(
-                "should have a sharding rule attribute of type OpShardingRuleAttr for attr named "
-                "'sdy.sharding_rule'"
-            )
-            return
-        yield from rule_faults(attribute.data, op)
-    elif name == "sdy.propagation_edges":
-        if not isinstance(attribute, PropagationEdgesAttr):
-            yield Fault(
-                "should have a propagation edges attribute of type PropagationEdgesAttr for attr named "
-                "'sdy.propagation_edges'"
-            )
-            return
-        yield from edge_faults(attribute.data, op, scope)
-    elif name in _EDGE_LISTS and not (
-        isinstance(attribute, ArrayAttr) and all(map(_is_edges, cast("ArrayAttr[Attribute]", attribute).data))
-    ):
-        yield Fault(
-            "should have a propagation edges attribute of type ArrayAttr<PropagationEdgesAttr> for attr "
-            "named 'sdy.result_propagation_edges' or 'sdy.block_arg_propagation_edges'"
-        )
-
-
 _EDGE_LISTS = ("sdy.result_propagation_edges", "sdy.block_arg_propagation_edges")
 
 
-def _is_edges(attribute: Attribute) -> bool:
-    return isinstance(attribute, PropagationEdgesAttr)
+def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope) -> None:
+    """A discardable attribute of the dialect on an op: a sharding a result, a sharding rule, edges."""
+    if name == "sdy.sharding":
+        if not isinstance(attribute, TensorShardingPerValueAttr):
+            raise Fault("should have a sharding attribute of type TensorShardingPerValueAttr")
+        types = [result.type for result in op.results]
+        subject = (attribute, *types)
+        _check_once(scope, "result ", subject, lambda: check_shardings(attribute.data, types, scope))
+    elif name == "sdy.sharding_rule":
+        if not isinstance(attribute, OpShardingRuleAttr):
+            raise _wrong_class("a sharding rule", "OpShardingRuleAttr", f"'{name}'")
+        check_rule(attribute.data, op)
+    elif name == "sdy.propagation_edges":
+        if not isinstance(attribute, PropagationEdgesAttr):
+            raise _wrong_class("a propagation edges", "PropagationEdgesAttr", f"'{name}'")
+        check_edges(attribute.data, op, scope)
+    elif name in _EDGE_LISTS:
+        parts = cast("ArrayAttr[Attribute]", attribute).data if isinstance(attribute, ArrayAttr) else (None,)
+        if not all(isinstance(part, PropagationEdgesAttr) for part in parts):
+            names = " or ".join(f"'{edges}'" for edges in _EDGE_LISTS)
+            raise _wrong_class("a propagation edges", "ArrayAttr<PropagationEdgesAttr>", names)
+
+
+def _wrong_class(what: str, expected: str, names: str) -> Fault:
+    return Fault(f"should have {what} attribute of type {expected} for attr named {names}")
 
 
 def check_value_attribute(
     name: str, attribute: Attribute, type_: Attribute, scope: Scope, place: str
-) -> Faults:
+) -> None:
     """An attribute of the dialect on an argument or a result of a function: a sharding."""
     if name == "sdy.sharding":
         if not isinstance(attribute, TensorShardingAttr):
-            yield Fault(f"{place}should have a sharding attribute of type TensorShardingAttr")
-            return
-        key = (canonical(attribute), canonical(type_))
-        yield from _once(key, scope, lambda: sharding_faults(attribute.data, type_, scope), place)
+            raise Fault(f"{place}should have a sharding attribute of type TensorShardingAttr")
+        subject = (attribute, type_)
+        _check_once(scope, place, subject, lambda: check_sharding(attribute.data, type_, scope))
 
 
-def _once(key: tuple[int, ...], scope: Scope, find: Callable[[], Faults], place: str) -> Faults:
-    """The faults that `find` finds, looked for again only where there are some."""
-    if key in scope.known:
-        return
-    found = (*prefixed(place, find()),)
-    yield from found
-    if not found:
+def _check_once(scope: Scope, place: str, subject: Iterable[Attribute], check: Callable[[], None]) -> None:
+    """Calls `check` unless it has accepted an equal subject in the scope before."""
+    key = (*map(canonical, subject),)
+    if key not in scope.known:
+        with prefixed(place):
+            check()
         scope.known[key] = True

@@ -1,12 +1,11 @@
 """Verifiers of the shardings of values: on results, arguments, constraints.
 
-Not here: axes themselves (`verify_axes.py`), which op has which sharding (`verify_ops.py`).
+Not here: axes themselves (`verify_values.py`), which op has which sharding (`verify_ops.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -19,24 +18,18 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.faults import Fault, note, prefixed
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.dialects.sdy.ops import ManualComputationOp
-from shardy_py.dialects.sdy.verify_axes import (
+from shardy_py.dialects.sdy.verify_values import (
     AxisUses,
-    axis_list_faults,
-    sorted_axis_list_faults,
-    sub_axis_faults,
+    check_axis_list,
+    check_sorted_axis_list,
+    check_sub_axes,
 )
-from shardy_py.dialects.verification.faults import Fault, Faults, Note
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.text.attribute_writer import attribute_text
-
-
-def prefixed(prefix: str, faults: Iterable[Fault]) -> Faults:
-    """The faults with `prefix` in front of their messages."""
-    for fault in faults:
-        yield replace(fault, message=prefix + fault.message)
 
 
 def sizes_of(type_: Attribute) -> tuple[int | None, ...] | None:
@@ -47,23 +40,23 @@ def sizes_of(type_: Attribute) -> tuple[int | None, ...] | None:
     return tuple(None if size == DYNAMIC_INDEX else size for size in shape)
 
 
-def sharding_faults(sharding: TensorSharding, type_: Attribute | None, scope: Scope) -> Faults:
+def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Scope) -> None:
     """The sharding of a value of a type (None: of no value), in this order:
 
     - its mesh exists; on a maximal mesh it names no dimension and no axis
     - the type is a ranked tensor, or a tuple of one; without a shape, no dimension and no axis is named
     - it has as many dimensions as the tensor
     - a priority is not negative, and a dimension that is closed and empty has none
-    - axes of the dimensions, then replicated, then unreduced axes are lists as in `verify_axes.py`
+    - axes of the dimensions, then replicated, then unreduced axes are lists as in `verify_values.py`
     - it names no axis that a manual computation around it has bound
     """
     mesh = scope.mesh(sharding)
     if mesh is None:
-        yield Fault(f"unknown mesh: @{sharding.mesh}")
-        return
+        raise Fault(f"unknown mesh: @{sharding.mesh}")
+    is_empty = not (sharding.rank or sharding.replicated_axes or sharding.unreduced_axes)
     if mesh.is_maximal or (type_ is None and sharding.is_fully_replicated):
-        if _says_something(sharding):
-            yield Fault(
+        if not is_empty:
+            raise Fault(
                 "a maximal sharding can only have a sharding with rank 0 and no replicated or unreduced axes."
             )
         return
@@ -71,103 +64,69 @@ def sharding_faults(sharding: TensorSharding, type_: Attribute | None, scope: Sc
     if isinstance(type_, TupleType):
         parts: Sequence[Attribute] = type_.types.data
         if len(parts) != 1:
-            yield Fault(f"ops can only have a sharding for a tuple of size 1: '{attribute_text(type_)}'")
-            return
+            raise Fault(f"ops can only have a sharding for a tuple of size 1: '{attribute_text(type_)}'")
         shaped = parts[0]
+    text = attribute_text(type_) if type_ is not None else "<<NULL TYPE>>"
     if isinstance(shaped, UnrankedTensorType):
-        yield Fault(f"only ranked tensors can have a sharding. type: '{_text(type_)}'")
-        return
+        raise Fault(f"only ranked tensors can have a sharding. type: '{text}'")
     sizes = sizes_of(shaped) if shaped is not None else None
     if sizes is None:
-        if _says_something(sharding):
-            yield Fault(
+        if not is_empty:
+            raise Fault(
                 "non-shaped tensors can only have a sharding with rank 0 and no replicated or unreduced "
-                f"axes. type: '{_text(type_)}', sharding: {attribute_text(TensorShardingAttr(sharding))}"
+                f"axes. type: '{text}', sharding: {attribute_text(TensorShardingAttr(sharding))}"
             )
         return
     if sharding.rank != len(sizes):
-        yield Fault(f"sharding doesn't match tensor rank: {sharding.rank} != {len(sizes)}")
-        return
-    messages = [*axis_messages(sharding, mesh)]
-    yield from map(Fault, messages)
-    if not messages and scope.manual_axes:
-        yield from _bound_axis_faults(sharding, scope.manual_axes)
+        raise Fault(f"sharding doesn't match tensor rank: {sharding.rank} != {len(sizes)}")
+    check_axes(sharding, mesh)
+    if scope.manual_axes:
+        in_dimensions = [axis for dimension in sharding.dimensions for axis in dimension.axes]
+        check_unbound((*in_dimensions, *sharding.replicated_axes, *sharding.unreduced_axes), scope)
 
 
-def _text(type_: Attribute | None) -> str:
-    return attribute_text(type_) if type_ is not None else "<<NULL TYPE>>"
-
-
-def _says_something(sharding: TensorSharding) -> bool:
-    return bool(sharding.rank or sharding.replicated_axes or sharding.unreduced_axes)
-
-
-def axis_messages(sharding: TensorSharding, mesh: Mesh) -> Iterable[str]:
-    """Messages on the axes of a sharding on its mesh."""
+def check_axes(sharding: TensorSharding, mesh: Mesh) -> None:
+    """The priorities and axes of a sharding on its mesh."""
     uses = AxisUses(mesh)
     for index, dimension in enumerate(sharding.dimensions):
-        found = [*_priority_messages(index, dimension), *axis_list_faults(dimension.axes, uses)]
-        yield from found
-        if found:
-            return
-    for what, axes in (("replicated", sharding.replicated_axes), ("unreduced", sharding.unreduced_axes)):
-        found = [*sorted_axis_list_faults(axes, uses, what)]
-        yield from found
-        if found:
-            return
-    yield from sub_axis_faults(uses)
+        if dimension.priority is not None:
+            if dimension.priority < 0:
+                raise Fault(f"dim {index} has a negative priority")
+            if dimension.is_closed and not dimension.axes:
+                raise Fault(f"dim {index} is empty and closed but has a priority")
+        check_axis_list(dimension.axes, uses)
+    check_sorted_axis_list(sharding.replicated_axes, uses, "replicated")
+    check_sorted_axis_list(sharding.unreduced_axes, uses, "unreduced")
+    check_sub_axes(uses)
 
 
-def _priority_messages(index: int, dimension: DimensionSharding) -> Iterable[str]:
-    if dimension.priority is None:
-        return
-    if dimension.priority < 0:
-        yield f"dim {index} has a negative priority"
-    if dimension.is_closed and not dimension.axes:
-        yield f"dim {index} is empty and closed but has a priority"
+def check_unbound(axes: Iterable[AxisRef], scope: Scope) -> None:
+    """None of the axes is bound by a manual computation around."""
+    for axis in axes:
+        owner: ManualComputationOp | None = scope.manual_axes.get(axis.name)
+        if owner is not None:
+            raise Fault(
+                f'operates on axis "{axis.name}" which is already bound by a parent '
+                "sdy.manual_computation op",
+                note("parent bounding this axis as manual", owner.location),
+            )
 
 
-def _bound_axis_faults(sharding: TensorSharding, owners: Mapping[str, ManualComputationOp]) -> Faults:
-    for axis in axes_of(sharding):
-        if axis.name in owners:
-            yield bound_axis_fault(axis.name, owners[axis.name])
-            return
-
-
-def bound_axis_fault(name: str, owner: ManualComputationOp) -> Fault:
-    """The fault of using an axis that a manual computation around has bound."""
-    note = Note("parent bounding this axis as manual", owner.location)
-    return Fault(
-        f'operates on axis "{name}" which is already bound by a parent sdy.manual_computation op',
-        notes=(note,),
-    )
-
-
-def axes_of(sharding: TensorSharding) -> Iterable[AxisRef]:
-    """All axes that a sharding names."""
-    for dimension in sharding.dimensions:
-        yield from dimension.axes
-    yield from sharding.replicated_axes
-    yield from sharding.unreduced_axes
-
-
-def sharding_list_faults(
-    shardings: Sequence[TensorSharding], types: Sequence[Attribute], scope: Scope
-) -> Faults:
-    """One sharding a value, each as in `sharding_faults`.
+def check_shardings(shardings: Sequence[TensorSharding], types: Sequence[Attribute], scope: Scope) -> None:
+    """One sharding a value, each as in `check_sharding`.
 
     An op without values may have one sharding: the devices that it runs on.
     """
     if not types and len(shardings) == 1:
         mesh = scope.mesh(shardings[0])
         if (mesh is not None and mesh.is_maximal) or shardings[0].is_fully_replicated:
-            yield from prefixed("0 - ", sharding_faults(shardings[0], None, scope))
+            with prefixed("0 - "):
+                check_sharding(shardings[0], None, scope)
             return
     if len(shardings) != len(types):
-        yield Fault(
+        raise Fault(
             f"shardings don't match number of values: {len(shardings)} shardings vs {len(types)} values"
         )
-        return
-    place: Callable[[int], str] = (lambda index: "- ") if len(types) == 1 else (lambda index: f"{index} - ")
     for index, (sharding, type_) in enumerate(zip(shardings, types, strict=True)):
-        yield from prefixed(place(index), sharding_faults(sharding, type_, scope))
+        with prefixed("- " if len(types) == 1 else f"{index} - "):
+            check_sharding(sharding, type_, scope)

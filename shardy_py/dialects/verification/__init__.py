@@ -14,32 +14,28 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.dialects.faults import Fault, diagnostic
 from shardy_py.dialects.verification.driver import Verifier
-from shardy_py.dialects.verification.faults import Fault, Faults, Note, diagnostic
-from shardy_py.dialects.verification.rules import normal_form_rules, rules
+from shardy_py.dialects.verification.rules import rules
 from shardy_py.errors import Diagnostic, ShardyError
 
-__all__ = ["Fault", "Faults", "Note", "find_faults", "verify_module", "verify_op"]
+__all__ = ["find_faults", "verify_module", "verify_op"]
 
 
-def find_faults(
-    module: ModuleOp, *, every: bool = False, normal_form: bool = False
-) -> tuple[Diagnostic, ...]:
-    """The faults of a module: the first (or every) one of each function.
-
-    normal_form: whether to check also what holds once manual axes are cleaned up.
-    """
-    return Verifier(normal_form_rules() if normal_form else rules(), every=every).verify(module)
+def find_faults(module: ModuleOp) -> tuple[Diagnostic, ...]:
+    """The first fault of the module and of each isolated op in it, such as a function."""
+    return Verifier(rules()).verify(module)
 
 
 def verify_op(op: Operation) -> None:
     """Raises a `VerifyException` with the first fault of an op whose regions are sound."""
-    for fault in Verifier(rules()).op_faults(op):
-        raise VerifyException(diagnostic(fault, op).message)
+    try:
+        Verifier(rules()).check_op(op)
+    except Fault as fault:
+        raise VerifyException(diagnostic(fault, op).message) from None
 
 
 def verify_module(module: ModuleOp) -> None:
     """Raises a `ShardyError` with the first fault of each function, as MLIR reports them."""
-    found = find_faults(module)
-    if found:
+    if found := find_faults(module):
         raise ShardyError(*found)

@@ -35,7 +35,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.dialects.verification.faults import Fault, Faults
+from shardy_py.dialects.faults import Fault
 from shardy_py.text.attribute_writer import attribute_text
 
 
@@ -78,70 +78,57 @@ class _Definition:
     properties: tuple[tuple[str, bool, AttrConstraint | None], ...]
 
 
-def check_declared(op: Operation) -> Faults:
+def check_declared(op: Operation, *, with_results: bool = True) -> None:
     """Counts of operands, results and regions; properties required; constraints of properties and types.
 
-    In MLIR's order: checks that a fault makes meaningless are skipped.
+    with_results: False for an op that has yet to get the types of its results.
     """
-    yield from _declared_faults(op, with_results=True)
-
-
-def check_operands(op: Operation) -> Faults:
-    """As `check_declared`, for an op that has yet to get the types of its results."""
-    yield from _declared_faults(op, with_results=False)
-
-
-def _declared_faults(op: Operation, *, with_results: bool) -> Faults:
     definition = _definition_of(type(op))
     if definition is None:
         return
-    operands, results = len(op.operands), len(op.results)
-    counts = [*_count_faults(definition.regions, len(op.regions), "region", found_is_said=False)]
+    operands, results = [v.type for v in op.operands], [v.type for v in op.results]
+    _check_count(definition.regions, len(op.regions), "region")
     if with_results:
-        counts += _count_faults(definition.results, results, "result", found_is_said=False)
-    counts += _count_faults(definition.operands, operands, "operand", found_is_said=True)
-    counts += _segment_faults(definition.operands, op, operands, "operand")
+        _check_count(definition.results, len(results), "result")
+    _check_count(definition.operands, len(operands), "operand")
+    _check_segments(definition.operands, op, len(operands), "operand")
     if with_results:
-        counts += _segment_faults(definition.results, op, results, "result")
-    yield from counts
-    if counts:
-        return
+        _check_segments(definition.results, op, len(results), "result")
     context = VerificationContext()
-    yield from _property_faults(definition, op, context)
-    yield from _type_faults(definition.operands, op, [v.type for v in op.operands], "operand", context)
+    _check_properties(definition, op, context)
+    _check_types(definition.operands, op, operands, "operand", context)
     if with_results:
-        yield from _type_faults(definition.results, op, [v.type for v in op.results], "result", context)
+        _check_types(definition.results, op, results, "result", context)
 
 
-def _count_faults(side: _Side, count: int, what: str, *, found_is_said: bool) -> Faults:
+def _check_count(side: _Side, count: int, what: str) -> None:
     minimum = side.minimum
-    found = f", but found {count}" if found_is_said else ""
+    got = f", but found {count}" if what == "operand" else ""
     if side.is_fixed and count != minimum:
         if minimum == 0:
-            yield Fault(f"requires zero {what}s")
-        elif minimum == 1:
-            yield Fault(f"requires {'a single' if what == 'operand' else 'one'} {what}")
-        else:
-            yield Fault(f"expected {minimum} {what}s{found}")
-    elif count < minimum:
-        yield Fault(f"expected {minimum} or more {what}s{found}")
+            raise Fault(f"requires zero {what}s")
+        if minimum == 1:
+            raise Fault(f"requires {'a single' if what == 'operand' else 'one'} {what}")
+        raise Fault(f"expected {minimum} {what}s{got}")
+    if count < minimum:
+        raise Fault(f"expected {minimum} or more {what}s{got}")
 
 
-def _segment_faults(side: _Side, op: Operation, count: int, what: str) -> Faults:
+def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
     if side.segments is None:
         return
     sizes = segment_sizes(op, side.segments)
     if sizes is None:
-        yield Fault(f"requires attribute '{side.segments}'")
-    elif any(size < 0 for size in sizes):
-        yield Fault(f"'{side.segments}' attribute cannot have negative elements")
-    elif sum(sizes) != count:
-        yield Fault(
+        raise Fault(f"requires attribute '{side.segments}'")
+    if any(size < 0 for size in sizes):
+        raise Fault(f"'{side.segments}' attribute cannot have negative elements")
+    if sum(sizes) != count:
+        raise Fault(
             f"{what} count ({count}) does not match with the total size ({sum(sizes)}) specified in "
             f"attribute '{side.segments}'"
         )
-    elif len(sizes) != len(side.parts):
-        yield Fault(
+    if len(sizes) != len(side.parts):
+        raise Fault(
             f"'{side.segments}' attribute for specifying {what} segments must have {len(side.parts)} "
             f"elements, but got {len(sizes)}"
         )
@@ -153,26 +140,25 @@ def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     return tuple(found.get_values()) if isinstance(found, DenseArrayBase) else None
 
 
-def _property_faults(definition: _Definition, op: Operation, context: VerificationContext) -> Faults:
+def _check_properties(definition: _Definition, op: Operation, context: VerificationContext) -> None:
     for name, is_optional, constraint in definition.properties:
-        found = op.properties.get(name)
-        if found is None:
+        attribute = op.properties.get(name)
+        if attribute is None:
             if not is_optional:
-                yield Fault(f"requires attribute '{name}'")
-        elif constraint is not None and (reason := _broken(constraint, found, context)) is not None:
-            yield Fault(f"attribute '{name}' failed to satisfy constraint: {reason}")
+                raise Fault(f"requires attribute '{name}'")
+        elif constraint is not None and (reason := _broken(constraint, attribute, context)) is not None:
+            raise Fault(f"attribute '{name}' failed to satisfy constraint: {reason}")
 
 
-def _type_faults(
+def _check_types(
     side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: VerificationContext
-) -> Faults:
+) -> None:
     if all(part.constraint is None for part in side.parts):
         return
-
     for index, (part, type_) in enumerate(zip(_spread(side, op, len(types)), types, strict=False)):
         if part.constraint is not None and (reason := _broken(part.constraint, type_, context)) is not None:
             kind = f"variadic of {reason}" if part.is_variadic else reason
-            yield Fault(f"{what} #{index} must be {kind}, but got '{attribute_text(type_)}'")
+            raise Fault(f"{what} #{index} must be {kind}, but got '{attribute_text(type_)}'")
 
 
 def spread(op: Operation) -> tuple[str, ...]:

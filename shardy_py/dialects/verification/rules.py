@@ -1,34 +1,32 @@
-"""All verifiers of all dialects, by name of op: the only list."""
+"""All verifiers of all dialects, by name of op: the only list; the verifier of ops of registered dialects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ShapedType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.dialects.verification.driver import PlacedCheck, Rules
-from shardy_py.dialects.verification.faults import Faults
-from shardy_py.dialects.verification.functions import (
-    check_call,
-    check_func,
-    check_module,
-    check_return,
-    check_symbol_table,
-)
-from shardy_py.dialects.verification.scope import Scope
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.sdy.interfaces import ShardableDataFlowOpInterface, manual_axes
+from shardy_py.dialects.traits import data_flow, required_data_flow
+from shardy_py.dialects.verification import functions
+from shardy_py.dialects.verification.driver import Rules
+from shardy_py.text.attribute_writer import attribute_text
 
 _REGISTERED: list[str] = []
 """Ops of dialects that users registered."""
+
+_UNFIT = "lacks an operand, a result, a block argument or a terminator that its data-flow edges refer to"
 
 
 def register_checks(names: Iterable[str]) -> None:
     """Registers ops to be verified by their classes and interfaces."""
     _REGISTERED.extend(names)
     rules.cache_clear()
-    normal_form_rules.cache_clear()
 
 
 @cache
@@ -37,43 +35,58 @@ def rules() -> Rules:
     from shardy_py.dialects import chlo, stablehlo
     from shardy_py.dialects.checks import checks_of
     from shardy_py.dialects.sdy import verify as sdy
-    from shardy_py.dialects.verification.registered import check_registered
 
     rows = checks_of((stablehlo.OPS, chlo.OPS))
     return Rules(
-        checks={**dict.fromkeys(_REGISTERED, _no_check), **sdy.CHECKS, **rows.signature},
-        results={**dict.fromkeys(_REGISTERED, check_registered), **sdy.RESULTS, **rows.results},
+        checks={**sdy.CHECKS, **rows.signature},
+        results={**dict.fromkeys(_REGISTERED, _check_registered), **sdy.RESULTS, **rows.results},
         structure={
-            "builtin.module": check_module,
-            "func.func": check_func,
-            "func.return": check_return,
+            "builtin.module": functions.check_module,
+            "func.func": functions.check_func,
+            "func.return": functions.check_return,
             **sdy.STRUCTURE,
             **rows.structure,
         },
-        uses={"func.call": check_call, **sdy.USES, **rows.symbols},
+        uses={"func.call": functions.check_call, **sdy.USES, **rows.symbols},
         attributes={"sdy": sdy.check_attribute},
-        module=check_symbol_table,
+        module=functions.check_symbol_table,
     )
 
 
-@cache
-def normal_form_rules() -> Rules:
-    """The verifiers, and those of what holds once manual axes are cleaned up."""
-    from shardy_py.dialects.sdy import verify as sdy
+def _check_registered(op: Any) -> None:
+    """An op of a registered dialect whose regions are sound, beside its IRDL definition:
 
-    usual = rules()
-    checks = {name: _both(usual.uses[name], check) for name, check in sdy.NORMAL_FORM.items()}
-    return replace(usual, uses={**usual.uses, **checks})
+    - `verify_` of the class and of its traits, as xDSL runs them
+    - data-flow edges join existing values of equal rank (of equal shape where no axes are manual)
+    """
+    try:
+        for trait in op.traits:
+            trait.verify(op)
+        op.verify_()
+    except VerifyException as error:
+        raise Fault(str(error)) from None
+    if data_flow(op) is not None:
+        _check_data_flow(op, required_data_flow(op))
 
 
-def _no_check(op: Operation) -> Faults:
-    """Nothing before the regions: with it, the driver also looks at the results of ops without regions."""
-    return iter(())
+def _check_data_flow(op: Operation, flow: ShardableDataFlowOpInterface) -> None:
+    edges: list[tuple[Attribute, Attribute]] = []
+    try:
+        for owner in (*flow.block_argument_edge_owners(op), *flow.op_result_edge_owners(op)):
+            sources = [user.operands[index] for user, index in flow.edge_sources(op, owner)]
+            edges += [(v.type, owner.type) for v in (*sources, *flow.non_edge_owner_targets(op, owner))]
+    except (AssertionError, IndexError):
+        raise Fault(_UNFIT) from None
+    see = _rank if manual_axes(op) else _shape
+    for type_, expected in edges:
+        if see(type_) != see(expected):
+            types = f"'{attribute_text(type_)}' and '{attribute_text(expected)}'"
+            raise Fault(f"has a data-flow edge between values of different shapes: {types}")
 
 
-def _both(first: PlacedCheck, second: PlacedCheck) -> PlacedCheck:
-    def check(op: Any, scope: Scope) -> Faults:
-        found = (*first(op, scope),)
-        yield from found or second(op, scope)
+def _shape(type_: Attribute) -> tuple[int, ...] | None:
+    return type_.get_shape() if isinstance(type_, ShapedType) else None
 
-    return check
+
+def _rank(type_: Attribute) -> int | None:
+    return type_.get_num_dims() if isinstance(type_, ShapedType) else None

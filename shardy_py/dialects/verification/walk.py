@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.dialects.verification.dominance import operand_faults
-from shardy_py.dialects.verification.faults import Fault
+from shardy_py.dialects.faults import Fault, note
 from shardy_py.dialects.verification.memory import body_signature
-from shardy_py.dialects.verification.op_text import operation_text
 from shardy_py.dialects.verification.scope import Scope
+from shardy_py.errors import Diagnostic
+from shardy_py.text import print_module, syntax_table
 
 if TYPE_CHECKING:
     from shardy_py.dialects.verification.driver import Verifier
@@ -44,7 +44,7 @@ class Walk:
 
     defined: the identities of the values in scope.
     isolated: the isolated ops found, to be verified after the walk.
-    late: violations of dominance, reported if there are no other faults.
+    late: the first violation of dominance, reported if there are no other faults.
     """
 
     def __init__(self, verifier: Verifier, root: Operation) -> None:
@@ -52,27 +52,23 @@ class Walk:
         self.root = root
         self.defined: set[int] = set()
         self.isolated: list[tuple[Operation, Scope]] = []
-        self.late: list[Fault] = []
+        self.late: Fault | None = None
 
-    def region(self, region: Region, scope: Scope, parent: Kind, *, is_outermost: bool = False) -> bool:
-        """Verifies the ops of a region of an op of kind `parent`; False ends the walk."""
+    def region(self, region: Region, scope: Scope, parent: Kind, *, is_outermost: bool = False) -> None:
+        """Verifies the ops of a region of an op of kind `parent`."""
         block = region.first_block
-        if block is None:
-            return True
         mine: list[int] = []
-        if block.next_block is not None or not parent.needs_terminator:
+        if block is not None and (block.next_block is not None or not parent.needs_terminator):
             self._define_all(region, mine)
         while block is not None:
             mine += map(id, block.args)
             self.defined.update(map(id, block.args))
-            if not self._ops(block, scope, mine):
-                return False
-            if parent.needs_terminator and not self._terminator(block):
-                return False
+            self._ops(block, scope, mine)
+            if parent.needs_terminator:
+                self._check_terminator(block)
             block = block.next_block
         if not is_outermost:
             self.defined.difference_update(mine)
-        return True
 
     def _define_all(self, region: Region, mine: list[int]) -> None:
         """Defines all values of a region at once: the order of blocks, and in graphs of ops, is free."""
@@ -82,83 +78,133 @@ class Walk:
                 mine += map(id, op.results)
         self.defined.update(mine)
 
-    def _terminator(self, block: Block) -> bool:
+    def _check_terminator(self, block: Block) -> None:
         last = block.last_op
-        holder = block.parent_op()
         if last is None:
-            if holder is None:
-                return True
-            fault = Fault("empty block: expect at least a terminator", is_plain=True)
-            return self.verifier.report((fault,), holder)
-        if isinstance(last, UnregisteredOp) or self.verifier.kind_of(last).is_terminator:
-            return True
-        text = operation_text(last)
-        return self.verifier.report((Fault(f"block with no terminator, has {text}", is_plain=True),), last)
+            if (holder := block.parent_op()) is not None:
+                raise Fault("empty block: expect at least a terminator", is_plain=True, op=holder)
+        elif not (isinstance(last, UnregisteredOp) or self.verifier.kind_of(last).is_terminator):
+            text = _operation_text(last)
+            raise Fault(f"block with no terminator, has {text}", is_plain=True, op=last)
 
-    def _ops(self, block: Block, scope: Scope, mine: list[int]) -> bool:
+    def _ops(self, block: Block, scope: Scope, mine: list[int]) -> None:
         known: dict[Any, Any] = scope.known
         defined = self.defined
         define, remember = defined.add, mine.append
         op: Any = block.first_op
-        while op is not None:
-            fields = op.__dict__
-            key = [op.__class__]
-            append = key.append
-            for value in fields["_operands"]:
-                append(id(value.type))
-                if id(value) not in defined:
-                    self._undefined(op)
-            append(None)
-            for value in fields["results"]:
-                append(id(value.type))
-                number = id(value)
-                define(number)
-                remember(number)
-            if held := fields["properties"]:
-                for name, attribute in held.items():
-                    append(name)
-                    append(id(attribute))
-            if held := fields["attributes"]:
+        try:
+            while op is not None:
+                fields = op.__dict__
+                key = [op.__class__]
+                append = key.append
+                for value in fields["_operands"]:
+                    append(id(value.type))
+                    if id(value) not in defined:
+                        self._undefined(op)
                 append(None)
-                for name, attribute in held.items():
-                    append(name)
-                    append(id(attribute))
-            if regions := fields["regions"]:
-                key += map(body_signature, regions)
-            signature = tuple(key)
-            kind: Kind | None = known.get(signature)
-            fresh = None
-            if kind is None:
-                kind = self.verifier.kind_of(op)
-                if not (kind.is_isolated and regions):
-                    if not self.verifier.signature(op, scope):
-                        return False
-                    fresh = self.verifier.fresh
-                    known[signature] = kind
-            following = op.next_op
-            if (regions or not kind.is_plain or (kind.is_terminator and following is not None)) and (
-                not self._special(op, kind, scope, fresh=fresh)
-            ):
-                return False
-            op = following
-        return True
+                for value in fields["results"]:
+                    append(id(value.type))
+                    number = id(value)
+                    define(number)
+                    remember(number)
+                if held := fields["properties"]:
+                    for name, attribute in held.items():
+                        append(name)
+                        append(id(attribute))
+                if held := fields["attributes"]:
+                    append(None)
+                    for name, attribute in held.items():
+                        append(name)
+                        append(id(attribute))
+                if regions := fields["regions"]:
+                    key += map(body_signature, regions)
+                signature = tuple(key)
+                kind: Kind | None = known.get(signature)
+                fresh = None
+                if kind is None:
+                    kind = self.verifier.kind_of(op)
+                    if not (kind.is_isolated and regions):
+                        self.verifier.signature(op, scope)
+                        fresh = self.verifier.fresh
+                        known[signature] = kind
+                following = op.next_op
+                if regions or not kind.is_plain or (kind.is_terminator and following is not None):
+                    self._special(op, kind, scope, fresh=fresh)
+                op = following
+        except Fault as fault:
+            fault.op = fault.op or op
+            raise
 
     def _undefined(self, op: Operation) -> None:
-        """Records the operands that are not defined where `op` uses them, once."""
-        if any(fault.op is op for fault in self.late):
-            return
-        for value in dict.fromkeys(op.operands):
+        """Records the first operand that is not defined where `op` uses it, of the first such op."""
+        for value in op.operands if self.late is None else ():
             if id(value) not in self.defined:
-                self.late += operand_faults(op, value, self.root)
+                self.late = _dominance_fault(op, value, self.root)
+                return
 
-    def _special(self, op: Operation, kind: Kind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> bool:
+    def _special(self, op: Operation, kind: Kind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> None:
         """Verifies an op with regions, or with a verifier that is not memoized."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))
-            return True
-        if not self.verifier.placed(op, kind, scope):
-            return False
-        inner = scope.inside(op) if op.regions else scope
-        if not all(self.region(region, inner, kind) for region in op.regions):
-            return False
-        return fresh is None or not op.regions or self.verifier.results(op, fresh)
+            return
+        self.verifier.placed(op, kind, scope)
+        if op.regions:
+            inner = scope.inside(op)
+            for region in op.regions:
+                self.region(region, inner, kind)
+            if fresh is not None:
+                self.verifier.results(op, fresh)
+
+
+def _dominance_fault(op: Operation, value: SSAValue, isolated: Operation) -> Fault:
+    """The fault of the use of `value` by `op`, which is within the isolated op `isolated`."""
+    if not _is_within(value.owner, isolated):
+        note_ = note("required by region isolation constraints", isolated.location)
+        return Fault("using value defined outside the region", note_, op=op)
+    index = next(index for index, operand in enumerate(op.operands) if operand is value)
+    message = f"operand #{index} does not dominate this use"
+    return Fault(message, *_definition(value, op), is_plain=True, op=op)
+
+
+def _is_within(owner: Operation | Block, root: Operation) -> bool:
+    at: Operation | None = owner.parent_op() if isinstance(owner, Block) else owner
+    if not isinstance(owner, Block) and at is root:
+        return False
+    while at is not None and at is not root:
+        at = at.parent_op()
+    return at is root
+
+
+def _definition(value: SSAValue, user: Operation) -> tuple[Diagnostic, ...]:
+    """The place of the definition, and its relation to the use."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        holder = owner.parent_op()
+        return (note("operand defined as a block argument", holder.location),) if holder is not None else ()
+    if owner.parent is user.parent:
+        where = "op in the same block"
+    elif owner.parent is not None and user.parent is not None and owner.parent.parent is user.parent.parent:
+        where = "op in the same region"
+    else:
+        where = _relation(owner, user)
+    return (note(f"operand defined here ({where})", owner.location),)
+
+
+def _relation(owner: Operation, user: Operation) -> str:
+    if _is_within(user, owner):
+        return "op in a parent region"
+    holder = user.parent_op()
+    while holder is not None:
+        if holder.parent is owner.parent:
+            return "op in a parent region"
+        holder = holder.parent_op()
+    return "op in a child region"
+
+
+def _operation_text(op: Operation) -> str:
+    """`%0 = "stablehlo.abs"(%arg0) : (tensor<8xf32>) -> ...`, with names as in the function around."""
+    root = op
+    while (parent := root.parent_op()) is not None and parent.name != "builtin.module":
+        root = parent
+    lines = print_module(root, syntax=syntax_table(), generic=True).split("\n")
+    return next((line.strip() for line in reversed(lines) if f'"{op.name}"' in line), op.name)

@@ -23,17 +23,13 @@ func.func @g(%arg0: tensor<8xf32>) -> tensor<8xf32> {
 """
 
 
-def _lines(text: str, *, every: bool = False) -> list[int]:
-    found = find_faults(parse_module(text), every=every)
+def _lines(text: str) -> list[int]:
+    found = find_faults(parse_module(text))
     return [diagnostic.where.line for diagnostic in found if diagnostic.where]
 
 
 def test_the_first_fault_of_each_function_is_reported() -> None:
     assert _lines(TWO_FAULTS) == [3, 8]
-
-
-def test_every_fault_on_demand() -> None:
-    assert _lines(TWO_FAULTS, every=True) == [3, 4, 8]
 
 
 def test_verify_module_raises_what_is_found() -> None:
@@ -86,16 +82,16 @@ def test_unregistered_ops_are_not_looked_at() -> None:
 
 def test_programs_of_the_corpus_are_sound(corpus_program: str, corpus: Callable[[str], str]) -> None:
     for name in (corpus_program, f"{corpus_program}.propagated"):
-        assert find_faults(parse_module(corpus(name), name), every=True) == ()
+        assert find_faults(parse_module(corpus(name), name)) == ()
 
 
 def test_an_op_is_verified_once_a_signature(monkeypatch: pytest.MonkeyPatch) -> None:
     from shardy_py.dialects.verification.driver import Verifier
 
     seen: list[str] = []
-    look = Verifier._attribute_faults  # pyright: ignore[reportPrivateUsage]
+    check = Verifier.signature
     monkeypatch.setattr(
-        Verifier, "_attribute_faults", lambda self, op, scope: seen.append(op.name) or look(self, op, scope)
+        Verifier, "signature", lambda self, op, scope: seen.append(op.name) or check(self, op, scope)
     )
     line = "  %{} = stablehlo.add %a, %a : tensor<8xf32>\n"
     ops = "".join(map(line.format, range(50)))

@@ -23,7 +23,6 @@ from shardy_py.dialects.stablehlo.verify.buffers import check_buffers
 from shardy_py.dialects.stablehlo.verify.control import tuple_of
 from shardy_py.dialects.stablehlo.verify.tensors import fail, read_tensor, require, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
-from shardy_py.dialects.verification.faults import Fault, Faults
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -199,36 +198,28 @@ def _check_configuration(view: View) -> None:
 _NAMESPACED = r"^[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+$"
 
 
-def check_composite(op: Operation, scope: Scope) -> Faults:
+def check_composite(op: Operation, scope: Scope) -> None:
     """A composite has a name with a namespace, and the operands and results of its decomposition."""
     name, symbol = op.properties.get("name"), op.properties.get("decomposition")
     if isinstance(name, StringAttr) and not re.match(_NAMESPACED, name.data):
-        yield _plain(
+        raise RuleViolation(
             "name must be a valid namespaced op name, i.e. it must match the following regular expression: "
             f'{_NAMESPACED} e.g. "my_namespace.my_op"'
         )
-        return
     callee_name: str = getattr(symbol, "string_value", lambda: "")()
     callee = scope.symbols.get(callee_name)
     if not isinstance(callee, FuncOp):
-        yield _plain(f"'{callee_name}' does not reference a valid function")
-        return
+        raise RuleViolation(f"'{callee_name}' does not reference a valid function")
     sides = (
         ("operand", [value.type for value in op.operands], callee.function_type.inputs.data),
         ("result", [value.type for value in op.results], callee.function_type.outputs.data),
     )
     for what, types, expected in sides:
         if len(types) != len(expected):
-            yield _plain(f"has {len(types)} {what}(s), but decomposition has {len(expected)}")
-            return
+            raise RuleViolation(f"has {len(types)} {what}(s), but decomposition has {len(expected)}")
         for index, (type_, wanted) in enumerate(zip(types, expected, strict=True)):
             if type_ != wanted:
-                yield _plain(
+                raise RuleViolation(
                     f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type "
                     f"{_quoted(wanted)}"
                 )
-                return
-
-
-def _plain(message: str) -> Fault:
-    return Fault(message, is_plain=True)

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.faults import Fault
 from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -35,15 +36,14 @@ Size = int | None
 Sizes = tuple[Size, ...]
 
 
-class RuleViolation(Exception):
+class RuleViolation(Fault):
     """An op violates a rule.
 
     follows_name: whether the message goes on from `'dialect.op' op `; otherwise it stands alone.
     """
 
     def __init__(self, message: str, *, follows_name: bool = False) -> None:
-        super().__init__(message)
-        self.follows_name = follows_name
+        super().__init__(message, is_plain=not follows_name)
 
 
 def fail(message: str, *, follows_name: bool = False) -> NoReturn:
