@@ -202,24 +202,24 @@ def check_composite(op: Operation, scope: Scope) -> None:
     """A composite has a name with a namespace, and the operands and results of its decomposition."""
     name, symbol = op.properties.get("name"), op.properties.get("decomposition")
     if isinstance(name, StringAttr) and not re.match(_NAMESPACED, name.data):
-        raise RuleViolation(
+        fail(
             "name must be a valid namespaced op name, i.e. it must match the following regular expression: "
             f'{_NAMESPACED} e.g. "my_namespace.my_op"'
         )
     callee_name: str = getattr(symbol, "string_value", lambda: "")()
     callee = scope.symbols.get(callee_name)
     if not isinstance(callee, FuncOp):
-        raise RuleViolation(f"'{callee_name}' does not reference a valid function")
+        fail(f"'{callee_name}' does not reference a valid function")
     sides = (
         ("operand", [value.type for value in op.operands], callee.function_type.inputs.data),
         ("result", [value.type for value in op.results], callee.function_type.outputs.data),
     )
     for what, types, expected in sides:
         if len(types) != len(expected):
-            raise RuleViolation(f"has {len(types)} {what}(s), but decomposition has {len(expected)}")
+            fail(f"has {len(types)} {what}(s), but decomposition has {len(expected)}")
         for index, (type_, wanted) in enumerate(zip(types, expected, strict=True)):
             if type_ != wanted:
-                raise RuleViolation(
+                fail(
                     f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type "
                     f"{_quoted(wanted)}"
                 )
