@@ -16,15 +16,7 @@ from collections.abc import Sequence
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.indexing import (
-    Constraint,
-    Expr,
-    IndexMap,
-    Interval,
-    dim,
-    extent,
-    simplify_expr,
-)
+from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, simplify_expr
 from shardy_py.layout.tile_level import linear_index
 from shardy_py.layout.values import ArrayShape
 

@@ -142,10 +142,7 @@ class Layout:
             (self.memory_space, f"S({self.memory_space})"),
             (self.split_configs, "SC" + "".join(map(str, self.split_configs))),
             (self.physical_shape is not None, f"P({self.physical_shape})"),
-            (
-                self.dynamic_shape_metadata_prefix_bytes > 0,
-                f"M({self.dynamic_shape_metadata_prefix_bytes})",
-            ),
+            (self.dynamic_shape_metadata_prefix_bytes > 0, f"M({self.dynamic_shape_metadata_prefix_bytes})"),
         )
         suffix = "".join(text for stated, text in parts if stated)
         return f"{{{_listed(self.minor_to_major)}{':' * bool(suffix)}{suffix}}}"

@@ -71,11 +71,7 @@ def compatible_axes(projection: Projection, factor: int, direction: Direction) -
 
 
 def truncate(
-    axes: Axes,
-    keep: Callable[[AxisRef, int], AxisRef | None],
-    mesh: Mesh,
-    *,
-    conservative_propagation: bool,
+    axes: Axes, keep: Callable[[AxisRef, int], AxisRef | None], mesh: Mesh, *, conservative_propagation: bool
 ) -> Axes:
     """Truncate `axes` at the first axis that `keep(axis, shards before it)` shortens or drops."""
     sharded = 1
@@ -102,12 +98,7 @@ def prefix_across_factors(axis: AxisRef, tensor: TensorProjection, factor: int) 
 
 
 def prefix_within_factor(
-    axis: AxisRef,
-    tensor: TensorProjection,
-    along: FactorSharding,
-    sharded: int,
-    factor_size: int,
-    mesh: Mesh,
+    axis: AxisRef, tensor: TensorProjection, along: FactorSharding, sharded: int, factor_size: int, mesh: Mesh
 ) -> AxisRef | None:
     """The prefix of `axis` that `tensor` can have along a factor, whose sharding is `along`, or None.
 

@@ -56,10 +56,7 @@ def propagate(
     after each user priority but the last, with that priority.
     """
     propagator = Propagator(
-        program,
-        meshes,
-        conservative_propagation=options.conservative_propagation,
-        journal=journal,
+        program, meshes, conservative_propagation=options.conservative_propagation, journal=journal
     )
     if not options.run_user_priority_propagation:
         _run_rounds(propagator, options, "")

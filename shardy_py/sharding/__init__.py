@@ -21,14 +21,7 @@ from shardy_py.sharding.projection import (
     project,
 )
 from shardy_py.sharding.propagation_edges import AxisEdge, EdgeNode, EdgeValueRef, PropagationStep
-from shardy_py.sharding.rule import (
-    DimMapping,
-    Factor,
-    FactorType,
-    ShardingRule,
-    TensorMapping,
-    factor_symbol,
-)
+from shardy_py.sharding.rule import DimMapping, Factor, FactorType, ShardingRule, TensorMapping, factor_symbol
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 if TYPE_CHECKING:
