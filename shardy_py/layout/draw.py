@@ -28,6 +28,8 @@ memory
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shardy_py.layout.picture import NONE, PART, TILE, Cell, Panel, Picture
 
 _PADDING = "·"
@@ -82,23 +84,17 @@ def _rule(panel: Panel, width: int, left: str, cross: str, right: str, stroke: s
     return text + stroke + (stroke if panel.more_columns else right)
 
 
-def _memory_lines(shown: Picture) -> list[str]:
-    texts = [[_index(element) for element in tile] for tile in shown.memory]
+def _memory_lines(shown: Picture) -> Iterator[str]:
+    """The elements in the order of memory, at most 8 a line; a line has elements of one tile only."""
+    texts = [
+        [_PADDING if e is None else ",".join(map(str, e)) or "()" for e in tile] for tile in shown.memory
+    ]
     width = max(len(text) for tile in texts for text in tile)
-    lines: list[str] = []
     start = 0
     for tile in texts:
         for at in range(0, len(tile), 8):
-            cells = " ".join(text.rjust(width) for text in tile[at : at + 8])
-            lines.append(f"{start + at:>4}: {cells}")
+            yield f"{start + at:>4}: {' '.join(text.rjust(width) for text in tile[at : at + 8])}"
         start += len(tile)
-    return lines
-
-
-def _index(element: tuple[int, ...] | None) -> str:
-    if element is None:
-        return _PADDING
-    return ",".join(map(str, element)) or "()"
 
 
 def _text(cell: Cell) -> str:

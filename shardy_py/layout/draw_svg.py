@@ -12,7 +12,7 @@ Not here: the content (`picture.py`), terminals (`draw.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from xml.sax.saxutils import escape
 
 from shardy_py.layout.picture import NONE, PART, TILE, Cell, Panel, Picture
@@ -48,9 +48,8 @@ def draw_svg(shown: Picture) -> str:
             top += _LINE
         right = max(right, width * len(panel.rows[0]))
     if shown.more_panels:
-        body.append(
-            _text(_MARGIN, top, f"... and {shown.more_panels} more along the major dimensions", "note")
-        )
+        text = f"... and {shown.more_panels} more along the major dimensions"
+        body.append(_text(_MARGIN, top, text, "note"))
         top += _LINE
     size = f'width="{right + 2 * _MARGIN}" height="{top + _MARGIN}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{_STYLE}</style>\n'
@@ -75,13 +74,8 @@ def _runs(breaks: tuple[int, ...], least: int) -> list[tuple[int, int]]:
     numbers = [0]
     for kind in breaks:
         numbers.append(numbers[-1] + (kind >= least and kind != NONE))
-    runs: list[tuple[int, int]] = []
-    start = 0
-    for _, run in groupby(numbers):
-        stop = start + len(list(run))
-        runs.append((start, stop))
-        start = stop
-    return runs
+    stops = [0, *accumulate(len(list(run)) for _, run in groupby(numbers))]
+    return list(pairwise(stops))
 
 
 def _cell(cell: Cell, x: int, y: int, width: int) -> str:

@@ -53,29 +53,26 @@ class ElementType:
         return np.dtype(type_)
 
 
-def _integers() -> list[ElementType]:
-    widths = (1, 2, 4, 8, 16, 32, 64)
-    signed = [ElementType(f"s{bits}", f"si{bits}", bits, f"int{bits}") for bits in widths]
-    return signed + [ElementType(f"u{bits}", f"ui{bits}", bits, f"uint{bits}") for bits in widths]
+_WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+# Nothing packs the six bits of f6; a byte holds them.
+_SMALL_FLOATS = (
+    *("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ"),
+    *("f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU"),
+)
+
+
+def _small_float(mlir: str) -> ElementType:
+    name = mlir.lower()
+    return ElementType(name, mlir, 4 if name[1] == "4" else 8, f"float{name[1]}_{name[2:]}")
 
 
 ELEMENT_TABLE: dict[str, ElementType] = {
     row.name: row
     for row in (
         ElementType("pred", "i1", 8, "bool_"),
-        *_integers(),
-        ElementType("f4e2m1fn", "f4E2M1FN", 4, "float4_e2m1fn"),
-        # Nothing packs six bits; a byte holds them.
-        ElementType("f6e2m3fn", "f6E2M3FN", 8, "float6_e2m3fn"),
-        ElementType("f6e3m2fn", "f6E3M2FN", 8, "float6_e3m2fn"),
-        ElementType("f8e3m4", "f8E3M4", 8, "float8_e3m4"),
-        ElementType("f8e4m3", "f8E4M3", 8, "float8_e4m3"),
-        ElementType("f8e4m3b11fnuz", "f8E4M3B11FNUZ", 8, "float8_e4m3b11fnuz"),
-        ElementType("f8e4m3fn", "f8E4M3FN", 8, "float8_e4m3fn"),
-        ElementType("f8e4m3fnuz", "f8E4M3FNUZ", 8, "float8_e4m3fnuz"),
-        ElementType("f8e5m2", "f8E5M2", 8, "float8_e5m2"),
-        ElementType("f8e5m2fnuz", "f8E5M2FNUZ", 8, "float8_e5m2fnuz"),
-        ElementType("f8e8m0fnu", "f8E8M0FNU", 8, "float8_e8m0fnu"),
+        *(ElementType(f"s{bits}", f"si{bits}", bits, f"int{bits}") for bits in _WIDTHS),
+        *(ElementType(f"u{bits}", f"ui{bits}", bits, f"uint{bits}") for bits in _WIDTHS),
+        *map(_small_float, _SMALL_FLOATS),
         ElementType("f16", "f16", 16, "float16"),
         ElementType("bf16", "bf16", 16, "bfloat16"),
         ElementType("f32", "f32", 32, "float32"),

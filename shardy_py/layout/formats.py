@@ -24,11 +24,8 @@ from shardy_py.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile
 Target = Literal["tpu", "linear"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
-LANES = 128
-"""Words in a row of a TPU's vector register."""
-SUBLANES = 8
-"""Rows of a TPU's vector register."""
-WORD_BITS = 32
+_SUBLANES, _LANES, _WORD_BITS = 8, 128, 32
+"""A TPU's vector register: rows, words in a row, bits of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +50,41 @@ def default_layout(shape: ArrayShape, target: str = "tpu", *, element_size_bits:
     """The array with the layout of a target: row-major, in tiles on "tpu", without on "linear".
 
     element_size_bits: bits an element takes; 0: those of its type. 1 gives `pred` its denser form.
-
-    Raises ShardyError for an unknown target, an element size too small for the type, and unbounded
-    dimensions.
+    Raises ShardyError for an unknown target, too small an element size, and unbounded dimensions.
     """
     if target not in TARGETS:
         raise ShardyError.unknown("target", target, TARGETS)
     row = element_type(shape.element_type)
     bits = element_size_bits or row.bits
-    plain = Layout(
-        tuple(reversed(range(len(shape.dimensions)))),
-        element_size_bits=0 if bits == row.bits and bits % 8 == 0 else bits,
-    )
+    stated_bits = 0 if bits == row.bits and bits % 8 == 0 else bits
+    plain = Layout(tuple(reversed(range(len(shape.dimensions)))), element_size_bits=stated_bits)
     linear = replace(shape, layout=plain)
     _check(linear)
     if target == "linear":
         return linear
-    return replace(linear, layout=replace(plain, tiles=tpu_tiles(shape.dimensions, bits)))
+    return replace(linear, layout=replace(plain, tiles=_tpu_tiles(shape.dimensions, bits)))
 
 
-def tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
-    """The tiles of a row-major array on a TPU.
-
-    dimensions: major first. bits: of an element; from a word up, an element counts as one word.
+def _tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
+    """The tiles of a row-major array on a TPU; an element of more bits than a word counts as one word.
 
     Two dimensions and more: `T(8,128)`, fewer rows if the second-minor dimension has at most 4 ("compact
     second minor"), then `(n,1)` for the n elements that share a word. One dimension: its rows of 128 are the
     second-minor dimension. No dimension: one row of words.
     """
-    packing = max(1, WORD_BITS // bits)
+    packing = max(1, _WORD_BITS // bits)
     if not dimensions:
-        return (Tile((packing * LANES,)),)
+        return (Tile((packing * _LANES,)),)
     packed = (Tile((packing, 1)),) if packing > 1 else ()
     if len(dimensions) == 1:
-        rows = _tile_rows(-(-dimensions[0] // LANES), packing, (1, 2, 4))
-        return (Tile((rows * LANES,)), *((Tile((LANES,)), *packed) if packed else ()))
-    return (Tile((_tile_rows(dimensions[-2], packing, (2, 4)), LANES)), *packed)
+        rows = _tile_rows(-(-dimensions[0] // _LANES), packing, (1, 2, 4))
+        return (Tile((rows * _LANES,)), *((Tile((_LANES,)), *packed) if packed else ()))
+    return (Tile((_tile_rows(dimensions[-2], packing, (2, 4)), _LANES)), *packed)
 
 
 def _tile_rows(rows: int, packing: int, small: tuple[int, ...]) -> int:
     """The smallest of `small` that holds `rows`, else a register's rows; whole words in any case."""
-    return max(packing, next((size for size in small if rows <= size), SUBLANES))
+    return max(packing, next((size for size in small if rows <= size), _SUBLANES))
 
 
 def element_bits(shape: ArrayShape) -> int:
@@ -124,7 +115,7 @@ def unpadded_bytes(shape: Shape) -> int:
 def padded_bytes(shape: Shape) -> int:
     """The bytes of the buffer of an array: padded tiles and tail, elements of `E(n)` bits, metadata (`M(n)`).
 
-    An array without a layout is row-major and packed; for a tuple the sum of its parts. Raises ShardyError
+    An array without a layout is row-major and packed. For a tuple the sum of its parts. Raises ShardyError
     for layouts without fixed offsets (sparse, not a permutation) and for unbounded dimensions.
     """
     if isinstance(shape, ArrayShape):
@@ -141,10 +132,7 @@ def padding_share(shape: Shape) -> float:
 
 @lru_cache(maxsize=65536)
 def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu") -> Bytes:
-    """The bytes of an array with the layout of a target.
-
-    element: in XLA's or MLIR's spelling (`f32`, `pred`, `s8`; `i1`, `ui8`, `f8E4M3FN`, `complex<f32>`,
-    `index`).
+    """The bytes of an array with the layout of a target; element: as for `element_type`.
 
     Raises ShardyError for an unknown element type or target, and for a negative size.
 
@@ -156,13 +144,9 @@ def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu")
 
 
 def _parts(shape: Shape) -> tuple[Shape, ...]:
-    match shape:
-        case TupleShape(elements):
-            return elements
-        case BufferShape(element):
-            return (element,)
-        case _:
-            return ()
+    if isinstance(shape, TupleShape):
+        return shape.elements
+    return (shape.element,) if isinstance(shape, BufferShape) else ()
 
 
 def _check(shape: ArrayShape) -> None:

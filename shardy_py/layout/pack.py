@@ -4,7 +4,7 @@ Elements narrower than a byte fill it from the low-order bits, as in XLA's `Pack
 little-endian word: `(8,128)(8,1)` puts eight rows of s4 into a word in the order in which `(8,128)(2,1)` puts
 two of bf16, so a bitcast of bytes to narrower elements moves nothing.
 
-Not here: the steps of a layout (`physical.py`), the views copied (`mixed_radix.py`).
+Layouts without digits (`mixed_radix.py`) are copied element by element, by offsets.
 
 >>> from shardy_py.layout.values import Tile
 >>> layout = Layout((1, 0), (Tile((2, 2)),))
@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from shardy_py.errors import ShardyError
 from shardy_py.layout.element_types import element_type, element_type_of
 from shardy_py.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
-from shardy_py.layout.physical import Pad, Reshape, Step, Transpose, relayout_steps
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.values import ArrayShape, Layout
 
@@ -76,16 +75,17 @@ def unpack(
     flat = _of_length(flat, place.size, bits, element)
     if bits < 8:
         return _unpacked(unpack_bits(flat, bits, place.size), layout, place).view(element)
-    return _unpacked(
-        flat if bits == 8 * element.itemsize else narrow(flat, bits // 8, element), layout, place
-    )
+    own = flat if bits == 8 * element.itemsize else narrow(flat, bits // 8, element)
+    return _unpacked(own, layout, place)
 
 
 def _packed(array: NDArray[Any], layout: Layout, place: Placement, fill: NDArray[Any]) -> NDArray[Any]:
     digits = digit_order(place)
-    if digits is None:
-        return _through(array, relayout_steps(array.shape, layout), fill)
     buffer = np.empty(place.size, array.dtype)
+    if digits is None:
+        buffer[:] = fill
+        buffer[_offsets(place)] = array
+        return buffer
     tiled = buffer[: prod(place.tiled_dimensions)].reshape([digit.size for digit in digits.order])
     joined = array.transpose(layout.minor_to_major[::-1]).reshape(digits.joined)
     for pair in element_views(digits, joined, tiled):
@@ -100,7 +100,7 @@ def _packed(array: NDArray[Any], layout: Layout, place: Placement, fill: NDArray
 def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray[Any]:
     digits = digit_order(place)
     if digits is None:
-        return _back(buffer, place.dimensions, relayout_steps(place.dimensions, layout))
+        return buffer[_offsets(place)]
     order = layout.minor_to_major[::-1]
     tiled = buffer[: prod(place.tiled_dimensions)].reshape([digit.size for digit in digits.order])
     if digits.joined == place.physical_dimensions:
@@ -125,35 +125,10 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
     return array
 
 
-def _through(array: NDArray[Any], steps: Sequence[Step], fill: NDArray[Any]) -> NDArray[Any]:
-    """Runs the steps in order."""
-    given = array
-    for step in steps:
-        match step:
-            case Transpose(permutation):
-                array = array.transpose(permutation)
-            case Reshape(dimensions):
-                array = array.reshape(dimensions)
-            case Pad(_, dimensions):
-                padded = np.full(dimensions, fill, array.dtype)
-                padded[tuple(map(slice, array.shape))] = array
-                array = padded
-    return array.copy() if np.may_share_memory(array, given) else array
-
-
-def _back(buffer: NDArray[Any], dimensions: tuple[int, ...], steps: Sequence[Step]) -> NDArray[Any]:
-    """Undoes the steps, the last one first."""
-    before = [dimensions, *(step.dimensions for step in steps)]
-    array = buffer
-    for step, sizes in zip(reversed(steps), reversed(before[:-1]), strict=True):
-        match step:
-            case Transpose(permutation):
-                array = array.transpose(np.argsort(permutation))
-            case Reshape():
-                array = array.reshape(sizes)
-            case Pad():
-                array = array[tuple(map(slice, sizes))]
-    return array.copy()
+def _offsets(place: Placement) -> NDArray[np.int64]:
+    """[*dimensions]: the offset of each element."""
+    coordinates = np.indices(place.dimensions, np.int64, sparse=True)
+    return np.broadcast_to(place.offset(coordinates), place.dimensions)
 
 
 def _cell(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -199,13 +174,10 @@ def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any])
 
 
 def pack_bits(elements: Octets, bits: int) -> Octets:
-    """Packs elements of 1, 2 or 4 bits.
+    """Packs elements of 1, 2 or 4 bits, each in the low-order bits of a byte, into ceil(n * bits / 8) bytes.
 
     >>> pack_bits(np.array([1, 2, 3], np.uint8), 4).tolist()
     [33, 3]
-
-    elements: [n], each in the low-order bits of a byte; the other bits are ignored. The result has
-    ceil(n * bits / 8) bytes; bits past the last element are 0.
     """
     if bits == 1:
         return np.packbits(elements & 1, bitorder="little")

@@ -48,22 +48,20 @@ Step = Transpose | Reshape | Pad
 
 
 def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
-    """The steps from a logical array of these sizes to its flat buffer.
+    """The steps from a logical array of these sizes to its flat buffer, without those that have no effect.
 
     A transpose to physical order; for each tile a reshape that joins dimensions, a pad to whole tiles, a
     reshape that splits dimensions and a transpose that gathers the tiles; a reshape to one dimension and the
-    padding of its tail. Steps without effect are left out.
-
-    Raises ShardyError for a layout that is not a permutation of the dimensions, or sparse.
+    padding of its tail. Raises ShardyError for a layout that is no permutation of the dimensions, or sparse.
     """
     place = layout.placement(dimensions)
-    order = tuple(reversed(layout.minor_to_major))
-    steps: list[Step] = [Transpose(order, place.physical_dimensions)]
+    steps: list[Step] = [Transpose(tuple(reversed(layout.minor_to_major)), place.physical_dimensions)]
     for level in place.levels:
         steps += _tile_steps(level)
     whole = prod(place.tiled_dimensions)
     steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
-    return _without_identities(tuple(dimensions), steps)
+    before = [tuple(dimensions), *(step.dimensions for step in steps)]
+    return tuple(step for step, sizes in zip(steps, before, strict=False) if not _is_identity(step, sizes))
 
 
 def _tile_steps(level: TileLevel) -> list[Step]:
@@ -80,17 +78,7 @@ def _tile_steps(level: TileLevel) -> list[Step]:
     ]
 
 
-def _without_identities(dimensions: tuple[int, ...], steps: list[Step]) -> tuple[Step, ...]:
-    effective: list[Step] = []
-    for step in steps:
-        match step:
-            case Transpose(permutation):
-                is_identity = permutation == tuple(range(len(permutation)))
-            case Reshape():
-                is_identity = step.dimensions == dimensions
-            case Pad(high):
-                is_identity = not any(high)
-        if not is_identity:
-            effective.append(step)
-        dimensions = step.dimensions
-    return tuple(effective)
+def _is_identity(step: Step, dimensions: tuple[int, ...]) -> bool:
+    if isinstance(step, Transpose):
+        return step.permutation == tuple(range(len(dimensions)))
+    return step.dimensions == dimensions

@@ -19,7 +19,7 @@ from math import prod
 
 from shardy_py.layout.formats import padded_bytes
 from shardy_py.layout.placement import Placement
-from shardy_py.layout.tile_level import linear, unlinear
+from shardy_py.layout.tile_level import linear, tile_level, unlinear
 from shardy_py.layout.values import ArrayShape
 
 NONE, PART, TILE = 0, 1, 2
@@ -107,21 +107,16 @@ class _View:
     """The joined array with its padding, in at least two dimensions."""
 
     def __init__(self, place: Placement) -> None:
-        level = place.levels[0] if place.levels else None
-        joined = level.joined if level else place.physical_dimensions
-        cut = [count * tile for count, tile in zip(level.counts, level.tile, strict=True)] if level else []
+        level = place.levels[0] if place.levels else tile_level(place.physical_dimensions, ())
+        cut = [count * tile for count, tile in zip(level.counts, level.tile, strict=True)]
         self.place = place
-        self.missing = max(0, 2 - len(joined))
-        self.joined = (1,) * self.missing + joined
-        self.tile = level.tile if level else ()
+        self.missing = max(0, 2 - len(level.joined))
+        self.joined = (1,) * self.missing + level.joined
+        self.tile = level.tile
         self.whole = (*self.joined[: len(self.joined) - len(cut)], *cut)
-        groups = level.groups if level else tuple((size,) for size in joined)
-        self.groups = groups
-        physical = list(reversed(place.minor_to_major))
-        self.names: list[tuple[int, ...]] = []
-        for group in groups:
-            self.names.append(tuple(physical[: len(group)]))
-            physical = physical[len(group) :]
+        self.groups = level.groups
+        physical = reversed(place.minor_to_major)
+        self.names = [tuple(islice(physical, len(group))) for group in level.groups]
 
     def cell(self, index: Sequence[int]) -> Cell:
         place, own = self.place, list(index[self.missing :])
@@ -160,9 +155,8 @@ def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
     title = f"[{','.join(map(str, major))},:,:]" if major else ""
     if any(e >= size for e, size in zip(major, view.joined, strict=False)):
         title += " padding"
-    return Panel(
-        title, rows, max(0, height - limits.rows), max(0, width - limits.columns), row_breaks, column_breaks
-    )
+    more = max(0, height - limits.rows), max(0, width - limits.columns)
+    return Panel(title, rows, *more, row_breaks, column_breaks)
 
 
 def _between(one: Cell, other: Cell) -> int:
@@ -186,13 +180,11 @@ def _size_note(shape: ArrayShape, view: _View) -> str:
     if place.levels:
         count = prod(place.levels[0].dimensions) // max(prod(view.tile), 1)
         text += f" in {_counted(count, 'tile')} of {'x'.join(map(str, view.tile))}"
-    padding = place.size - elements
     text += f"; {_counted(place.size, 'place')}"
-    if padding:
+    if padding := place.size - elements:
         text += f", {padding} of them padding ({padding / place.size:.1%})"
-    hidden = place.size - prod(view.whole)
-    if padding and hidden > 0:
-        text += f", {hidden} not shown (later tiles, tail)"
+        if (hidden := place.size - prod(view.whole)) > 0:
+            text += f", {hidden} not shown (later tiles, tail)"
     return f"{text}; {_counted(padded_bytes(shape), 'byte')}"
 
 

@@ -26,13 +26,12 @@ from shardy_py.layout.tile_level import (
     Coordinate,
     IntArray,
     TileLevel,
+    Undone,
     checked_index,
     linear_index,
     tile_levels,
     unlinear,
 )
-
-_Undone = tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,7 @@ class Placement:
         return self.levels[-1].dimensions if self.levels else self.physical_dimensions
 
     def offset(self, index: Sequence[Coordinate]) -> Coordinate:
-        """The offset of an element.
-
-        index: a coordinate for each logical dimension, all of one kind: numbers, numpy arrays or expressions.
+        """The offset of an element; its coordinates are all numbers, numpy arrays or expressions.
 
         Raises ShardyError for a coordinate outside the array, and if offsets in numpy arrays exceed 64 bits.
         """
@@ -76,12 +73,7 @@ class Placement:
         return linear_index(place, self.tiled_dimensions)
 
     def element(self, offset: int) -> tuple[int, ...] | None:
-        """The logical index of the element at `offset`; None for padding.
-
-        Raises ShardyError for an offset outside the buffer.
-        """
-        (offset,) = checked_index((offset,), (self.size,))
-        _check(offset, self.size, "the buffer")
+        """The logical index at `offset`; None for padding. Raises ShardyError outside the buffer."""
         index, landing = self._undone(offset)
         return tuple(index) if all(coordinate < size for coordinate, size in landing) else None
 
@@ -90,8 +82,6 @@ class Placement:
 
         Indices of padding are -1. Raises ShardyError as `element` does.
         """
-        (offsets,) = checked_index((offsets,), (self.size,))
-        _check(offsets, self.size, "the buffer")
         index, landing = self._undone(offsets)
         inside = np.ones(offsets.shape, dtype=np.bool_)
         for coordinate, size in landing:
@@ -107,15 +97,13 @@ class Placement:
 
     def direct_map(self) -> IndexMap:
         """From the logical index to the offset as it is computed, dimensions of size 1 included."""
-        dims = tuple(map(extent, self.dimensions))
-        offset: Expr | int = self.offset(tuple(map(dim, range(len(dims)))))
-        return IndexMap((_expression(offset),), dims)
+        offset: Expr | int = self.offset(tuple(map(dim, range(len(self.dimensions)))))
+        return IndexMap((_expression(offset),), tuple(map(extent, self.dimensions)))
 
     def digit_map(self) -> IndexMap:
         """From the offset to the index in `tiled_dimensions`; the padded tail is outside the domain."""
         results = tuple(map(_expression, unlinear(dim(0), self.tiled_dimensions)))
-        whole = extent(prod(self.tiled_dimensions))
-        return IndexMap(results, (whole,))
+        return IndexMap(results, (extent(prod(self.tiled_dimensions)),))
 
     def element_map(self) -> IndexMap:
         """From the index in `tiled_dimensions` to the logical index; padding is outside the domain."""
@@ -124,13 +112,14 @@ class Placement:
         constraints = tuple((_expression(coordinate), extent(size)) for coordinate, size in landing)
         return IndexMap(tuple(map(_expression, index)), dims, constraints=constraints)
 
-    def _undone(self, offset: Coordinate) -> _Undone[Coordinate]:
+    def _undone(self, offset: Coordinate) -> Undone[Coordinate]:
         """The logical index at `offset`, and coordinates that are below their sizes unless padding."""
-        tiled = unlinear(offset, self.tiled_dimensions)
-        index, landing = self._untiled(tiled)
+        (offset,) = checked_index((offset,), (self.size,))
+        _check(offset, self.size, "the buffer")
+        index, landing = self._untiled(unlinear(offset, self.tiled_dimensions))
         return index, [(offset, prod(self.tiled_dimensions)), *landing]
 
-    def _untiled(self, index: Sequence[Coordinate | int]) -> _Undone[Coordinate]:
+    def _untiled(self, index: Sequence[Coordinate | int]) -> Undone[Coordinate]:
         landing: list[tuple[Coordinate | int, int]] = []
         index = list(index)
         for level in reversed(self.levels):
@@ -149,15 +138,11 @@ def placement(
 ) -> Placement:
     """The placement of the elements of an array of these sizes.
 
-    Raises ShardyError if `minor_to_major` is not a permutation of the dimensions, for an unbounded size and
-    for an invalid tile.
+    Raises ShardyError if `minor_to_major` is no permutation, for an unbounded size and for an invalid tile.
     """
     if sorted(minor_to_major) != list(range(len(dimensions))):
-        raise ShardyError.unexpected(
-            "minor_to_major",
-            expected=f"a permutation of {len(dimensions)} dimensions",
-            got=f"{minor_to_major}",
-        )
+        expected = f"a permutation of {len(dimensions)} dimensions"
+        raise ShardyError.unexpected("minor_to_major", expected=expected, got=f"{minor_to_major}")
     if min(dimensions, default=0) < 0:
         raise ShardyError.unsupported(f"placement of an unbounded array of sizes {dimensions}")
     physical = tuple(dimensions[i] for i in reversed(minor_to_major))

@@ -30,6 +30,7 @@ _MAX_POSITION = np.iinfo(np.int64).max
 
 IntArray = NDArray[np.int64]
 Coordinate = TypeVar("Coordinate", int, IntArray, Expr)
+Undone = tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,7 @@ class TileLevel:
         cut = list(zip(joined[self.kept :], self.tile, strict=True))
         return [*joined[: self.kept], *(e // t for e, t in cut), *(e % t for e, t in cut)]
 
-    def untiled(
-        self, index: Sequence[Coordinate | int]
-    ) -> tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]:
+    def untiled(self, index: Sequence[Coordinate | int]) -> Undone[Coordinate]:
         """The index in the array of what is at `index` in `dimensions`, and its coordinates after joining.
 
         The latter come with sizes; one that is not below its size belongs to padding.
@@ -88,24 +87,18 @@ class TileLevel:
 
 
 def tile_level(dimensions: Sequence[int], tile: Sequence[int]) -> TileLevel:
-    """The effect of `tile` on an array of these sizes.
+    """The effect of `tile`, sizes or `COMBINE`, on the minor-most dimensions of an array of these sizes.
 
-    dimensions: physical order, major to minor.
-    tile: sizes or `COMBINE`, for the minor-most dimensions. A tile of higher rank
-        than the array adds major dimensions of size 1 to it, as in XLA's `f32[]{:T(128)}`.
-
+    A tile of higher rank than the array adds major dimensions of size 1, as in XLA's `f32[]{:T(128)}`.
     Raises ShardyError for a size below 1 and if the minor-most dimension is to be joined.
     """
+    text = f"tile {tuple(tile)}"
     wrong = next((size for size in tile if size < 1 and size != COMBINE), None)
     if wrong is not None:
-        raise ShardyError.unexpected(
-            f"tile {tuple(tile)}",
-            expected="sizes of at least 1",
-            got=f"{wrong}",
-            remedy=f"{COMBINE} combines",
-        )
+        expected, remedy = "sizes of at least 1", f"{COMBINE} combines"
+        raise ShardyError.unexpected(text, expected=expected, got=f"{wrong}", remedy=remedy)
     if tile and tile[-1] == COMBINE:
-        raise ShardyError(f"tile {tuple(tile)}: the minor-most dimension has no dimension to combine with")
+        raise ShardyError(f"{text}: the minor-most dimension has no dimension to combine with")
     missing = max(0, len(tile) - len(dimensions))
     kept = max(0, len(dimensions) - len(tile))
     groups: list[tuple[int, ...]] = [(size,) for size in dimensions[:kept]]
@@ -125,17 +118,13 @@ def checked_index(index: Sequence[Coordinate], bounds: Sequence[int]) -> list[Co
     Raises ShardyError unless there is one integer a dimension, and if positions in an array with these bounds
     exceed the 64 bits of numpy arrays.
     """
+    array = f"an array with bounds {tuple(bounds)}"
     if len(index) != len(bounds):
-        raise ShardyError.unexpected(
-            f"index into an array with bounds {tuple(bounds)}",
-            expected=f"{len(bounds)} coordinates",
-            got=f"{len(index)}",
-        )
+        expected = f"{len(bounds)} coordinates"
+        raise ShardyError.unexpected(f"index into {array}", expected=expected, got=f"{len(index)}")
     coordinates = list(map(_coordinate, index))
     if prod(bounds) > _MAX_POSITION and any(isinstance(c, np.ndarray) for c in coordinates):
-        raise ShardyError(
-            f"positions in an array with bounds {tuple(bounds)} exceed 64 bits; compute one at a time"
-        )
+        raise ShardyError(f"positions in {array} exceed 64 bits; compute one at a time")
     return coordinates
 
 
