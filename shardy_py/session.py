@@ -15,6 +15,7 @@ Not here: caches of fixed size (`functools.lru_cache`) and those of one run (fie
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
@@ -86,3 +87,20 @@ class Session:
 
 SESSION = Session()
 """The session of the process."""
+
+
+@contextmanager
+def without_collection() -> Generator[None]:
+    """Disable the cyclic garbage collector within; restores its state afterwards.
+
+    >>> with without_collection():
+    ...     gc.isenabled()
+    False
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -22,7 +22,6 @@ from shardy_py.api import annotate
 from shardy_py.api.arguments import expect, shown
 from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
-from shardy_py.collection import without_collection
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
@@ -31,6 +30,7 @@ from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
+from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 
 ValueKey = str | Value

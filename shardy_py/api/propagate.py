@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from shardy_py.api.arguments import expect
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
-from shardy_py.collection import without_collection
 from shardy_py.errors import collected_warnings
 from shardy_py.passes.options import check_options, options_of
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls, PropagationPipelineOptions
 from shardy_py.passes.runner import progress_observer, recording, run_passes
 from shardy_py.progress import progress as progress_of
+from shardy_py.session import without_collection
 
 
 @dataclass(frozen=True)

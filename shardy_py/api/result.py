@@ -20,7 +20,6 @@ from xdsl.ir import SSAValue
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.program import Edits, Program, ValueKey
 from shardy_py.api.values import Value, Values
-from shardy_py.collection import without_collection
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.lineage import Lineage
 from shardy_py.graph.run_record import Record
@@ -32,6 +31,7 @@ from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
+from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
 
 _COPIES_SHOWN = 8

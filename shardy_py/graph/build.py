@@ -32,9 +32,8 @@ from shardy_py.graph.dependents import Dependents
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dead_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.program import Program
 from shardy_py.graph.record import record_of_signature, signature_of
-from shardy_py.graph.slots import Slots
+from shardy_py.graph.slots import Program, Slots
 from shardy_py.graph.symbols import MAIN, module_of
 from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
 from shardy_py.ops import TABLE, OpRecord, Role, RuleSource, row_of

@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from shardy_py.graph.data_flow import edge_targets
-from shardy_py.graph.program import Program
+from shardy_py.graph.slots import Program
 from shardy_py.ir import owning_op
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.flat import ManualBoundary

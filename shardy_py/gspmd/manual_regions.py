@@ -2,7 +2,7 @@
 
     func @main { sdy.manual_computation manual_axes={"x"} { call @f } }      "x" is manual in @f
 
-Not here: shardings without manual axes (`sharding/manual_axes.py`).
+Not here: shardings without manual axes (`sharding/tensor_sharding.py`).
 """
 
 from __future__ import annotations

@@ -3,13 +3,19 @@
 Not here: the maps of ops (`ops/`), sharding rules from maps (`rules/`).
 """
 
-from shardy_py.indexing.arrays import evaluate_points, point_chunks, points_array
-from shardy_py.indexing.bounds import bounds_of
-from shardy_py.indexing.counting import cardinality, connected, is_empty
-from shardy_py.indexing.enumerate import points, reads
+from shardy_py.indexing.bounds import Constraint, Interval, bounds_of, extent
+from shardy_py.indexing.domain import (
+    cardinality,
+    connected,
+    evaluate_points,
+    is_empty,
+    point_chunks,
+    points,
+    points_array,
+    reads,
+)
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime
 from shardy_py.indexing.index_map import IndexMap
-from shardy_py.indexing.interval import Constraint, Interval, extent
 from shardy_py.indexing.parse import parse_expr, parse_map
 from shardy_py.indexing.reverse import inverse, reverse
 from shardy_py.indexing.rewrite import simplify_expr

@@ -5,7 +5,7 @@ of its interval for every d) and runtime variables rt (known at run time only), 
 constraints `lower <= expression <= upper`. Maps are equal if their simplified forms are.
 
 Not here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`),
-counting and arrays of points (`counting.py`, `arrays.py`), the other direction (`reverse.py`).
+the points of domains (`domain.py`), the other direction (`reverse.py`).
 
 >>> ten, three, six = Interval(0, 9), Interval(0, 2), Interval(0, 5)
 >>> print(IndexMap((dim(0) + runtime(0), range_var(0)), (ten,), (three,), (six,)))
@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
+from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime
-from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.simplify import simplify_parts
 from shardy_py.session import SESSION
 

@@ -21,10 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from shardy_py.indexing.bounds import bounds_of
+from shardy_py.indexing.bounds import Constraint, Interval, bounds_of
 from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var
 from shardy_py.indexing.index_map import IndexMap
-from shardy_py.indexing.interval import Constraint, Interval
 
 _ZERO = Interval(0, 0)
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from shardy_py.indexing.bounds import Bounds, Ranges
+from shardy_py.indexing.bounds import Bounds, Interval, Ranges
 from shardy_py.indexing.expr import Division, Expr, Variable, constant
-from shardy_py.indexing.interval import Interval
 
 _MANY_DIVISORS = 1 << 12
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
+from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Division, Expr, Variable, constant
-from shardy_py.indexing.interval import Constraint, Interval
 from shardy_py.indexing.rewrite import Rewriter
 
 Parts = tuple[tuple[Expr, ...], dict[Variable, Interval], tuple[Constraint, ...]]

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
 from shardy_py.graph.holders import RULE
-from shardy_py.graph.program import Program
+from shardy_py.graph.slots import Program
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import shardable_value, sharding_of
 from shardy_py.ir import owning_op, walk_pre_order
@@ -30,8 +30,7 @@ from shardy_py.passes.debug_notes import (
     write_origins,
 )
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal
-from shardy_py.propagation.origins import Origins
-from shardy_py.propagation.provenance import Move, edges_of, moves_of
+from shardy_py.propagation.provenance import Move, Origins, edges_of, moves_of
 from shardy_py.propagation.step import common_mesh
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
 

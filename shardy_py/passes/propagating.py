@@ -18,9 +18,9 @@ from shardy_py.errors import warn
 from shardy_py.graph.build import build_program
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
-from shardy_py.graph.program import Program
 from shardy_py.graph.record import record_of
 from shardy_py.graph.run_record import Propagation
+from shardy_py.graph.slots import Program
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
 from shardy_py.passes.debug_trail import DebugTrail

@@ -54,8 +54,8 @@ from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, c
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, resolve
+from shardy_py.sharding.tensor_sharding import with_free_axes, without_manual_axes
 from shardy_py.text.source import position_of
 
 CALL = CallOp.name

@@ -32,7 +32,7 @@ from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.ops import TABLE
 from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.manual_axes import without_manual_axes
+from shardy_py.sharding.tensor_sharding import without_manual_axes
 from shardy_py.text.source import position_of
 
 RESHARDS = (ReshardOp, ShardingConstraintOp)

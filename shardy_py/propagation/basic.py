@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import gcd
 
-from shardy_py.propagation.directions import Direction, Directions
+from shardy_py.propagation.flat import Direction, Directions
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, prefix_without_all
 from shardy_py.sharding.mesh import Mesh

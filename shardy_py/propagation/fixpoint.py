@@ -15,15 +15,12 @@ from operator import itemgetter
 import numpy as np
 
 from shardy_py.propagation.basic import StepOptions, Strategy
-from shardy_py.propagation.directions import Direction, Directions
-from shardy_py.propagation.erasure import Erasure
-from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
+from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import Change, Step, StepTable
-from shardy_py.propagation.worklist import Worklist
-from shardy_py.sharding import Interner, Mesh, TensorSharding
-from shardy_py.sharding.interner import NO_SHARDING
+from shardy_py.propagation.step import NO_SHARDING, Change, Interner, Step, StepTable
+from shardy_py.propagation.worklist import Erasure, Worklist
+from shardy_py.sharding import Mesh, TensorSharding
 
 ALWAYS = 255
 """In `_settled`: the step changes nothing in any mode, because none of its tensors is sharded."""

@@ -11,10 +11,26 @@ Slot 0 is for values that cannot be sharded. Plain data without IR: `graph/build
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import Any
 
 from shardy_py.ops import Role
 from shardy_py.sharding import ShardingRule, TensorSharding
+
+
+class Direction(IntFlag):
+    """The directions in which axes may propagate through an op: forward is from operands to results."""
+
+    NONE = 0
+    FORWARD = 1
+    BACKWARD = 2
+    BOTH = 3
+
+
+Directions = tuple[Direction, ...]
+"""The direction of each factor of a rule."""
+
 
 UNSHARDABLE = 0
 """The slot of values that cannot have a sharding; never written."""
@@ -90,12 +106,10 @@ class Liveness:
     """
 
     remaining_uses: dict[int, int] = field(default_factory=dict[int, int])
-    operands: dict[int, tuple[tuple[int, int], ...]] = field(
-        default_factory=dict[int, tuple[tuple[int, int], ...]]
-    )
-    nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    users: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    operands: dict[int, Sequence[tuple[int, int]]] = field(default_factory=dict[int, Any])
+    nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
+    users: dict[int, list[int]] = field(default_factory=dict[int, Any])
+    reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
     shared_elsewhere: set[int] = field(default_factory=set[int])
 
 
@@ -135,34 +149,3 @@ class FlatProgram:
         if number == len(self.kinds):
             self.kinds.append(kind)
         return number
-
-    def unshared(self, kind: int) -> int:
-        """The number of the kind `kind` without a shared operand."""
-        return self.kind_number(replace(self.kinds[kind], has_shared_operand=False))
-
-    @staticmethod
-    def of_steps(
-        shardings: Sequence[TensorSharding | None], steps: Sequence[tuple[StepKind, tuple[int, ...]]]
-    ) -> FlatProgram:
-        """A program from the shardings of slots 1, 2, ... and the steps in order; for tests and experiments.
-
-        The dependents of a slot are the step that defines it, then the steps that use it, the last one first.
-        """
-        program = FlatProgram([None, *shardings])
-        program.ranks = [0, *(s.rank if s else 0 for s in shardings)]
-        readers: list[list[int]] = [[] for _ in program.shardings]
-        for step, (kind, slots) in enumerate(steps):
-            program.step_slots.append(slots)
-            program.step_kinds.append(program.kind_number(kind))
-            made = slots[len(kind.rule.operands) :] if kind.rule else ()
-            for slot in dict.fromkeys(slots):
-                readers[slot].insert(0, step) if slot in made else readers[slot].append(step)
-        for slot, found in enumerate(readers):
-            makers = [s for s in found if _makes(steps[s], slot)]
-            program.dependents.append((*makers, *(s for s in reversed(found) if s not in makers)))
-        return program
-
-
-def _makes(step: tuple[StepKind, tuple[int, ...]], slot: int) -> bool:
-    kind, slots = step
-    return kind.rule is not None and slot in slots[len(kind.rule.operands) :]

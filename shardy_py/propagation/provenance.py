@@ -8,7 +8,7 @@ Also their form in `#sdy.propagation_edges`: by step, by axis and source, the ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from shardy_py.sharding import (
@@ -121,3 +121,40 @@ def node(position: int, operand_count: int) -> EdgeValueRef:
     if position < operand_count:
         return EdgeValueRef("operand", position)
     return EdgeValueRef("result", position - operand_count)
+
+
+class Origins:
+    """By value, its axes and the names of the shardings that they come from."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._names: dict[int, dict[AxisRef, str]] = {}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._names)
+
+    def of(self, value: int) -> Mapping[AxisRef, str]:
+        """The axes of `value` with their origins."""
+        return self._names.get(value, {})
+
+    def add(self, value: int, axes: Iterable[AxisRef], name: str) -> None:
+        """Add the origin of axes of a value; existing origins are kept."""
+        for axis in axes:
+            self._names.setdefault(value, {}).setdefault(axis, name)
+
+    def move(self, source: int, target: int, axis: AxisRef) -> None:
+        """Propagate the origin of `axis` from `source`, which may have it split or merged, to `target`."""
+        name = self._name(source, axis)
+        if name is not None:
+            self.add(target, (axis,), name)
+
+    def copy(self, source: int, target: int) -> None:
+        """Propagate the origins of all axes of `source` to `target`."""
+        for axis, name in self.of(source).items():
+            self.add(target, (axis,), name)
+
+    def _name(self, value: int, axis: AxisRef) -> str | None:
+        names = self.of(value)
+        if axis in names:
+            return names[axis]
+        return next((names[other] for other in names if other.contains(axis) or axis.contains(other)), None)

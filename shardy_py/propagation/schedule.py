@@ -3,7 +3,7 @@
 Each function returns the directions in which axes may propagate along one factor of a step. Round n allows
 the union of the first n functions.
 
-Not here: user priorities (`priorities.py`).
+Not here: user priorities (`propagate.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardy_py.ops import Role
-from shardy_py.propagation.directions import Direction, Directions
-from shardy_py.propagation.flat import StepKind
+from shardy_py.propagation.flat import Direction, Directions, StepKind
 from shardy_py.sharding.rule import FactorType, ShardingRule
 
 DirectionOf = Callable[[StepKind, int], Direction]

@@ -8,14 +8,34 @@ Not here: when a step runs, and the steps that depend on a change (`fixpoint.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shardy_py.errors import InternalError
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import ManualBoundary
-from shardy_py.sharding import Interner, Mesh, Projection, ShardingRule, TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
+from shardy_py.sharding.meshes import Meshes, mesh_of
+from shardy_py.sharding.tensor_sharding import with_free_axes, without_manual_axes
+
+Shardings = tuple[TensorSharding | None, ...]
+NO_SHARDING = 0
+"""The number of a missing sharding."""
+
+
+class Interner:
+    """Numbers shardings, so that a look-up by several of them hashes a few integers; values: by number."""
+
+    def __init__(self) -> None:
+        self.values: list[TensorSharding | None] = [None]
+        self._numbers: dict[TensorSharding | None, int] = {None: NO_SHARDING}
+
+    def number(self, sharding: TensorSharding | None) -> int:
+        """Returns the number of `sharding`, a new one if it is new."""
+        number = self._numbers.get(sharding)
+        if number is None:
+            number = self._numbers[sharding] = len(self.values)
+            self.values.append(sharding)
+        return number
+
 
 Change = tuple[int, int]
 """The position of a tensor in the step and the number of its new sharding."""
@@ -30,9 +50,7 @@ class Step:
     options: StepOptions
     boundary: ManualBoundary | None = None
 
-    def take(
-        self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
-    ) -> list[tuple[int, TensorSharding]]:
+    def take(self, shardings: Shardings, meshes: Meshes) -> list[tuple[int, TensorSharding]]:
         """The tensors that change, operands first, with their new shardings."""
         passage = self.passage(shardings, meshes)
         if passage is None:
@@ -51,9 +69,7 @@ class Step:
             changes.append((position, new))
         return changes
 
-    def passage(
-        self, shardings: tuple[TensorSharding | None, ...], meshes: Mapping[str, Mesh]
-    ) -> Passage | None:
+    def passage(self, shardings: Shardings, meshes: Meshes) -> Passage | None:
         """The projections before and after the strategy; None if there is no common, non-maximal mesh."""
         seen = shardings
         if self.boundary is not None and (last := shardings[-1]) is not None:
@@ -74,7 +90,7 @@ class Passage:
     before, after: their projections.
     """
 
-    seen: tuple[TensorSharding | None, ...]
+    seen: Shardings
     mesh_name: str | Mesh
     mesh: Mesh
     before: Projection
@@ -86,15 +102,13 @@ class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
 
     __slots__ = ("_interner", "_meshes", "step")
 
-    def __init__(self, step: Step, interner: Interner, meshes: Mapping[str, Mesh]) -> None:
-        """Start empty."""
+    def __init__(self, step: Step, interner: Interner, meshes: Meshes) -> None:
         super().__init__()
         self.step = step
         self._interner = interner
         self._meshes = meshes
 
     def __missing__(self, numbers: tuple[int, ...]) -> tuple[Change, ...]:
-        """Compute and add an entry."""
         values = self._interner.values
         taken = self.step.take(tuple(values[number] for number in numbers), self._meshes)
         changes = tuple((position, self._interner.number(new)) for position, new in taken)
@@ -102,9 +116,7 @@ class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
         return changes
 
 
-def common_mesh(
-    shardings: Iterable[TensorSharding | None], meshes: Mapping[str, Mesh]
-) -> tuple[str | Mesh, Mesh] | None:
+def common_mesh(shardings: Shardings, meshes: Meshes) -> tuple[str | Mesh, Mesh] | None:
     """The common mesh of all `shardings` and its first name; None if they have several meshes or none.
 
     Missing shardings and empty meshes are compatible with any mesh.
@@ -119,16 +131,6 @@ def common_mesh(
         elif mesh not in (Mesh(), found[1]):
             return None
     return found
-
-
-def mesh_of(sharding: TensorSharding, meshes: Mapping[str, Mesh]) -> Mesh:
-    """The mesh of `sharding`, which is inlined or referred to by name."""
-    if isinstance(sharding.mesh, Mesh):
-        return sharding.mesh
-    mesh = meshes.get(sharding.mesh)
-    if mesh is None:
-        raise InternalError(f"unknown mesh: @{sharding.mesh}")
-    return mesh
 
 
 def before_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorSharding:

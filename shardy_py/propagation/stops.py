@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shardy_py.propagation.basic import basic, compatible_axes
-from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.step import Passage, Step
 from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
 from shardy_py.sharding.axis_lists import Axes

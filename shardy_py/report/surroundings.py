@@ -1,7 +1,7 @@
 """The surroundings of the values of a program: manual axes, and the global tensors that they are parts of.
 
 Not here: the parts that devices hold (`local_shapes.py`), shardings at the border of a manual computation
-(`sharding/manual_axes.py`).
+(`sharding/tensor_sharding.py`).
 
     surroundings = Surroundings(module, meshes)
     surroundings.of(entry).manual_axes
@@ -26,8 +26,8 @@ from shardy_py.graph.value_table import ValueEntry
 from shardy_py.ir import operands_of, terminator_of, walk_pre_order
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
-from shardy_py.sharding.manual_axes import without_free_axes
 from shardy_py.sharding.meshes import Meshes, mesh_of
+from shardy_py.sharding.tensor_sharding import without_free_axes
 
 
 @dataclass(frozen=True, slots=True)

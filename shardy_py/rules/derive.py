@@ -17,23 +17,28 @@ op's row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
 from shardy_py.errors import ShardyError
 from shardy_py.ops import (
     BY_MAPS,
+    Atom,
     OpRecord,
     Policy,
     Reads,
     RuleSource,
+    Sketch,
+    TensorDim,
     TensorType,
     call_target,
     matching_attributes,
     row_of,
     shape_of,
 )
-from shardy_py.rules.build import build
 from shardy_py.rules.factors import sketch_of
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
-from shardy_py.sharding import Factor, ShardingRule
+from shardy_py.sharding import DimMapping, Factor, ShardingRule
 
 
 def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
@@ -83,7 +88,7 @@ def derive_from_maps(
     sketch = sketch_of(record, groups, policy.treat, conservative=conservative_propagation)
     if policy.adjust:
         policy.adjust(sketch, conservative_propagation)
-    return build(sketch, policy.walk(record), carrier_first=policy.carrier_first)
+    return _build(sketch, policy.walk(record), policy.carrier_first)
 
 
 def _reshape_rule(record: OpRecord, reads: Reads) -> ShardingRule:
@@ -115,3 +120,57 @@ def _check_static(record: OpRecord) -> None:
 def _type_text(kind: TensorType) -> str:
     sizes = "".join(f"{'?' if size is None else size}x" for size in kind.shape)
     return f"tensor<{sizes}{kind.element}>"
+
+
+def _build(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> ShardingRule:
+    """The rule of a sketch: numbers its factors; a dimension without a factor gets one of size one."""
+    present = {sketch.find(atom) for atoms in sketch.atoms.values() for atom in atoms}
+    tensors = _dimensions(sketch.record)
+    factors: list[Factor] = []
+    numbers: dict[Atom, int] = {}
+    for root in map(sketch.find, _ordered(sketch, walk, tensors, carrier_first)):
+        if root not in numbers and root in present:
+            numbers[root] = len(factors)
+            factors.append(Factor(sketch.size_of(root), sketch.type_of(root), sketch.is_blocked(root)))
+
+    def dimension(slot: TensorDim) -> DimMapping:
+        mapped: list[int] = []
+        for atom in sketch.atoms.get(slot, ()):
+            number = numbers[sketch.find(atom)]
+            if not mapped or factors[number].size != 1:
+                mapped.append(number)
+        if not mapped:
+            mapped.append(len(factors))
+            factors.append(Factor(1))
+        return tuple(mapped)
+
+    mapped = tuple(tuple(map(dimension, tensor)) for tensor in tensors)
+    count = len(sketch.record.operands)
+    return ShardingRule(tuple(factors), mapped[:count], mapped[count:])
+
+
+def _dimensions(record: OpRecord) -> list[list[TensorDim]]:
+    """The dimensions of each operand, then of each result."""
+    return [
+        [TensorDim(side, number, dimension) for dimension in range(len(shape_of(kind)))]
+        for side, kinds in (("operand", record.operands), ("result", record.results))
+        for number, kind in enumerate(kinds)
+    ]
+
+
+def _ordered(
+    sketch: Sketch, walk: Sequence[TensorDim], tensors: Sequence[Sequence[TensorDim]], carrier_first: bool
+) -> Iterator[Atom]:
+    """The atoms of the dimensions in `walk`, then folded range variables, then the remaining dimensions.
+
+    carrier_first: whether a result dimension comes before its operand dimensions with separate factors.
+    """
+    for slot in walk:
+        anchor = sketch.anchor.get(slot, slot)
+        separate = sketch.separate.get(anchor, [])
+        group = [anchor, *separate] if carrier_first else [*separate, anchor]
+        for member in group if slot in group else [slot]:
+            yield from sketch.atoms.get(member, ())
+    yield from sketch.folded
+    for slot in chain.from_iterable(tensors):
+        yield from sketch.atoms.get(slot, ())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes
-from shardy_py.sharding.interner import Interner
 from shardy_py.sharding.mesh import Mesh, MeshAxis
 from shardy_py.sharding.projection import (
     FactorSharding,
@@ -40,7 +39,6 @@ __all__ = [
     "Factor",
     "FactorSharding",
     "FactorType",
-    "Interner",
     "Mesh",
     "MeshAxis",
     "Projection",

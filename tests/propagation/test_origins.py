@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shardy_py.propagation.origins import Origins
+from shardy_py.propagation.provenance import Origins
 from shardy_py.sharding import AxisRef, SubAxis
 
 A, B = AxisRef("a"), AxisRef("b")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shardy_py.ops import Role
 from shardy_py.propagation.flat import FlatProgram, GroupMember, Liveness, ReturnedValue, StepKind
 from shardy_py.propagation.journal import Journal
-from shardy_py.propagation.priorities import held_back, released
-from shardy_py.propagation.propagate import PropagationOptions, propagate
+from shardy_py.propagation.propagate import PropagationOptions, held_back, propagate, released
+from shardy_py.sharding import TensorSharding
 from tests.propagation.notation import ADD, DOT, MESHES, changes, rule, sharding, shardings, short, step
 
 BASIC = PropagationOptions("basic", run_op_priority_propagation=False, run_user_priority_propagation=False)
@@ -19,13 +21,34 @@ SHARED = step(ADD, Role.PASS_THROUGH, shared=True)
 UNARY = step("ij -> ij, i=8, j=8", Role.PASS_THROUGH)
 
 
+def program_of(
+    start: Sequence[TensorSharding | None], steps: Sequence[tuple[StepKind, tuple[int, ...]]]
+) -> FlatProgram:
+    """A program from the shardings of slots 1, 2, ... and the steps in order.
+
+    The dependents of a slot are the step that defines it, then the steps that use it, the last one first.
+    """
+    program = FlatProgram([None, *start])
+    program.ranks = [0, *(s.rank if s else 0 for s in start)]
+    makers: list[list[int]] = [[] for _ in program.shardings]
+    users: list[list[int]] = [[] for _ in program.shardings]
+    for number, (kind, slots) in enumerate(steps):
+        program.step_slots.append(slots)
+        program.step_kinds.append(program.kind_number(kind))
+        made = slots[len(kind.rule.operands) :] if kind.rule else ()
+        for slot in dict.fromkeys(slots):
+            (makers if slot in made else users)[slot].insert(0, number)
+    program.dependents = [(*first, *then) for first, then in zip(makers, users, strict=True)]
+    return program
+
+
 def run(
     start: str,
     steps: list[tuple[StepKind, tuple[int, ...]]],
     options: PropagationOptions = BASIC,
 ) -> list[str]:
     """The shardings of slots 1, 2, ... after propagation."""
-    return result(FlatProgram.of_steps(shardings(start), steps), options)
+    return result(program_of(shardings(start), steps), options)
 
 
 def result(program: FlatProgram, options: PropagationOptions = BASIC) -> list[str]:
@@ -73,7 +96,7 @@ def test_the_strategies_one_after_the_other() -> None:
 
 
 def test_results_of_the_main_function_take_part_before_and_after() -> None:
-    program = FlatProgram.of_steps(shardings("-; -; [{a}, {?}]"), [(UNARY, (1, 2))])
+    program = program_of(shardings("-; -; [{a}, {?}]"), [(UNARY, (1, 2))])
     program.returned = (ReturnedValue(2, 3, rule("ij -> ij, i=8, j=8")),)
     assert result(program) == ["[{a, ?}, {?}]", "[{a, ?}, {?}]", "[{a}, {?}]"]
     program.shardings = [None, *shardings("[{a}, {?}]; -; -")]
@@ -81,7 +104,7 @@ def test_results_of_the_main_function_take_part_before_and_after() -> None:
 
 
 def test_members_of_a_group_change_together() -> None:
-    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -; -"), [(UNARY, (1, 2)), (UNARY, (3, 4))])
+    program = program_of(shardings("[{a}, {?}]; -; -; -"), [(UNARY, (1, 2)), (UNARY, (3, 4))])
     program.groups = {
         2: (GroupMember(3, program.dependents[3]),),
         3: (GroupMember(2, program.dependents[2]),),
@@ -91,7 +114,7 @@ def test_members_of_a_group_change_together() -> None:
 
 def test_siblings_of_the_first_sharded_result_become_open() -> None:
     two = step("ij -> ij, i=8, j=8")
-    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -"), [(two, (1, 2))])
+    program = program_of(shardings("[{a}, {?}]; -; -"), [(two, (1, 2))])
     program.siblings = {2: (3,), 3: (2,)}
     program.ranks[3] = 3
     assert result(program)[2] == "[{?}, {?}, {?}]"
@@ -100,7 +123,7 @@ def test_siblings_of_the_first_sharded_result_become_open() -> None:
 def test_other_readers_see_a_change_when_they_are_visited() -> None:
     """A step in front of the change does not, until the next round."""
     start, steps = "-; -; [{a}, {?}]", [(UNARY, (2, 1)), (UNARY, (2, 3))]
-    program = FlatProgram.of_steps(shardings(start), steps)
+    program = program_of(shardings(start), steps)
     program.dependents[2] = (1,)
     program.other_readers = {2: (0,)}
     assert result(program)[:2] == ["-", "[{a, ?}, {?}]"]
@@ -125,7 +148,7 @@ def test_held_back_axes_are_replicated_until_their_turn() -> None:
 def test_a_dead_op_acts_until_it_is_erased() -> None:
     """Step 0 feeds only step 1, which is dead: the first hands "a" on before both are gone."""
     steps = [(EW, (1, 2, 3)), (UNARY, (3, 4)), (UNARY, (5, 6))]
-    program = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -; -; -; -"), steps)
+    program = program_of(shardings("[{a}, {?}]; -; -; -; -; -"), steps)
     program.liveness = Liveness(
         remaining_uses={0: 1, 1: 0},
         operands={0: ((-1, 0), (-1, 1)), 1: ((0, 2),)},
@@ -142,7 +165,7 @@ def test_erasing_a_user_frees_the_other_one() -> None:
     steps = [(shared, (1, 2)), (shared, (1, 3)), (UNARY, (3, 4))]
     start = "[{a, ?}, {?}]; -; -; [{?}, {a, ?}]"
     assert run(start, steps, OPS)[2] == "[{?}, {a, ?}]"
-    program = FlatProgram.of_steps(shardings(start), steps)
+    program = program_of(shardings(start), steps)
     program.liveness = Liveness(
         remaining_uses={0: 0}, operands={0: ((-1, 0),)}, nested={0: ()}, users={0: [0, 1]}, reads={1: (0,)}
     )
@@ -152,7 +175,7 @@ def test_erasing_a_user_frees_the_other_one() -> None:
 def test_an_erased_op_is_not_freed() -> None:
     """Step 0 uses its operand twice; when the first use goes it is not the only user, it is gone."""
     steps = [(SHARED, (1, 1, 2)), (UNARY, (2, 3))]
-    program = FlatProgram.of_steps(shardings("-; -; [{a, ?}, {?}]"), steps)
+    program = program_of(shardings("-; -; [{a, ?}, {?}]"), steps)
     program.liveness = Liveness(
         remaining_uses={0: 1, 1: 0},
         operands={0: ((-1, 0), (-1, 0)), 1: ((0, 1),)},
@@ -165,7 +188,7 @@ def test_an_erased_op_is_not_freed() -> None:
 
 def test_the_journal_records_every_change() -> None:
     steps = [(UNARY, (1, 2)), (SHARED, (2, 2, 3))]
-    program, journal = FlatProgram.of_steps(shardings("[{a}, {?}]; -; -"), steps), Journal()
+    program, journal = program_of(shardings("[{a}, {?}]; -; -"), steps), Journal()
     propagate(program, MESHES, OPS, journal=journal)
     stages = [journal.stage_of(entry) for entry in range(len(journal.entries))]
     assert stages == ["pass_through_single_use, aggressive", "pass_through, aggressive"]

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.ops import Role
-from shardy_py.propagation.directions import Direction
-from shardy_py.propagation.flat import StepKind
+from shardy_py.propagation.flat import Direction, StepKind
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES, directions_in_round
 from tests.propagation.notation import ADD, DOT, rule, step
 

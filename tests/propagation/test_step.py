@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.errors import InternalError
+from shardy_py.errors import ShardyError
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
-from shardy_py.propagation.directions import Direction
-from shardy_py.propagation.flat import ManualBoundary
-from shardy_py.propagation.step import Step, StepTable, common_mesh
-from shardy_py.sharding import Interner, ShardingRule
+from shardy_py.propagation.flat import Direction, ManualBoundary
+from shardy_py.propagation.step import Interner, Step, StepTable, common_mesh
+from shardy_py.sharding import ShardingRule
 from tests.propagation.notation import ADD, DOT, MESH, MESHES, rule, sharding, shardings, short
 
 
@@ -142,7 +141,7 @@ def test_meshes_must_agree() -> None:
     assert common_mesh((single, one, single), MESHES) == ("mesh", MESH)
     twins = {**MESHES, "twin": MESH}
     assert common_mesh((sharding("[{a}]", "twin"), one), twins) == ("twin", MESH)
-    with pytest.raises(InternalError, match="unknown mesh: @nowhere"):
+    with pytest.raises(ShardyError, match="unknown mesh '@nowhere'"):
         common_mesh((sharding("[{a}]", "nowhere"),), MESHES)
 
 

@@ -14,8 +14,7 @@ from shardy_py.passes.runner import run_passes
 from shardy_py.passes.sharding_group_import import synchronize_groups
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
-from shardy_py.propagation.directions import Direction
-from shardy_py.propagation.flat import UNSHARDABLE
+from shardy_py.propagation.flat import UNSHARDABLE, Direction
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.propagation.step import Step

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_free_axes, without_manual_axes
+from shardy_py.sharding.tensor_sharding import with_free_axes, without_free_axes, without_manual_axes
 
 A, B, C, D = map(AxisRef, "abcd")
 OUTER = TensorSharding("mesh", (DimensionSharding((A, B), True), DimensionSharding((C,))), (D,), ())

@@ -25,7 +25,7 @@ from xdsl.traits import OpTrait
 from shardy_py.dialects.sdy.attributes import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.ops import OpRecord
 from shardy_py.sharding import ShardingRule, TensorSharding
-from shardy_py.sharding.manual_axes import with_free_axes, without_manual_axes
+from shardy_py.sharding.tensor_sharding import with_free_axes, without_manual_axes
 from shardy_py.text.op_classes import inherent_names
 
 Source = tuple[Operation, int]

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Container, Iterator
 
 from shardy_py.propagation.arrivals import Arrival, Source
-from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
 from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition, overlapping

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Propagation
-from shardy_py.propagation.directions import Direction
+from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer
