@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, cast
 
@@ -58,11 +58,7 @@ _SINGLE_USE_ROLES = frozenset({Role.PASS_THROUGH, Role.SLICE})
 
 
 def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
-    """Returns the flat program of `module`.
-
-    Raises:
-        ShardyError: a result is a tuple or lacks a static shape.
-    """
+    """Returns the flat program; raises ShardyError if a result is a tuple or lacks a static shape."""
     return _Builder(rule_of).build(module)
 
 
@@ -109,18 +105,8 @@ class _Builder:
         flat.shardings, flat.ranks, flat.siblings = slots.shardings, slots.ranks, slots.siblings
         self._add_dependents()
         self._add_returned()
-        return Program(
-            module,
-            flat,
-            self.meshes,
-            self.step_ops,
-            slots.values,
-            slots.holders,
-            slots.of,
-            slots.function_results,
-            tuple(dead_ops.values()),
-            self._without_rule,
-        )
+        dead = tuple(dead_ops.values())
+        return Program(module, flat, self.meshes, self.step_ops, slots, dead, self._without_rule)
 
     def skip(self, op: Operation) -> None:
         """Add nothing: for terminators."""
@@ -167,7 +153,7 @@ class _Builder:
         operands = operands_of(op)
         if kinds.shared_number != number:
             for operand in operands:
-                use = operand.first_use  # `_is_shared`, inlined
+                use = operand.first_use
                 if use is not None and next_use(use) is not None and not self._is_scalar(operand):
                     number = kinds.shared_number
                     break
@@ -203,10 +189,8 @@ class _Builder:
         flat.step_slots.append(slots)
 
     def note_unused(self, op: Operation) -> None:
-        for result in op.results:
-            if result.first_use is not None:
-                return
-        self._maybe_dead.append(op)
+        if all(result.first_use is None for result in op.results):
+            self._maybe_dead.append(op)
 
     def add_barrier(self, op: Operation) -> None:
         self.note_unused(op)
@@ -226,15 +210,22 @@ class _Builder:
         parent = owning_op(owner)
         boundary = None
         if parent is not None and (axes := manual_axes(parent)):
-            is_argument = isinstance(owner, BlockArgument)
             outer = required_data_flow(parent).outer_sharding(parent, owner)
             assert outer is not None
-            boundary = ManualBoundary(outer, axes, is_argument)
-        shared = _is_shared(owner) and not self._is_scalar(owner)
-        kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, boundary=boundary, is_edge=True)
-        slots = (*map(self.slots.get, sources), self.slots.get(op.results[0]))
+            boundary = ManualBoundary(outer, axes, isinstance(owner, BlockArgument))
         self._edges.append(op)
-        self._new_step(op, self.flat.kind_number(kind), slots)
+        self._new_step(op, self._edge_kind(owner, rule, boundary), self._edge_slots(op, sources))
+
+    def _edge_kind(
+        self, owner: SSAValue, rule: ShardingRule | None, boundary: ManualBoundary | None = None
+    ) -> int:
+        use = owner.first_use
+        shared = use is not None and next_use(use) is not None and not self._is_scalar(owner)
+        kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, boundary=boundary, is_edge=True)
+        return self.flat.kind_number(kind)
+
+    def _edge_slots(self, op: Operation, sources: Sequence[SSAValue]) -> tuple[int, ...]:
+        return (*map(self.slots.get, sources), self.slots.get(op.results[0]))
 
     def _add_function_edges(self) -> None:
         """Complete the edges between callers and functions."""
@@ -242,13 +233,10 @@ class _Builder:
             value = operands_of(op)[0]
             sources = self._function_edge_sources(value)
             rule = identity_rule(op.results[0].type, len(sources)) if sources else None
-            shared = _is_shared(value) and not self._is_scalar(value)
-            kind = StepKind(rule, Role.PASS_THROUGH, has_shared_operand=shared, is_edge=True)
             step = self.step_of[id(op)]
-            self.flat.step_kinds[step] = self.flat.kind_number(kind)
+            self.flat.step_kinds[step] = self._edge_kind(value, rule)
             if rule is not None:
-                slots = (*map(self.slots.get, sources), self.slots.get(op.results[0]))
-                self.flat.step_slots[step] = slots
+                self.flat.step_slots[step] = self._edge_slots(op, sources)
                 self._edges.append(op)
 
     def _function_edge_sources(self, value: SSAValue) -> list[SSAValue]:
@@ -278,15 +266,17 @@ class _Builder:
                     flat.groups[member.slot] = tuple(m for m in members.values() if m is not member)
 
     def _add_returned(self) -> None:
-        main = _main_function(self.calls)
+        functions = self.calls.functions
+        # The function whose results propagate: the only one, or else @main.
+        main = next(iter(functions.values())) if len(functions) == 1 else functions.get(MAIN)
         terminator = terminator_of(main.regions[0]) if main is not None else None
         if main is None or terminator is None:
             return
-        returned: list[ReturnedValue] = []
-        for value, slot in zip(operands_of(terminator), self.slots.function_results[id(main)], strict=True):
-            rule = identity_rule(value.type, 1)
-            if rule is not None:
-                returned.append(ReturnedValue(self.slots.get(value), slot, rule))
+        pairs = zip(operands_of(terminator), self.slots.function_results[id(main)], strict=True)
+        rules = ((value, slot, identity_rule(value.type, 1)) for value, slot in pairs)
+        returned = (
+            ReturnedValue(self.slots.get(v), slot, rule) for v, slot, rule in rules if rule is not None
+        )
         self.flat.returned = tuple(returned)
 
     def _add_dead_ops(self) -> dict[int, Operation]:
@@ -336,18 +326,6 @@ def _handler_of(op: Operation) -> _Handler | None:
     if is_constant(op) and TABLE[op.name].rule_source is RuleSource.NONE:
         return _Builder.note_unused  # each constant has its own signature
     return _HANDLERS.get(op.__class__)
-
-
-def _main_function(calls: Calls) -> Operation | None:
-    """The function whose results propagate: the only function, or else @main."""
-    if len(calls.functions) == 1:
-        return next(iter(calls.functions.values()))
-    return calls.functions.get(MAIN)
-
-
-def _is_shared(value: SSAValue) -> bool:
-    use = value.first_use
-    return use is not None and next_use(use) is not None
 
 
 def _type_fault(type_: Attribute) -> str | None:

@@ -8,7 +8,7 @@ Not here: steps (`build.py`), reading and writing the places (`holders.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -48,7 +48,6 @@ class Slots:
     """
 
     def __init__(self) -> None:
-        """Start with the slot `UNSHARDABLE`."""
         self.values: list[SSAValue | None] = [None]
         self.holders: list[Holder | None] = [None]
         self.shardings: list[TensorSharding | None] = [None]
@@ -141,10 +140,8 @@ class Slots:
 
     def add_data_flow(self, op: Operation) -> None:
         """Add one slot for each edge of `op`, or for its owner if there is no edge."""
-        for place, owners in (
-            (Place.INNER_ARGUMENT, argument_owners(op)),
-            (Place.OUTER_RESULT, result_owners(op)),
-        ):
+        inner, outer = (Place.INNER_ARGUMENT, argument_owners(op)), (Place.OUTER_RESULT, result_owners(op))
+        for place, owners in (inner, outer):
             without_edge: list[int] = []
             for index, owner in enumerate(owners):
                 edge = edge_of_owner(owner)
@@ -187,10 +184,7 @@ class Program:
     flat: slots and steps.
     meshes: by symbol.
     step_ops: by step, its op.
-    values: by slot, its value; None for function results.
-    holders: by slot, the place of its sharding.
-    slot_of: the slot by the identity of a value.
-    function_results: by the identity of a function, the slots of its results.
+    slots: the slots of values.
     dead_ops: in the order in which they can be erased.
     without_rule: for each kind of op without a rule, the first such op with its record.
     """
@@ -199,10 +193,7 @@ class Program:
     flat: FlatProgram
     meshes: dict[str, Mesh]
     step_ops: Sequence[Operation]
-    values: Sequence[SSAValue | None]
-    holders: Sequence[Holder | None]
-    slot_of: Mapping[int, int]
-    function_results: Mapping[int, tuple[int, ...]]
+    slots: Slots
     dead_ops: Sequence[Operation]
     without_rule: Sequence[tuple[Operation, OpRecord]]
 
@@ -218,7 +209,7 @@ class Program:
         old = self.flat.shardings if written is None else written
         write_all(
             (holder, new)
-            for holder, new, before in zip(self.holders, shardings, old, strict=True)
+            for holder, new, before in zip(self.slots.holders, shardings, old, strict=True)
             if new is not before and new is not None and holder is not None and new != before
         )
         for op in self.dead_ops:

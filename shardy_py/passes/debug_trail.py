@@ -96,12 +96,12 @@ class DebugTrail:
                 op, slots = function, (flat.returned[FUNCTION_RESULT - number].slot,) * 2
             else:
                 op, slots = program.step_ops[number], flat.step_slots[number]
-            values = [program.values[slot] for slot in slots]
+            values = [program.slots.values[slot] for slot in slots]
             self.follow(op, values, step.rule, passage.before, passage.after, passage.mesh)
             if self._origins is not None:
                 for slot in slots:
                     for member in flat.groups.get(slot, ()):
-                        self._copy(program.values[slot], program.values[member.slot])
+                        self._copy(program.slots.values[slot], program.slots.values[member.slot])
 
     def _copy(self, source: SSAValue | None, target: SSAValue | None) -> None:
         """Propagate origins between members of a sharding group, which no step does."""

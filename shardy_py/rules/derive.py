@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Literal
 
 from shardy_py.errors import ShardyError
 from shardy_py.ops import (
@@ -125,7 +126,8 @@ def _type_text(kind: TensorType) -> str:
 def _build(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> ShardingRule:
     """The rule of a sketch: numbers its factors; a dimension without a factor gets one of size one."""
     present = {sketch.find(atom) for atoms in sketch.atoms.values() for atom in atoms}
-    tensors = _dimensions(sketch.record)
+    record = sketch.record
+    tensors = _dimensions("operand", record.operands) + _dimensions("result", record.results)
     factors: list[Factor] = []
     numbers: dict[Atom, int] = {}
     for root in map(sketch.find, _ordered(sketch, walk, tensors, carrier_first)):
@@ -145,17 +147,16 @@ def _build(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> Sh
         return tuple(mapped)
 
     mapped = tuple(tuple(map(dimension, tensor)) for tensor in tensors)
-    count = len(sketch.record.operands)
+    count = len(record.operands)
     return ShardingRule(tuple(factors), mapped[:count], mapped[count:])
 
 
-def _dimensions(record: OpRecord) -> list[list[TensorDim]]:
-    """The dimensions of each operand, then of each result."""
-    return [
-        [TensorDim(side, number, dimension) for dimension in range(len(shape_of(kind)))]
-        for side, kinds in (("operand", record.operands), ("result", record.results))
-        for number, kind in enumerate(kinds)
-    ]
+def _dimensions(
+    side: Literal["operand", "result"], kinds: Sequence[TensorType | None]
+) -> list[list[TensorDim]]:
+    """The dimensions of each operand, or of each result."""
+    ranks = (len(shape_of(kind)) for kind in kinds)
+    return [[TensorDim(side, number, d) for d in range(rank)] for number, rank in enumerate(ranks)]
 
 
 def _ordered(

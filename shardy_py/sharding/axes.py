@@ -32,7 +32,6 @@ class SubAxis:
         return self.pre_size * self.size
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         return f"({self.pre_size}){self.size}"
 
 
@@ -124,10 +123,7 @@ class AxisRef:
         """The largest major part that does not overlap `other`; None if there is none."""
         if not self.can_coexist(other):
             return None
-        if not self.overlaps(other):
-            return self
-        start, end = self.pre_size, other.pre_size
-        return AxisRef(self.name, SubAxis(start, end // start)) if start < end else None
+        return self._part(self.pre_size, other.pre_size) if self.overlaps(other) else self
 
     def suffix_without(self, other: AxisRef, mesh: Mesh) -> AxisRef | None:
         """The largest minor part that does not overlap `other`; None if there is none."""
@@ -135,7 +131,9 @@ class AxisRef:
             return None
         if not self.overlaps(other):
             return self
-        start, end = other.next_pre_size(mesh), self.next_pre_size(mesh)
+        return self._part(other.next_pre_size(mesh), self.next_pre_size(mesh))
+
+    def _part(self, start: int, end: int) -> AxisRef | None:
         return AxisRef(self.name, SubAxis(start, end // start)) if start < end else None
 
     def common_prefix(self, other: AxisRef) -> AxisRef | None:
@@ -165,6 +163,5 @@ class AxisRef:
         return AxisRef(self.name, SubAxis(self.sub_axis.pre_size, size))
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         name = string_literal(self.name)
         return f"{name}:{self.sub_axis}" if self.sub_axis else name

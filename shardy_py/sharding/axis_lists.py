@@ -134,38 +134,26 @@ def split_like(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
     """All axes of `mesh` in order, split wherever one of `axes` starts or ends."""
     points: dict[str, set[int]] = {axis.name: set() for axis in mesh.axes}
     for axis in axes:
-        if axis.sub_axis:
-            points[axis.name] |= {
-                1,
-                axis.sub_axis.pre_size,
-                axis.sub_axis.next_pre_size,
-                mesh.sizes[axis.name],
-            }
+        if sub := axis.sub_axis:
+            points[axis.name] |= {1, sub.pre_size, sub.next_pre_size, mesh.sizes[axis.name]}
     result: list[AxisRef] = []
-    for name, found in points.items():
-        parts = (SubAxis(low, high // low) for low, high in pairwise(sorted(found)))
-        result += [AxisRef(name, part) for part in parts] if found else [AxisRef(name)]
+    for name, ends in points.items():
+        parts = (SubAxis(low, high // low) for low, high in pairwise(sorted(ends)))
+        result += [AxisRef(name, part) for part in parts] if ends else [AxisRef(name)]
     return tuple(result)
 
 
 def check_axes(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
-    """Makes sure that lists of axes of one sharding, each with its name, are disjoint axes of `mesh`.
-
-    Raises:
-        ShardyError: an axis is not in the mesh, does not divide it, or is used twice.
-    """
-    found = [(where, axis) for where, axes in lists for axis in axes]
-    for where, axis in found:
+    """Raises ShardyError unless the named lists of axes of a sharding are disjoint axes of `mesh`."""
+    named = [(where, axis) for where, axes in lists for axis in axes]
+    for where, axis in named:
         size = mesh.sizes.get(axis.name)
         if size is None:
             raise ShardyError.unknown("axis", axis.name, mesh.sizes, what=where)
         part = axis.sub_axis
         if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
-            raise ShardyError.unexpected(
-                f"{where}: sub-axis {axis}",
-                expected=f"a divisor of the size {size} of the axis",
-                got=f"{part.pre_size} * {part.size}",
-            )
-    for (first, one), (second, other) in combinations(found, 2):
+            expected, got = f"a divisor of the size {size} of the axis", f"{part.pre_size} * {part.size}"
+            raise ShardyError.unexpected(f"{where}: sub-axis {axis}", expected=expected, got=got)
+    for (first, one), (second, other) in combinations(named, 2):
         if one.overlaps(other) or not one.can_coexist(other):
             raise ShardyError(f"{second}: {other} overlaps {one} of {first}")

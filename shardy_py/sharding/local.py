@@ -1,13 +1,11 @@
 """Local shapes of sharded tensors, and the slice of the global tensor on each device.
 
-A dimension of size n sharded into p parts has parts of ceil(n / p) elements. Part i starts at min(i * ceil(n
-/ p), n) and ends where the next one starts: the last parts may be smaller, or empty. Programs allocate ceil(n
-/ p) elements on every device (`local_shape`, as in Shardy's local types); the slice is the part of them
-within the tensor (as in the tiles of XLA's shardings). The coordinates of a device along the axes, major to
-minor, are the digits of i.
+A dimension of size n sharded into p parts has parts of c = ceil(n / p) elements. Part i starts at min(i * c,
+n) and ends where the next one starts: the last parts may be smaller, or empty. Programs allocate c elements
+on every device (`local_shape`, as in Shardy's local types); the slice is the part of them within the tensor
+(as in XLA's tiles). The coordinates of a device along the axes, major to minor, are the digits of i.
 
-Everything is a formula over the grid of the mesh; work for each device starts only with arrays (`slices.py`).
-Not here: values of programs (`report/local_shapes.py`), bytes (`report/`, `layout/`).
+Not here: slices as formulas and arrays (`slices.py`), values of programs (`report/local_shapes.py`).
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 3)))
@@ -43,11 +41,8 @@ def local_shape(
 ) -> tuple[int | None, ...]:
     """The shape that every device allocates: sizes divided by the parts of their dimension, rounded up.
 
-    mesh: that of `sharding`.
-    shape: of the global tensor; a dynamic size, None, stays None.
-
-    Raises:
-        ShardyError: the sharding has another rank or an unknown axis.
+    mesh: that of `sharding`. shape: of the global tensor; a dynamic size, None, stays None.
+    Raises ShardyError if the sharding has another rank or an unknown axis.
     """
     dimensions = sharding.dimensions
     if not dimensions:
@@ -64,22 +59,20 @@ def local_shape(
 
 
 def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | None]) -> DeviceSlices:
-    """The slices of a tensor of `shape` on the devices of `mesh`.
+    """The slices of a tensor of `shape`, that of the global tensor, on the devices of `mesh`.
 
-    mesh: that of `sharding`.
-    shape: of the global tensor.
-
-    Raises:
-        ShardyError: a size is dynamic; the sharding has another rank, an invalid axis, or an axis twice.
+    Raises ShardyError if a size is dynamic, or the sharding has another rank, an invalid axis, or one twice.
     """
     sizes = _static(shape)
     axes: Sequence[Axes] = [dimension.axes for dimension in sharding.dimensions]
     if axes or not mesh.is_maximal:
         _check_rank(sharding, sizes)
         check_axes(sharding.axis_lists, mesh)
-    axes = axes or [()] * len(sizes)
-    splits = tuple((_split(size, by, mesh),) for size, by in zip(sizes, axes, strict=True))
-    return DeviceSlices(mesh, sizes, splits, sharding.unreduced_axes)
+    splits: list[tuple[Split, ...]] = []
+    for size, by in zip(sizes, axes or [()] * len(sizes), strict=True):
+        parts = total_size(by, mesh)
+        splits.append((Split(by, parts, -(-size // parts)),))
+    return DeviceSlices(mesh, sizes, tuple(splits), sharding.unreduced_axes)
 
 
 def slice_of(
@@ -87,24 +80,17 @@ def slice_of(
 ) -> Slice | None:
     """The slice on one device, None if there is none, in time independent of the size of the mesh.
 
-    Raises:
-        ShardyError: as `device_slices`, or the mesh has no such device.
+    Raises ShardyError as `device_slices`, and if the mesh has no such device.
     """
     return device_slices(sharding, mesh, shape).of(device_id)
-
-
-def _split(size: int, axes: Axes, mesh: Mesh) -> Split:
-    parts = total_size(axes, mesh)
-    return Split(axes, parts, -(-size // parts))
 
 
 def _static(shape: Sequence[int | None]) -> tuple[int, ...]:
     for dimension, size in enumerate(shape):
         if size is None or size < 0:
+            what, expected = f"dimension {dimension}", "a static size of at least 0"
             got = "a dynamic size" if size is None else str(size)
-            raise ShardyError.unexpected(
-                f"dimension {dimension}", expected="a static size of at least 0", got=got
-            )
+            raise ShardyError.unexpected(what, expected=expected, got=got)
     return tuple(size for size in shape if size is not None)
 
 

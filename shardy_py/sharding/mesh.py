@@ -27,7 +27,6 @@ class MeshAxis:
     size: int
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         return f"{string_literal(self.name)}={self.size}"
 
 
@@ -49,17 +48,15 @@ class Mesh:
         >>> str(Mesh.of(data=4, model=2))
         '<["data"=4, "model"=2]>'
 
-        Raises:
-            ShardyError: a size is below 1, or the device ids are not 0, 1, 2, ... in some order.
+        Raises ShardyError if a size is below 1, or the device ids are not 0, 1, 2, ... in some order.
         """
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
-            if not isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-                expected, got = "a number of devices", repr(size)
-                raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=got)
-            if index(size) < 1:
-                expected, got = "at least 1 device", str(size)
-                raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=got)
+            expected = "a number of devices"
+            if isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+                expected = "at least 1 device" if index(size) < 1 else ""
+            if expected:
+                raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=repr(size))
         try:
             ids = tuple(map(index, device_ids))
         except TypeError:
@@ -106,10 +103,9 @@ class Mesh:
 
     @cached_property
     def _positions(self) -> dict[int, int]:
-        return {device_id: position for position, device_id in enumerate(self.device_ids)}
+        return dict(zip(self.device_ids, range(len(self.device_ids)), strict=True))
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         if self.is_maximal:
             return f"<[], device_ids=[{self.device_ids[0]}]>"
         ids = f", device_ids=[{', '.join(map(str, self.device_ids))}]" if self.device_ids else ""

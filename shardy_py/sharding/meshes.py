@@ -25,15 +25,11 @@ def mesh_of(sharding: TensorSharding, meshes: Meshes) -> Mesh:
 
 
 def resolve(mesh: str | Mesh, meshes: Meshes) -> Mesh:
-    """Returns the mesh itself.
-
-    Raises:
-        ShardyError: there is no mesh of that name.
-    """
-    found = mesh if isinstance(mesh, Mesh) else meshes.get(mesh)
-    if found is None:
+    """Returns an inlined mesh itself, else the mesh of that name; raises ShardyError if there is none."""
+    resolved = mesh if isinstance(mesh, Mesh) else meshes.get(mesh)
+    if resolved is None:
         raise ShardyError.unknown("mesh", f"@{mesh}", [f"@{name}" for name in meshes])
-    return found
+    return resolved
 
 
 def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
@@ -46,20 +42,20 @@ def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> s
 
     None if there is none, or several. Empty meshes count only if all are empty.
     """
-    found: str | Mesh | None = None
+    name: str | Mesh | None = None
     mesh: Mesh | None = None
     for sharding in shardings:
         if sharding is None:
             continue
         other = mesh_of(sharding, meshes)
-        if mesh is None or _is_empty(mesh):
-            found, mesh = sharding.mesh, other
-        elif not _is_empty(other):
+        if mesh is None or mesh == Mesh():
+            name, mesh = sharding.mesh, other
+        elif other != Mesh():
             if other.is_maximal != mesh.is_maximal or other.axes != mesh.axes:
                 return None
             if not other.device_ids:
-                found, mesh = sharding.mesh, other
-    return found
+                name, mesh = sharding.mesh, other
+    return name
 
 
 def mesh_to_work_in(shardings: Sequence[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
@@ -78,7 +74,3 @@ def mesh_to_work_in(shardings: Sequence[TensorSharding | None], meshes: Meshes) 
             if counts[sharding.mesh] > highest:
                 best, highest = sharding.mesh, counts[sharding.mesh]
     return best
-
-
-def _is_empty(mesh: Mesh) -> bool:
-    return not mesh.axes and not mesh.device_ids

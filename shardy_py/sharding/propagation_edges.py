@@ -25,7 +25,6 @@ class EdgeValueRef:
     index: int
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         return f"{self.node}-{self.index}"
 
 
@@ -38,7 +37,6 @@ class AxisEdge:
     targets: tuple[EdgeValueRef, ...]
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         return f"{{{self.axis} = {self.source} -> [{', '.join(map(str, self.targets))}]}}"
 
 
@@ -50,5 +48,4 @@ class PropagationStep:
     edges: tuple[AxisEdge, ...]
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         return f"{{step-{self.index} = [{', '.join(map(str, self.edges))}]}}"

@@ -57,21 +57,17 @@ class ShardingRule:
     is_custom: bool = False
 
     def __str__(self) -> str:
-        """The text of MLIR."""
-        tensors = [
-            "(" + ", ".join("[" + ", ".join(map(_dimension_text, t)) + "]" for t in side) + ")"
-            for side in (self.operands, self.results)
-        ]
-        sizes = ", ".join(f"{factor_symbol(i)}={f.size}" for i, f in enumerate(self.factors))
-        text = f"<{tensors[0]}->{tensors[1]}" + (f" {{{sizes}}}" if sizes else "")
-        listed = {
-            keyword: [i for i, f in enumerate(self.factors) if f.type is kind]
-            for keyword, kind in _KEYWORDS.items()
-        }
-        listed["blocked_propagation"] = [i for i, f in enumerate(self.factors) if f.is_blocked]
-        for keyword, indices in listed.items():
-            if indices:
-                text += f" {keyword}={{{', '.join(map(factor_symbol, indices))}}}"
+        operands, results = (
+            f"({', '.join(map(_tensor_text, side))})" for side in (self.operands, self.results)
+        )
+        named = [(factor_symbol(i), factor) for i, factor in enumerate(self.factors)]
+        sizes = ", ".join(f"{name}={factor.size}" for name, factor in named)
+        text = f"<{operands}->{results}" + (f" {{{sizes}}}" if sizes else "")
+        listed = {key: [name for name, f in named if f.type is kind] for key, kind in _KEYWORDS.items()}
+        listed["blocked_propagation"] = [name for name, factor in named if factor.is_blocked]
+        for keyword, names in listed.items():
+            if names:
+                text += f" {keyword}={{{', '.join(names)}}}"
         return text + (", custom>" if self.is_custom else ">")
 
     @staticmethod
@@ -104,5 +100,5 @@ def factor_symbol(index: int) -> str:
     return chr(ord("i") + index) if index <= 17 else f"z_{index - 17}"
 
 
-def _dimension_text(factors: DimMapping) -> str:
-    return "".join(factor_symbol(f) for f in factors)
+def _tensor_text(mapping: TensorMapping) -> str:
+    return f"[{', '.join(''.join(map(factor_symbol, factors)) for factors in mapping)}]"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeVar
 
@@ -76,13 +76,8 @@ class DeviceSlices:
     """The slices of one tensor on all devices of a mesh, as formulas; arrays are computed on demand.
 
     shape: of the global tensor. splits: for each dimension its successive splits: one for a tensor of the
-    whole program; two inside a manual
-        computation, along its manual axes and then along free axes.
+    whole program; two inside a manual computation, along its manual axes and then along free axes.
     unreduced_axes: devices along them hold terms of the same slice, still to be reduced.
-
-    >>> whole = DeviceSlices(Mesh((MeshAxis("x", 2),)), (4,), ((Split((AxisRef("x"),), 2, 2),),))
-    >>> whole.offsets.tolist(), whole.sizes.tolist()
-    ([[0], [2]], [[2], [2]])
     """
 
     mesh: Mesh
@@ -116,11 +111,7 @@ class DeviceSlices:
         return self.by_position().sizes
 
     def by_position(self) -> SliceArrays:
-        """The slices of all devices by position in the mesh, row-major over its axes.
-
-        Raises:
-            ShardyError: the mesh has more devices than `MOST_LISTED`.
-        """
+        """The slices by position in the mesh; raises ShardyError for more than `MOST_LISTED` devices."""
         grid = _grid_shape(self.mesh)
         both = np.empty((2, len(self.shape), *grid), np.int64)
         for dimension in range(len(self.shape)):
@@ -130,27 +121,23 @@ class DeviceSlices:
         return SliceArrays(offsets.T, sizes.T, np.ones(count, np.bool_))
 
     def by_device_id(self, device_count: int | None = None) -> SliceArrays:
-        """The slices of devices 0, 1, 2, ...
+        """The slices of devices 0, 1, 2, ..., by default up to the highest id of the mesh.
 
-        device_count: None: up to the highest id of the mesh. Devices outside the mesh hold nothing, except
-        for
-            the empty mesh, where all devices hold the same.
-
-        Raises:
-            ShardyError: the mesh has more devices than `MOST_LISTED`.
+        Devices outside the mesh hold nothing, except for the empty mesh, where all devices hold the same.
+        Raises ShardyError for more than `MOST_LISTED` devices.
         """
-        found, ids = self.by_position(), self.mesh.device_ids
-        count = (max(ids, default=len(found.holds) - 1) + 1) if device_count is None else device_count
+        arrays, ids = self.by_position(), self.mesh.device_ids
+        count = (max(ids, default=len(arrays.holds) - 1) + 1) if device_count is None else device_count
         check_listed(count)
-        if not ids and self.mesh.axes and count == len(found.holds):
-            return found
+        if not ids and self.mesh.axes and count == len(arrays.holds):
+            return arrays
         if not self.mesh.axes and not ids:
-            return _taken(found, np.zeros(count, np.int64))
+            return _taken(arrays, np.zeros(count, np.int64))
         positions = np.full(count, -1, np.int64)
-        listed = np.asarray(ids, np.int64) if ids else np.arange(len(found.holds))
+        listed = np.asarray(ids, np.int64) if ids else np.arange(len(arrays.holds))
         inside = listed < count
         positions[listed[inside]] = np.nonzero(inside)[0]
-        return _taken(found, positions)
+        return _taken(arrays, positions)
 
     def along(self, dimension: int) -> tuple[Integers, Integers]:
         """Offsets and sizes of one dimension over the grid of the mesh, by coordinates along its axes.
@@ -171,11 +158,7 @@ class DeviceSlices:
         return Slice(tuple(o for o, _ in pairs), tuple(s for _, s in pairs))
 
     def of(self, device_id: int) -> Slice | None:
-        """The slice on a device; None if the tensor is on one other device.
-
-        Raises:
-            ShardyError: the mesh has no such device.
-        """
+        """The slice on a device; None if it is on one other device. Raises ShardyError for an unknown one."""
         if not self.mesh.axes and not self.mesh.device_ids:
             return self.at(0)
         position = self.mesh.position_of(device_id)
@@ -201,16 +184,13 @@ class DeviceSlices:
 
     def part_at(self, position: int) -> tuple[int, ...]:
         """The part of each dimension on the device at a position of the mesh."""
-        mixed = [
-            [(split.parts, _part_index(self.mesh, split.axes, position)) for split in c] for c in self.splits
-        ]
-        return tuple(reduce(lambda n, digit: n * digit[0] + digit[1], digits, 0) for digits in mixed)
+        axes = (tuple(axis for split in splits for axis in split.axes) for splits in self.splits)
+        return tuple(_part_index(self.mesh, along, position) for along in axes)
 
     def holders(self, part: tuple[int, ...]) -> Integers:
         """[replication]: the devices with part number `part[d]` of each dimension d, ids ascending.
 
-        Raises:
-            ShardyError: there are more than `MOST_LISTED`.
+        Raises ShardyError if there are more than `MOST_LISTED`.
         """
         check_listed(self.replication)
         mesh, first = self.mesh, 0
@@ -227,11 +207,7 @@ class DeviceSlices:
         return np.sort([ids[position] for position in positions.tolist()]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
-        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor.
-
-        Raises:
-            InternalError: they have another shape.
-        """
+        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor."""
         if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
             raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
         splits = tuple(first + then for first, then in zip(outer.splits, self.splits, strict=True))
@@ -293,9 +269,8 @@ def _part_indices(mesh_axes: tuple[MeshAxis, ...], axes: Axes) -> Integers:
             check_listed(size)
             steps = size // axis.next_pre_size(mesh)
             digits = np.arange(size, dtype=np.int64) // steps % axis.size(mesh)
-            index = index * axis.size(mesh) + digits.reshape(
-                [-1 if name == axis.name else 1 for name in wide]
-            )
+            shape = [-1 if name == axis.name else 1 for name in wide]
+            index = index * axis.size(mesh) + digits.reshape(shape)
     index.flags.writeable = False
     return index
 
@@ -318,9 +293,5 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
 def check_listed(count: int) -> None:
     """Raises a `ShardyError` for more than `MOST_LISTED` devices."""
     if count > MOST_LISTED:
-        raise ShardyError.unexpected(
-            "listed devices",
-            expected=f"at most {MOST_LISTED:,}",
-            got=f"{count:,}",
-            remedy="query single devices",
-        )
+        most, remedy = f"at most {MOST_LISTED:,}", "query single devices"
+        raise ShardyError.unexpected("listed devices", expected=most, got=f"{count:,}", remedy=remedy)

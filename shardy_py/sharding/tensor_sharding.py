@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shardy_py.sharding.axes import AxisRef
-from shardy_py.sharding.axis_lists import Axes
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.spelling import symbol_text
 
@@ -33,7 +32,6 @@ class DimensionSharding:
     priority: int | None = None
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         parts = [str(axis) for axis in self.axes] + ([] if self.is_closed else ["?"])
         priority = "" if self.priority is None else f"p{self.priority}"
         return f"{{{', '.join(parts)}}}{priority}"
@@ -88,7 +86,6 @@ class TensorSharding:
         return not any(d.axes for d in self.dimensions)
 
     def __str__(self) -> str:
-        """The text of MLIR."""
         mesh = symbol_text(self.mesh) if isinstance(self.mesh, str) else f"mesh{self.mesh}"
         text = f"<{mesh}, [{', '.join(map(str, self.dimensions))}]"
         if self.replicated_axes:
@@ -113,11 +110,9 @@ def with_free_axes(
     outer: TensorSharding, inner: TensorSharding, manual_axes: Sequence[str]
 ) -> TensorSharding:
     """The outer sharding with the manual axes of `outer`, followed by the axes of `inner`."""
-    manual = without_free_axes(outer, manual_axes)
-    dimensions = tuple(
-        DimensionSharding(m.axes + f.axes, f.is_closed, f.priority)
-        for m, f in zip(manual.dimensions, inner.dimensions, strict=True)
-    )
+    manual = without_free_axes(outer, manual_axes).dimensions
+    pairs = zip(manual, inner.dimensions, strict=True)
+    dimensions = tuple(DimensionSharding(m.axes + f.axes, f.is_closed, f.priority) for m, f in pairs)
     return TensorSharding(inner.mesh, dimensions, outer.replicated_axes, outer.unreduced_axes)
 
 
@@ -129,13 +124,6 @@ def _keep(sharding: TensorSharding, manual_axes: Sequence[str], *, keep_manual: 
         first_free = next((i for i, axis in enumerate(axes) if axis.name not in manual), len(axes))
         kept = axes[:first_free] if keep_manual else axes[first_free:]
         dimensions.append(replace(dimension, axes=kept))
-    return replace(
-        sharding,
-        dimensions=tuple(dimensions),
-        replicated_axes=_free(sharding.replicated_axes, manual),
-        unreduced_axes=_free(sharding.unreduced_axes, manual),
-    )
-
-
-def _free(axes: Axes, manual: frozenset[str]) -> Axes:
-    return tuple(axis for axis in axes if axis.name not in manual)
+    others = sharding.replicated_axes, sharding.unreduced_axes
+    replicated, unreduced = (tuple(axis for axis in axes if axis.name not in manual) for axes in others)
+    return TensorSharding(sharding.mesh, tuple(dimensions), replicated, unreduced, sharding.reduction)

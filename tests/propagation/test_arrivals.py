@@ -90,7 +90,7 @@ def test_an_axis_that_grows_does_not_come_from_itself() -> None:
     program = build_program(parse_module(text), rule_deriver())
     journal = Journal()
     propagate(program.flat, program.meshes, journal=journal)
-    first, second = (program.slot_of[id(value)] for value in program.step_ops[0].operands)
+    first, second = (program.slots.of[id(value)] for value in program.step_ops[0].operands)
     (arrival,) = Arrivals(program.flat, journal).at(first)
     assert [source.slot for source in arrival.sources] == [second]
 
@@ -105,6 +105,6 @@ def test_stages() -> None:
     program = build_program(module, rule_deriver())
     journal = Journal()
     propagate(program.flat, program.meshes, journal=journal)
-    (arrival,) = Arrivals(program.flat, journal).at(program.slot_of[id(program.step_ops[0].results[0])])
+    (arrival,) = Arrivals(program.flat, journal).at(program.slots.of[id(program.step_ops[0].results[0])])
     assert journal.stage_of(arrival.entry) == "user priority 1, pass_through_single_use, aggressive"
     assert [setting.first_entry for setting in journal.settings] == [0, 0]

@@ -163,7 +163,7 @@ class Stopping:
 
         In a tensor of the same shape the dimension has to be the same, else any of the same size counts.
         """
-        slot_of, own = self._program.slot_of, tensor_type(value.type)
+        slot_of, own = self._program.slots.of, tensor_type(value.type)
         for other in (*op.operands, *op.results):
             slot, type_ = slot_of.get(id(other)), tensor_type(other.type)
             sharding = None if slot is None or other is value else self._view.journal.sharding(slot)

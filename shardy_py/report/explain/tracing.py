@@ -142,9 +142,9 @@ class Tracer:
     def slot_of(self, spot: Spot, propagation: Propagation) -> int | None:
         """Returns the slot of a spot in a propagation."""
         if isinstance(spot, Holder):
-            slots = propagation.program.function_results.get(id(spot.op), ())
+            slots = propagation.program.slots.function_results.get(id(spot.op), ())
             return slots[spot.position] if spot.position < len(slots) else None
-        return propagation.program.slot_of.get(id(spot)) or None
+        return propagation.program.slots.of.get(id(spot)) or None
 
     def latest(self, spot: Spot, time: int) -> tuple[int, Movement | Propagation, int] | None:
         """Returns the last event before `time` that concerns a spot, with the slot of the spot in it."""
@@ -320,7 +320,7 @@ class Tracer:
 def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
     """Returns the spots of a slot: its value, for an edge its owner too; or the result of a function."""
     program = propagation.program
-    value, holder = program.values[slot], program.holders[slot]
+    value, holder = program.slots.values[slot], program.slots.holders[slot]
     assert holder is not None
     if value is None:
         return (Holder(Place.FUNCTION_RESULT, holder.op, holder.position),)
