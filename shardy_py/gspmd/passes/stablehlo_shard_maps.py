@@ -39,8 +39,8 @@ from shardy_py.gspmd.manual_regions import ManualRegion, region_at, regions_of_f
 from shardy_py.gspmd.shard_maps import GSPMD_BODY, ManualCall, outline_body, to_manual_computation
 from shardy_py.ir import place_before, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.sharding.tensor_sharding import without_manual_axes
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.tensor_sharding import without_manual_axes
 
 
 def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
