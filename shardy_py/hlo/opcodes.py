@@ -8,15 +8,14 @@ Elementwise opcodes follow from the op table (`arity`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from shardy_py.hlo import conventions as c
-from shardy_py.hlo.values import Instruction, Shape
-from shardy_py.ops import TABLE, Control
+from shardy_py.hlo.conventions import Convert, bitcast, convolution, renamed, window
+from shardy_py.ops import TABLE, Control, names
 
 Form = Literal["op", "wires", "call", "branches", "loop"]
+Counts = tuple[int, int]
 ANY = 1 << 30
 _FORMS: dict[Control, Form] = {Control.CALL: "call", Control.BRANCHES: "branches", Control.LOOP: "loop"}
 
@@ -34,9 +33,9 @@ class Opcode:
 
     opcode: str
     name: str
-    convert: Callable[[Instruction, tuple[Shape, ...]], dict[str, Any]] = c.nothing
+    convert: Convert
     needs: tuple[str, ...] = ()
-    operands: tuple[int, int] = (0, ANY)
+    operands: Counts = (0, ANY)
 
     @property
     def form(self) -> Form:
@@ -47,96 +46,113 @@ class Opcode:
 
 def _row(
     opcode: str,
-    convert: Callable[[Instruction, tuple[Shape, ...]], dict[str, Any]] = c.nothing,
+    convert: Convert | str = "",
     needs: str = "",
-    operands: tuple[int, int] = (0, ANY),
-    name: str = "",
+    operands: Counts = (0, ANY),
+    op: str = "",
 ) -> Opcode:
-    op = name or "stablehlo." + opcode.replace("-", "_")
-    return Opcode(opcode, op, convert, tuple(needs.split()), operands)
+    name = op or "stablehlo." + opcode.replace("-", "_")
+    return Opcode(
+        opcode, name, renamed(convert) if isinstance(convert, str) else convert, names(needs), operands
+    )
 
 
-_RANKED = (1, 1)
-_PAIR = (2, 2)
+def _plain(opcodes: str, operands: Counts = (0, ANY), dialect: str = "") -> tuple[Opcode, ...]:
+    """Rows without attributes; with a dialect, the ops have the opcode's name in it."""
+    return tuple(
+        _row(opcode, operands=operands, op=f"{dialect}.{opcode}" if dialect else "")
+        for opcode in opcodes.split()
+    )
+
+
+_ONE, _PAIR, _SOME = (1, 1), (2, 2), (1, ANY)
 
 _ROWS: tuple[Opcode, ...] = (
     *(
-        _row(row.name.partition(".")[2].replace("_", "-"), operands=(row.arity, row.arity), name=row.name)
+        _row(row.name.partition(".")[2].replace("_", "-"), operands=(row.arity, row.arity), op=row.name)
         for row in TABLE.values()
         if row.arity
     ),
-    # no operands, or values of the device
-    _row("constant", operands=(0, 0)),
-    _row("parameter", operands=(0, 0), name="hlo.parameter"),
-    _row("partition-id", operands=(0, 0)),
-    _row("replica-id", operands=(0, 0)),
-    _row("iota"),
-    _row("rng"),
-    _row("rng-bit-generator", operands=_RANKED),
-    _row("rng-get-and-update-state", name="hlo.rng-get-and-update-state"),
+    *_plain("all-reduce iota rng infeed outfeed send recv tuple after-all"),
+    *_plain("constant partition-id replica-id", (0, 0)),
+    *_plain("rng-bit-generator bitcast-convert reshape cholesky", _ONE),
+    *_plain("dynamic-reshape map collective-broadcast collective-permute", _SOME),
+    *_plain("dynamic-update-slice", (2, ANY)),
+    *_plain("rng-get-and-update-state send-done recv-done opt-barrier async", dialect="hlo"),
+    *_plain("parameter", (0, 0), "hlo"),
+    *_plain("ragged-all-to-all", _SOME, "hlo"),
+    *_plain("scaled-dot", (2, ANY), "hlo"),
+    *_plain("add-dependency", _PAIR, "hlo"),
     # movement
-    _row("bitcast", c.bitcast, operands=_RANKED, name="hlo.bitcast"),
-    _row("bitcast-convert", operands=_RANKED),
-    _row("broadcast", c.broadcast, operands=_RANKED, name="stablehlo.broadcast_in_dim"),
-    _row("concatenate", c.one_dimension("dimension"), "dimensions", (1, ANY)),
-    _row("dynamic-reshape", operands=(1, ANY)),
-    _row("reshape", operands=_RANKED),
-    _row("reverse", c.dimensions, "dimensions", _RANKED),
-    _row("pad", c.pad, "padding", _PAIR),
-    _row("slice", c.slice_, "slice", _RANKED),
-    _row("transpose", c.transpose, "dimensions", _RANKED),
-    _row("get-dimension-size", c.one_dimension("dimension"), "dimensions", _RANKED),
-    _row("set-dimension-size", c.one_dimension("dimension"), "dimensions", _PAIR),
+    _row("bitcast", bitcast, operands=_ONE, op="hlo.bitcast"),
+    _row("broadcast", "broadcast_dimensions=dimensions|()", "", _ONE, "stablehlo.broadcast_in_dim"),
+    _row("concatenate", "dimension=dimensions[0]", "dimensions", _SOME),
+    _row("reverse", "dimensions", "dimensions", _ONE),
+    _row(
+        "pad",
+        "edge_padding_low=padding.0 edge_padding_high=padding.1 interior_padding=padding.2",
+        "padding",
+        _PAIR,
+    ),
+    _row("slice", "start_indices=slice.0 limit_indices=slice.1 strides=slice.2", "slice", _ONE),
+    _row("transpose", "permutation=dimensions", "dimensions", _ONE),
+    _row("get-dimension-size", "dimension=dimensions[0]", "dimensions", _ONE),
+    _row("set-dimension-size", "dimension=dimensions[0]", "dimensions", _PAIR),
     # indexed
-    _row("dynamic-slice", c.kept("dynamic_slice_sizes"), "", (1, ANY)),
-    _row("dynamic-update-slice", operands=(2, ANY)),
-    _row("gather", c.gather, "start_index_map index_vector_dim slice_sizes", _PAIR),
-    _row("scatter", c.scatter, "scatter_dims_to_operand_dims index_vector_dim to_apply", (3, ANY)),
+    _row("dynamic-slice", "dynamic_slice_sizes", "", _SOME),
+    _row(
+        "gather",
+        """dimension_numbers{ offset_dims collapsed_slice_dims operand_batching_dims
+        start_indices_batching_dims start_index_map index_vector_dim } slice_sizes""",
+        "start_index_map index_vector_dim slice_sizes",
+        _PAIR,
+    ),
+    _row(
+        "scatter",
+        """scatter_dimension_numbers{ update_window_dims inserted_window_dims input_batching_dims
+        scatter_indices_batching_dims scatter_dims_to_operand_dims index_vector_dim }""",
+        "scatter_dims_to_operand_dims index_vector_dim to_apply",
+        (3, ANY),
+    ),
     # reductions and products
-    _row("dot", c.dot, operands=(2, ANY), name="stablehlo.dot_general"),
-    _row("ragged-dot", operands=(3, ANY), name="chlo.ragged_dot"),
-    _row("scaled-dot", operands=(2, ANY), name="hlo.scaled-dot"),
-    _row("convolution", c.convolution, "dim_labels", _PAIR),
-    _row("reduce", c.dimensions, "to_apply", (2, ANY)),
-    _row("reduce-window", c.window, "to_apply", (2, ANY)),
-    _row("select-and-scatter", c.window, "", (3, 3)),
-    _row("map", operands=(1, ANY)),
-    _row("sort", c.one_dimension("dimension"), "", (1, ANY)),
-    _row("topk", c.kept("k"), "", _RANKED, name="chlo.top_k"),
-    _row("scan", name="chlo.scan"),
-    _row("cholesky", operands=_RANKED),
-    _row("fft", c.kept("fft_type", "fft_length"), "fft_length", _RANKED),
-    _row("triangular-solve", c.triangular_solve, "", _PAIR),
-    _row("batch-norm-grad", c.kept("feature_index"), "feature_index", (5, 5)),
-    _row("batch-norm-inference", c.kept("feature_index"), "feature_index", (5, 5)),
-    _row("batch-norm-training", c.kept("feature_index"), "feature_index", (3, 3)),
+    _row(
+        "dot",
+        """dot_dimension_numbers{ lhs_batching_dimensions=lhs_batch_dims|()
+        rhs_batching_dimensions=rhs_batch_dims|() lhs_contracting_dimensions=lhs_contracting_dims|()
+        rhs_contracting_dimensions=rhs_contracting_dims|() }""",
+        "",
+        (2, ANY),
+        "stablehlo.dot_general",
+    ),
+    _row("ragged-dot", operands=(3, ANY), op="chlo.ragged_dot"),
+    _row("convolution", convolution, "dim_labels", _PAIR),
+    _row("reduce", "dimensions|()", "to_apply", (2, ANY)),
+    _row("reduce-window", window, "to_apply", (2, ANY)),
+    _row("select-and-scatter", window, "", (3, 3)),
+    _row("sort", "dimension=dimensions[0]|0", "", _SOME),
+    _row("topk", "k", "", _ONE, "chlo.top_k"),
+    _row("scan", op="chlo.scan"),
+    _row("fft", "fft_type fft_length", "fft_length", _ONE),
+    _row(
+        "triangular-solve",
+        "left_side|False lower|False unit_diagonal|False transpose_a|'NO_TRANSPOSE'",
+        "",
+        _PAIR,
+    ),
+    _row("batch-norm-grad", "feature_index", "feature_index", (5, 5)),
+    _row("batch-norm-inference", "feature_index", "feature_index", (5, 5)),
+    _row("batch-norm-training", "feature_index", "feature_index", (3, 3)),
     # communication
-    _row("all-gather", c.one_dimension("all_gather_dim"), "dimensions", (1, ANY)),
-    _row("all-reduce", operands=(0, ANY)),
-    _row("all-to-all", c.all_to_all, "", (1, ANY)),
-    _row("ragged-all-to-all", operands=(1, ANY), name="hlo.ragged-all-to-all"),
-    _row("collective-broadcast", operands=(1, ANY)),
-    _row("collective-permute", operands=(1, ANY)),
-    _row("reduce-scatter", c.one_dimension("scatter_dimension"), "dimensions", (1, ANY)),
-    _row("infeed"),
-    _row("outfeed"),
-    _row("send"),
-    _row("send-done", name="hlo.send-done"),
-    _row("recv"),
-    _row("recv-done", name="hlo.recv-done"),
-    _row("custom-call", c.custom_call, "custom_call_target"),
-    # wires
-    _row("tuple"),
-    _row("get-tuple-element", c.kept("index"), "index", _RANKED),
-    _row("opt-barrier", name="hlo.opt-barrier"),
-    _row("add-dependency", operands=_PAIR, name="hlo.add-dependency"),
-    _row("after-all"),
-    # calls
-    _row("call", needs="to_apply", name="func.call"),
-    _row("fusion", needs="calls", name="hlo.fusion"),
-    _row("async", name="hlo.async"),
-    _row("conditional", operands=(2, ANY), name="stablehlo.case"),
-    _row("while", needs="condition body", operands=_RANKED),
+    _row("all-gather", "all_gather_dim=dimensions[0]", "dimensions", _SOME),
+    _row("all-to-all", "split_dimension=dimensions[0] concat_dimension=dimensions[0]", "", _SOME),
+    _row("reduce-scatter", "scatter_dimension=dimensions[0]", "dimensions", _SOME),
+    _row("custom-call", "call_target_name=custom_call_target", "custom_call_target"),
+    # tuples and calls
+    _row("get-tuple-element", "index", "index", _ONE),
+    _row("call", needs="to_apply", op="func.call"),
+    _row("fusion", needs="calls", op="hlo.fusion"),
+    _row("conditional", operands=(2, ANY), op="stablehlo.case"),
+    _row("while", needs="condition body", operands=_ONE),
 )
 OPCODES: dict[str, Opcode] = {row.opcode: row for row in _ROWS}
 """All opcodes; `X-start`, `X-update` and `X-done` are those of X."""
