@@ -1,95 +1,272 @@
-"""A row in its dialect's table and a row in `ops/` define an op, as CONTRIBUTING.md promises."""
+"""Rows define an op, as CONTRIBUTING.md promises: one op of each kind in its table is added and used."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.func import FuncOp
 
 from shardy_py import pipeline
-from shardy_py.builder.ops.elementwise import functions
-from shardy_py.dialects import parse_module, print_module, stablehlo, syntax_table
+from shardy_py.builder import build, emit, ops, region, tensor
+from shardy_py.builder.ops import elementwise, rows
+from shardy_py.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.verify.elementwise import infer_most_specific
-from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE
+from shardy_py.dialects.stablehlo.verify.movement import infer_operand
+from shardy_py.dialects.stablehlo.verify.tensors import require
+from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE, follows_name
+from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.template import Template
 from shardy_py.dialects.traits import is_dead_when_unused
-from shardy_py.dialects.type_tails import SAME
+from shardy_py.dialects.type_tails import ARROW, SAME
 from shardy_py.dialects.verification import find_faults
-from shardy_py.dialects.verification.rules import rules
+from shardy_py.dialects.verification.rules import rules as verifier_rules
 from shardy_py.errors import ShardyError
-from shardy_py.ops import TABLE, OpSpec
+from shardy_py.hlo import OPCODES, read_module, record_of
+from shardy_py.hlo.opcodes import elementwise_opcode
+from shardy_py.indexing import dim
+from shardy_py.ops import (
+    TABLE,
+    Control,
+    OpRecord,
+    OpSpec,
+    Reads,
+    RuleSource,
+    coordinates,
+    domain_of,
+    shape_of,
+)
 from shardy_py.ops.elementwise import pointwise
 
-ROW = OpRow(
-    "no_effect soft_clip(operand:float) <limit?:i64=-1> -> result:float",
-    form=Template(" $operand<, limit = $limit>", SAME),
-    verify=(COMPATIBLE,),
-    infer=infer_most_specific,
-)
-
+T = "tensor<8x4xf32>"
+RULE = "([i, j])->([i, j]) {i=8, j=4}"
 PROGRAM = """\
 module {
   sdy.mesh @mesh = <["x"=2]>
-  func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
-    %0 = stablehlo.soft_clip %arg0, limit = 3 : tensor<8xf32>
-    return %0 : tensor<8xf32>
+  func.func @main(%arg0: TYPE {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> TYPE {
+    BODY
+    return %0 : TYPE
   }
 }
+""".replace("TYPE", T)
+HLO = """\
+HloModule m
+ENTRY e {
+  p = f32[8,4] parameter(0)
+  ROOT r = f32[8,4] OPCODE(p)
+}"""
+ROLL = """
+roll(operand, dimension: dimension, by: int)
+    The elements moved along a dimension.
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def new_op() -> Iterator[OpTable]:
-    """The dialect with one more op."""
-    with pytest.raises(ShardyError, match="soft_clip"):
-        parse_module(PROGRAM)
-    table, name = stablehlo.OPS, "stablehlo.soft_clip"
+def _rolled(record: OpRecord) -> tuple[Reads, ...]:
+    shape, along = shape_of(record.results[0]), record.attributes["dimension"]
+    point = list(coordinates(shape))
+    point[along] = (dim(along) + record.attributes["by"]) % shape[along]
+    return (Reads((0,), (domain_of(record).reading(tuple(point)),)),)
+
+
+def _check_dimension(view: View) -> None:
+    rank = view.operands[0].rank
+    require(view.integer("dimension") < rank, f"dimension should be less than the rank {rank}")
+
+
+def _repeated(x: Any) -> Any:
+    body = region(lambda y: y, [x.type], "stablehlo.give")
+    return emit("repeat", x, regions=[body], results=x.type, times=3)[0]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An op of one kind: its rows, and its use.
+
+    use: the body of PROGRAM. wrong: what in it is replaced, by what, and the fault of that.
+    rule: its sharding rule; empty: the values that shardings flow between have edges instead.
+    built: the function that builds it. has_effect: whether it stays without users.
+    """
+
+    rows: tuple[OpRow, ...]
+    specs: tuple[OpSpec, ...]
+    use: str
+    wrong: tuple[str, str, str] | None
+    rule: str
+    built: Callable[[Any], Any]
+    has_effect: bool = False
+    dialect: OpTable = stablehlo.OPS
+
+
+KINDS = {
+    "elementwise op": Kind(
+        (
+            OpRow(
+                "no_effect soft_clip(operand:float) <limit?:i64=-1> -> result:float",
+                form=Template(" $operand<, limit = $limit>", SAME),
+                verify=(COMPATIBLE,),
+                infer=infer_most_specific,
+            ),
+        ),
+        (OpSpec("stablehlo.soft_clip", pointwise, is_elementwise=True, arity=1),),
+        f"%0 = stablehlo.soft_clip %arg0, limit = 3 : {T}",
+        (
+            "f32",
+            "i32",
+            "operand #0 must be ranked tensor of 4/6/8/16/32/64-bit float values, but got 'tensor<8x4xi32>'",
+        ),
+        RULE,
+        lambda x: elementwise.functions()["soft_clip"](x),
+    ),
+    "op with attributes and rules": Kind(
+        (
+            OpRow(
+                "no_effect roll(operand:tensor) <dimension:index by:i64> -> result:tensor",
+                form=Template(" $operand, dim = $dimension, by = $by", SAME),
+                verify=(follows_name(_check_dimension),),
+                infer=infer_operand,
+            ),
+        ),
+        (OpSpec("stablehlo.roll", _rolled),),
+        f"%0 = stablehlo.roll %arg0, dim = 1, by = 2 : {T}",
+        ("dim = 1", "dim = 2", "dimension should be less than the rank 2"),
+        f"{RULE} permutation={{j}}",
+        lambda x: rows.functions(ROLL)["roll"](x, -1, 2),
+    ),
+    "op with regions": Kind(
+        (
+            OpRow("recursive loop_flow repeat(operand*:tensor) <times:i64> [body] -> results*:tensor"),
+            OpRow("pure terminator give(results*:tensor)"),
+        ),
+        (
+            OpSpec("stablehlo.repeat", rule_source=RuleSource.NONE, control=Control.LOOP),
+            OpSpec("stablehlo.give", rule_source=RuleSource.NONE),
+        ),
+        f'%0 = "stablehlo.repeat"(%arg0) <{{times = 3 : i64}}> ({{\n    ^bb0(%arg1: {T}):\n'
+        f'      "stablehlo.give"(%arg1) : ({T}) -> ()\n    }}) : ({T}) -> {T}',
+        ("3 : i64", "3 : i32", "attribute 'times' failed to satisfy constraint: 64-bit signless integer"),
+        "",
+        _repeated,
+    ),
+    "op with effects": Kind(
+        (OpRow("reads_and_writes probe(operand:float) -> result:tensor", infer=infer_operand),),
+        (OpSpec("stablehlo.probe", pointwise),),
+        f'%0 = "stablehlo.probe"(%arg0) : ({T}) -> {T}',
+        ("f32", "i32", "operand #0 must be ranked tensor"),
+        RULE,
+        lambda x: emit("probe", x)[0],
+        has_effect=True,
+    ),
+    "op of CHLO": Kind(
+        (OpRow("pure soft_sign(operand:any_float) -> result:any_float", form=Template(" $operand", ARROW)),),
+        (OpSpec("chlo.soft_sign", pointwise, is_elementwise=True),),
+        f"%0 = chlo.soft_sign %arg0 : {T} -> {T}",
+        ("f32", "i32", "operand #0 must be tensor"),
+        RULE,
+        lambda x: emit("chlo.soft_sign", x, results=x.type)[0],
+        dialect=chlo.OPS,
+    ),
+    "target of custom calls": Kind(
+        (),
+        (OpSpec("stablehlo.custom_call@my.gelu", pointwise),),
+        f"%0 = stablehlo.custom_call @my.gelu(%arg0) : ({T}) -> {T}",
+        None,
+        RULE,
+        lambda x: ops.custom_call("my.gelu", [x], x.type)[0],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS, autouse=True)
+def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    """The dialects with one more op."""
+    new = KINDS[request.param]
+    if new.rows:
+        with pytest.raises(ShardyError, match=new.rows[0].name):
+            parse_module(PROGRAM.replace("BODY", new.use))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(table.rows, ROW.name, ROW)
-        patch.setitem(table.by_class_name, ROW.class_name, ROW)
-        patch.setitem(TABLE, name, OpSpec(name, pointwise, is_elementwise=True))
+        for row in new.rows:
+            patch.setitem(new.dialect.rows, row.name, row)
+            patch.setitem(new.dialect.by_class_name, row.class_name, row)
+        for spec in new.specs:
+            patch.setitem(TABLE, spec.name, spec)
+            if spec.arity:
+                opcode = elementwise_opcode(spec)
+                patch.setitem(OPCODES, opcode.opcode, opcode)
         _forget_unknown_ops()
-        yield table
+        yield new
     _forget_unknown_ops()
 
 
 def _forget_unknown_ops() -> None:
     syntax_table().forget_unknown_ops()
-    rules.cache_clear()
+    verifier_rules.cache_clear()
 
 
-def test_it_is_read_printed_and_verified() -> None:
-    module = parse_module(PROGRAM)
-    assert print_module(module) == PROGRAM
+def test_it_is_read_printed_and_verified(kind: Kind) -> None:
+    text = PROGRAM.replace("BODY", kind.use)
+    module = parse_module(text)
+    assert print_module(module) == text
     assert find_faults(module) == ()
-    wrong = parse_module(PROGRAM.replace("f32", "i32"))
-    assert [fault.message for fault in find_faults(wrong)] == [
-        "'stablehlo.soft_clip' op operand #0 must be ranked tensor of 4/6/8/16/32/64-bit float values, "
-        "but got 'tensor<8xi32>'"
-    ]
+    if kind.wrong is not None:
+        old, new, fault = kind.wrong
+        (found,) = find_faults(parse_module(text.replace(old, new)))
+        assert found.message.startswith(f"'{kind.specs[0].name}' op {fault}")
 
 
-def test_it_has_a_class(new_op: OpTable) -> None:
-    op_class = new_op.class_named("SoftClipOp")
-    (value,) = test.TestOp(result_types=[TensorType(f32, [8])]).results
-    op = op_class(value, limit=3)  # pyright: ignore[reportCallIssue]
-    assert op.results[0].type == value.type
-    assert op.properties["limit"].value.data == 3  # pyright: ignore
-    assert is_dead_when_unused(op)
-    assert pickle.loads(pickle.dumps(op_class)) is op_class
+def test_its_class_and_effects(kind: Kind) -> None:
+    function = parse_module(PROGRAM.replace("BODY", kind.use)).body.block.last_op
+    assert isinstance(function, FuncOp)
+    op = next(iter(function.body.block.ops))
+    assert is_dead_when_unused(op) is not kind.has_effect
+    for row in kind.rows:
+        op_class = kind.dialect.class_named(row.class_name)
+        assert pickle.loads(pickle.dumps(op_class)) is op_class
+    if kind.rows and kind.rows[0].infer is not None:
+        (value,) = test.TestOp(result_types=[TensorType(f32, [8, 4])]).results
+        attributes = {name: each.value.data for name, each in op.properties.items()}  # pyright: ignore
+        again = type(op)(value, **attributes)  # pyright: ignore
+        assert (again.results[0].type, again.properties) == (value.type, op.properties)
 
 
-def test_shardings_propagate_through_it() -> None:
-    text = pipeline.write(pipeline.propagate(pipeline.prepare(pipeline.read(PROGRAM))))
-    assert (
-        'stablehlo.soft_clip %arg0, limit = 3 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"' in text
-    )
+def test_shardings_propagate_through_it(kind: Kind) -> None:
+    program = pipeline.read(PROGRAM.replace("BODY", kind.use))
+    text = pipeline.write(pipeline.propagate(pipeline.prepare(program)))
+    assert '-> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {?}]>})' in text
+    rules = re.findall(r"#sdy.op_sharding_rule<(.*?)>[}>]", text)
+    assert rules == ([kind.rule] if kind.rule else [])
+    assert ("sdy.data_flow_edge" in text) is not bool(kind.rule)
 
 
-def test_it_has_a_builder_function() -> None:
-    assert functions()["soft_clip"].__doc__ == "`stablehlo.soft_clip` of a tensor."
+def test_the_builder_builds_it(kind: Kind) -> None:
+    text = build(kind.built, tensor((8, 4))).text()
+    line = kind.use.splitlines()[0].replace(", limit = 3", "")
+    assert f"    {line}\n" in text
+
+
+def test_its_hlo_opcode(kind: Kind) -> None:
+    """An elementwise op that states its arity is an opcode of that name with `-`."""
+    for spec in kind.specs:
+        opcode = spec.name.partition(".")[2].replace("_", "-")
+        assert (opcode in OPCODES) is bool(spec.arity)
+        if spec.arity:
+            text = (
+                f"HloModule m\nENTRY e {{\n  p = f32[8,4] parameter(0)\n  ROOT r = f32[8,4] {opcode}(p)\n}}"
+            )
+            main = read_module(text).entry_computation
+            assert record_of(main.by_name["r"], main).name == spec.name
+
+
+def test_the_guide_names_every_kind(root: Path) -> None:
+    table = re.search(r"\| new op \|.*?\n\n", (root / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    assert table is not None
+    named = re.findall(r"^\| (?!new op|---)(.*?) \|", table[0], re.MULTILINE)
+    assert named == list(KINDS)

@@ -16,9 +16,10 @@ from shardy_py.cli.option_text import parse_options
 from shardy_py.errors import ShardyError
 from shardy_py.passes import PassCall, PassRow, pass_by_name
 from shardy_py.passes.pipelines import Calls, pipeline_by_name
+from shardy_py.passes.registration import FUNCTION, MODULE
 
 _UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
-_ANCHORS = ("builtin.module", "func.func", "any")
+_ANCHORS = (MODULE, FUNCTION, "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def parse_pipeline(text: str) -> tuple[Step, ...]:
     if wrapped is None:
         raise ShardyError(_UNWRAPPED)
     anchor, inner = wrapped.groups()
-    if anchor not in ("builtin.module", "any"):
+    if anchor not in (MODULE, "any"):
         raise ShardyError(f"can't run '{anchor}' pass manager on 'builtin.module' op")
     return _Reader(inner).read(anchor)
 
@@ -94,7 +95,7 @@ class _Reader:
         start = self.position
         name = self.word()
         if self.take("("):
-            if name not in _ANCHORS or name == "builtin.module" or anchor == "func.func":
+            if name not in _ANCHORS or name == MODULE or anchor == FUNCTION:
                 raise self.error(f"passes cannot be nested in '{name}' under '{anchor}'", start)
             steps = self.elements(name)
             if not self.take(")"):
@@ -151,5 +152,5 @@ def _check_anchor(step: Step, anchor: str) -> None:
                 f"Can't add pass '{row.class_name}' restricted to '{row.anchor}' on {target}, "
                 f"did you intend to nest?\n<unknown>:0: error: failed to add `{step.name}` with options ``"
             )
-    if step.is_pipeline and anchor != "builtin.module":
+    if step.is_pipeline and anchor != MODULE:
         raise ShardyError(f"pipeline '{step.name}' runs on 'builtin.module', not on '{anchor}'")

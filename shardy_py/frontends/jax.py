@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.dialects import parse_module
+from shardy_py.dialects.sdy import MeshOp
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import AxisRef
@@ -50,7 +51,7 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     """
     _require(lowered, _jax().stages.Lowered, "the result of `.lower(...)` of a jitted function")
     text = lowered.as_text(debug_info=True)
-    if "mhlo.sharding" in text and "sdy.mesh" not in text:
+    if "mhlo.sharding" in text and MeshOp.name not in text:
         raise ShardyError.unsupported(
             "a program that JAX lowered for GSPMD",
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shardy_py.hlo.conventions import Convert, bitcast, convolution, renamed, window
-from shardy_py.ops import TABLE, Control, names
+from shardy_py.ops import TABLE, Control, OpSpec, names
 
 Form = Literal["op", "wires", "call", "branches", "loop"]
 Counts = tuple[int, int]
@@ -65,14 +65,15 @@ def _plain(opcodes: str, operands: Counts = (0, ANY), dialect: str = "") -> tupl
     )
 
 
+def elementwise_opcode(row: OpSpec) -> Opcode:
+    """Returns the row of the opcode of an elementwise op, one whose row states its arity."""
+    return _row(row.name.partition(".")[2].replace("_", "-"), operands=(row.arity, row.arity), op=row.name)
+
+
 _ONE, _PAIR, _SOME = (1, 1), (2, 2), (1, ANY)
 
 _ROWS: tuple[Opcode, ...] = (
-    *(
-        _row(row.name.partition(".")[2].replace("_", "-"), operands=(row.arity, row.arity), op=row.name)
-        for row in TABLE.values()
-        if row.arity
-    ),
+    *(elementwise_opcode(row) for row in TABLE.values() if row.arity),
     *_plain("all-reduce iota rng infeed outfeed send recv tuple after-all"),
     *_plain("constant partition-id replica-id", (0, 0)),
     *_plain("rng-bit-generator bitcast-convert reshape cholesky", _ONE),

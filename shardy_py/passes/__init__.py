@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shardy_py.passes import options
 from shardy_py.passes.options import OptionValue
-from shardy_py.passes.registration import PassCall, PassRow
+from shardy_py.passes.registration import MODULE, PassCall, PassRow
 
 __all__ = ["PASSES", "PassCall", "PassRow", "pass_by_name", "pass_call"]
 
@@ -167,7 +167,7 @@ def _rows() -> Iterator[PassRow]:
         name, *words = line.split()
         given = dict(zip(words[::2], words[1::2], strict=True))
         options_class = getattr(options, given["with"]) if "with" in given else None
-        anchor = given.get("on", "builtin.module").removeprefix("any")
+        anchor = given.get("on", MODULE).removeprefix("any")
         yield PassRow(name, summary.strip(), options_class, given.get("in", ""), anchor)
 
 

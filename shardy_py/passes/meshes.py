@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects import stablehlo
 from shardy_py.dialects.sdy import MeshAttr, MeshOp
 from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.graph.sharding_walk import transform_shardings
@@ -29,12 +30,12 @@ from shardy_py.sharding.meshes import mesh_of
 
 STABLEHLO_MESH = "stablehlo.mesh"
 REPLICA_GROUPS = "replica_groups"
-_WITH_REPLICA_GROUPS = (
-    "stablehlo.all_gather",
-    "stablehlo.all_reduce",
-    "stablehlo.reduce_scatter",
-    "stablehlo.all_to_all",
-    "stablehlo.collective_broadcast",
+_WITH_REPLICA_GROUPS = tuple(
+    op.name
+    for op in (
+        *(stablehlo.AllGatherOp, stablehlo.AllReduceOp, stablehlo.ReduceScatterOp),
+        *(stablehlo.AllToAllOp, stablehlo.CollectiveBroadcastOp),
+    )
 )
 """Ops whose groups may be given as axes of a mesh, in the order in which their meshes get names."""
 

@@ -21,6 +21,9 @@ from shardy_py.passes.options import Option, OptionValue, options_of
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+MODULE, FUNCTION = "builtin.module", "func.func"
+"""The ops that passes run on, in MLIR's syntax of pipelines; their classes would load xDSL."""
+
 _PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-": "xla"}
 """The packages of passes by the first of these prefixes that their names have; others are in `passes/`."""
 
@@ -39,7 +42,7 @@ class PassRow:
     summary: str
     options_class: type | None = None
     file: str = ""
-    anchor: str = "builtin.module"
+    anchor: str = MODULE
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -92,7 +95,7 @@ class PassCall:
             f"{o.name}={o.text(given[o.field_name])}" for o in self.row.options if o.field_name in given
         )
         text = f"{self.row.name}{{{' '.join(values)}}}" if given else self.row.name
-        return f"func.func({text})" if self.row.anchor == "func.func" else text
+        return f"{FUNCTION}({text})" if self.row.anchor == FUNCTION else text
 
     @staticmethod
     def of(row: PassRow, options: Mapping[str, OptionValue]) -> PassCall:

@@ -244,9 +244,9 @@ _RESULTS: dict[str | None, tuple[str, dict[str, Any]]] = {
 # ---------------------------------------------------------------------------- functions
 
 
-def functions() -> dict[str, Callable[..., Any]]:
-    """Returns the functions of the table by name."""
-    return {match[1]: _function(*match.groups()) for match in _ROW.finditer(_TABLE)}
+def functions(table: str = _TABLE) -> dict[str, Callable[..., Any]]:
+    """Returns the functions of a table by name."""
+    return {match[1]: _function(*match.groups()) for match in _ROW.finditer(table)}
 
 
 def _function(name: str, text: str, results: str | None, summary: str) -> Callable[..., Any]:

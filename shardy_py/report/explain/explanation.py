@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from xdsl.dialects.func import FuncOp
+
 CHAINS_SHOWN = 4
 """Chains of an axis in the text; `to_json` has all."""
 
@@ -46,7 +48,7 @@ class NamedPlace:
 
     def __str__(self) -> str:
         """One phrase: `%arg0 (x)`, `%3 = stablehlo.add`; `stablehlo.add [model.py:7]` of an erased value."""
-        if self.op == "func.func":
+        if self.op == FuncOp.name:
             return f"{self.name} ({self.label})" if self.label else self.name
         if self.name:
             return f"{self.name} = {self.op}"
