@@ -1,9 +1,7 @@
 """Base classes of dialects' attributes: enums, and structs around frozen dataclasses; the text of structs.
 
->>> @irdl_attr_definition
-... class SizeAttr(EnumAttribute):
-...     name = "demo.size"
-...     keywords = ("SMALL", "LARGE")
+>>> class SizeAttr(EnumAttribute, name="demo.size", keywords="SMALL LARGE"):
+...     pass
 >>> SizeAttr("SMALL").plain()
 'SMALL'
 
@@ -14,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar, get_args
 
 from typing_extensions import override
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
@@ -26,20 +25,6 @@ from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
 from shardy_py.text.xdsl_hooks import DialectAttribute
-
-__all__ = [
-    "EnumAttribute",
-    "ValueAttribute",
-    "ValueText",
-    "fields_text",
-    "irdl_attr_definition",
-    "loose_text",
-    "read_fields",
-    "read_size",
-    "read_sizes",
-    "size_text",
-    "strict_text",
-]
 
 T = TypeVar("T")
 
@@ -53,22 +38,30 @@ class ValueText:
 
 
 class ValueAttribute(DialectAttribute[T]):
-    """An attribute around a frozen Python value.
+    """An attribute around a frozen Python value, mostly a dataclass.
 
-    text: the text of the value; each class states it.
+    A subclass states its full name, and the text of its value (`text`) or the form of its dataclass's text
+    (`form`).
     """
 
-    text: ClassVar[ValueText]
+    value_class: ClassVar[type]
+    """The class of the value."""
     spelling: ClassVar[Spelling]
     """The spelling in assembly forms, behind the mnemonic."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "text" in cls.__dict__:
-            text = cls.text
-            cls.spelling = Spelling(
-                lambda cursor: cls(text.read(cursor)), lambda attribute: text.write(attribute.data)
-            )
+    def __init_subclass__(
+        cls, name: str = "", text: ValueText | None = None, form: Callable[[type], ValueText] | None = None
+    ) -> None:
+        super().__init_subclass__()
+        if not name:
+            return
+        cls.name = name
+        cls.value_class = get_args(vars(cls)["__orig_bases__"][0])[0]
+        text = text or (form or loose_text)(cls.value_class)
+        cls.spelling = Spelling(
+            lambda cursor: cls(text.read(cursor)), lambda attribute: text.write(attribute.data)
+        )
+        irdl_attr_definition(cls)
 
     @override
     def plain(self) -> Any:
@@ -95,19 +88,17 @@ def _plain(value: Any) -> Any:
 
 
 class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
-    """`#dialect<mnemonic KEYWORD>`.
-
-    keywords: the values. cpp_name: the name of the enum in messages.
-    """
+    """`#dialect<mnemonic KEYWORD>`; a subclass states its full name and the keywords."""
 
     keywords: ClassVar[tuple[str, ...]]
-    cpp_name: ClassVar[str] = ""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "keywords" in cls.__dict__:
-            made = {keyword: cls(keyword) for keyword in cls.keywords}
-            cls.spelling = Spelling(lambda cursor: cls._read(cursor, made), lambda attribute: attribute.data)
+    def __init_subclass__(cls, name: str, keywords: str) -> None:
+        super().__init_subclass__()
+        cls.name = name
+        cls.keywords = tuple(keywords.split())
+        made = {keyword: cls(keyword) for keyword in cls.keywords}
+        cls.spelling = Spelling(lambda cursor: cls._read(cursor, made), lambda attribute: attribute.data)
+        irdl_attr_definition(cls)
 
     @classmethod
     def _read(cls, cursor: Cursor, made: dict[str, Any]) -> Attribute:
@@ -120,7 +111,8 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
         keyword = _read_keyword_or_string(cursor)
         if keyword not in made:
             dialect, expected = cls.name.partition(".")[0], ", ".join(cls.keywords)
-            cursor.form_error(f"expected ::mlir::{dialect}::{cls.cpp_name} to be one of: {expected}", start)
+            cpp_name = f"::mlir::{dialect}::{cls.__name__.removesuffix('Attr')}"
+            cursor.form_error(f"expected {cpp_name} to be one of: {expected}", start)
         return made[keyword]
 
     @classmethod
@@ -248,3 +240,12 @@ def strict_text(struct: type, *, is_ordered: bool = False) -> ValueText:
         return f"<{', '.join(texts)}>"
 
     return ValueText(read, write)
+
+
+ordered_text = partial(strict_text, is_ordered=True)
+"""`<a = 1, b = [2]>` with every field, in order."""
+
+
+def mnemonics(*classes: type[ValueAttribute[Any]]) -> dict[str, AttributeSyntax]:
+    """The syntaxes of attribute classes by their names without the dialect's."""
+    return {attribute_class.name.partition(".")[2]: attribute_class.syntax() for attribute_class in classes}

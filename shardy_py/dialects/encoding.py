@@ -149,8 +149,11 @@ def enum_encoding(attribute_class: Any) -> Encoding:
     return Encoding(attribute_class.__name__, f"Literal[{keywords}]", encode)
 
 
-def struct_encoding(attribute_class: Any, struct: type) -> Encoding:
-    """Structs, or mappings of their fields."""
+def value_encoding(attribute_class: Any) -> Encoding:
+    """Keywords of an enum; structs, or mappings of their fields."""
+    if hasattr(attribute_class, "keywords"):
+        return enum_encoding(attribute_class)
+    struct = attribute_class.value_class
     values = f"{struct.__name__} | Mapping[str, object]"
     return Encoding(
         attribute_class.__name__, values, lambda value: attribute_class(_struct_of(struct, value))

@@ -49,12 +49,14 @@ from shardy_py.dialects.encoding import (
     array_encoding,
     integers,
     plain_attribute,
+    value_encoding,
 )
 from shardy_py.errors import ShardyError
 from shardy_py.text.assembly import Element, Spelling
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import untyped_text
 from shardy_py.text.cursor import Cursor
+from shardy_py.text.syntax import AttributeSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +153,17 @@ def _is_dense(element: Attribute) -> Callable[[Any], bool]:
     return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
 
 
-def is_a(
-    attribute_class: type[Attribute], description: str, encoding: Encoding | None = None
-) -> AttributeKind:
-    """The kind of an attribute class of a dialect."""
-    spelling = getattr(attribute_class, "spelling", None)
-    encoding = encoding or Encoding(attribute_class.__name__)
-    return _class_kind(description, is_instance(attribute_class), encoding, spelling)
+def own_kinds(
+    syntaxes: Mapping[str, AttributeSyntax], descriptions: Mapping[str, str]
+) -> dict[str, AttributeKind]:
+    """The kinds of a dialect's own attributes by their names, which have MLIR's descriptions."""
+    classes: dict[str, Any] = {name: syntaxes[name].attribute_class for name in descriptions}
+    return {
+        name: _class_kind(
+            text, is_instance(classes[name]), value_encoding(classes[name]), classes[name].spelling
+        )
+        for name, text in descriptions.items()
+    }
 
 
 def array_of(

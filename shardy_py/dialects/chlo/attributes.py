@@ -8,36 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.irdl import irdl_attr_definition
-
-from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, loose_text
+from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, mnemonics
 
 
-@irdl_attr_definition
-class ComparisonDirectionAttr(EnumAttribute):
+class ComparisonDirectionAttr(EnumAttribute, name="chlo.comparison_direction", keywords="EQ NE GE GT LE LT"):
     """`#chlo<comparison_direction EQ>`."""
 
-    name = "chlo.comparison_direction"
-    keywords = ("EQ", "NE", "GE", "GT", "LE", "LT")
-    cpp_name = "ComparisonDirection"
 
-
-@irdl_attr_definition
-class ComparisonTypeAttr(EnumAttribute):
+class ComparisonTypeAttr(
+    EnumAttribute, name="chlo.comparison_type", keywords="NOTYPE FLOAT TOTALORDER SIGNED UNSIGNED"
+):
     """`#chlo<comparison_type NOTYPE>`."""
 
-    name = "chlo.comparison_type"
-    keywords = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
-    cpp_name = "ComparisonType"
 
-
-@irdl_attr_definition
-class PrecisionAttr(EnumAttribute):
+class PrecisionAttr(EnumAttribute, name="chlo.precision", keywords="DEFAULT HIGH HIGHEST"):
     """`#chlo<precision DEFAULT>`."""
-
-    name = "chlo.precision"
-    keywords = ("DEFAULT", "HIGH", "HIGHEST")
-    cpp_name = "Precision"
 
 
 @dataclass(frozen=True)
@@ -52,19 +37,12 @@ class RaggedDotDimensionNumbers:
     rhs_group_dimensions: tuple[int, ...] = ()
 
 
-@irdl_attr_definition
-class RaggedDotDimensionNumbersAttr(ValueAttribute[RaggedDotDimensionNumbers]):
+class RaggedDotDimensionNumbersAttr(ValueAttribute[RaggedDotDimensionNumbers], name="chlo.ragged_dot"):
     """`#chlo.ragged_dot<...>`."""
 
-    name = "chlo.ragged_dot"
-    text = loose_text(RaggedDotDimensionNumbers)
 
-
-ATTRIBUTES = {"ragged_dot": RaggedDotDimensionNumbersAttr.syntax()}
+ATTRIBUTES = mnemonics(RaggedDotDimensionNumbersAttr)
 """`#chlo.name<...>` by name."""
 
-ENCLOSED = {
-    enum.name.partition(".")[2]: enum.syntax()
-    for enum in (ComparisonDirectionAttr, ComparisonTypeAttr, PrecisionAttr)
-}
+ENCLOSED = mnemonics(ComparisonDirectionAttr, ComparisonTypeAttr, PrecisionAttr)
 """`#chlo<name KEYWORD>` by name."""

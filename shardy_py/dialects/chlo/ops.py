@@ -5,17 +5,11 @@ Not here: the forms of constants and scans (`forms.py`).
 
 from __future__ import annotations
 
-from shardy_py.dialects.chlo.attributes import (
-    ComparisonDirectionAttr,
-    ComparisonTypeAttr,
-    PrecisionAttr,
-    RaggedDotDimensionNumbers,
-    RaggedDotDimensionNumbersAttr,
-)
+from shardy_py.dialects.chlo.attributes import ATTRIBUTES, ENCLOSED, PrecisionAttr
 from shardy_py.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
 from shardy_py.dialects.definition import OpRow, Rule, slots
-from shardy_py.dialects.encoding import enum_encoding, struct_encoding
-from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_a, is_instance
+from shardy_py.dialects.encoding import enum_encoding
+from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_instance, own_kinds
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
 from shardy_py.dialects.stablehlo.verify.chlo import infer_top_k
@@ -90,18 +84,13 @@ NOTATION = Notation(
     "chlo",
     kinds={
         **KINDS,
-        "comparison_direction": is_a(
-            ComparisonDirectionAttr,
-            "Which comparison operation to perform.",
-            enum_encoding(ComparisonDirectionAttr),
-        ),
-        "comparison_type": is_a(
-            ComparisonTypeAttr, "Which comparison type to use.", enum_encoding(ComparisonTypeAttr)
-        ),
-        "ragged_dot": is_a(
-            RaggedDotDimensionNumbersAttr,
-            "Attribute that models the dimension information for ragged dot.",
-            struct_encoding(RaggedDotDimensionNumbersAttr, RaggedDotDimensionNumbers),
+        **own_kinds(
+            {**ATTRIBUTES, **ENCLOSED},
+            {
+                "comparison_direction": "Which comparison operation to perform.",
+                "comparison_type": "Which comparison type to use.",
+                "ragged_dot": "Attribute that models the dimension information for ragged dot.",
+            },
         ),
         "precisions": array_of(
             "Precision Config attribute", is_instance(PrecisionAttr), enum_encoding(PrecisionAttr)

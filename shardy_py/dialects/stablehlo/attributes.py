@@ -1,6 +1,6 @@
 """StableHLO's attributes.
 
->>> PrecisionAttr("HIGH").plain(), ChannelHandleAttr(ChannelHandle(1, 0)).plain()
+>>> PrecisionAttr("HIGH").plain(), ChannelHandleAttr(structs.ChannelHandle(1, 0)).plain()
 ('HIGH', {'handle': 1, 'type': 0})
 
 Not here: the values inside structs (`structs.py`).
@@ -10,37 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.builtin import FloatAttr, f64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_attr_definition
 
-from shardy_py.dialects.attribute_classes import (
-    EnumAttribute,
-    ValueAttribute,
-    ValueText,
-    loose_text,
-    read_size,
-    read_sizes,
-    size_text,
-    strict_text,
-)
+from shardy_py.dialects import attribute_classes as classes
+from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, ordered_text, strict_text
+from shardy_py.dialects.stablehlo import structs
 from shardy_py.dialects.stablehlo.conv_spelling import CONV_TEXT
 from shardy_py.dialects.stablehlo.mesh_spellings import AXIS_REF_TEXT, MESH_TEXT, SUB_AXIS_TEXT
-from shardy_py.dialects.stablehlo.structs import (
-    AxisRef,
-    ChannelHandle,
-    ConvDimensionNumbers,
-    DotAlgorithm,
-    DotDimensionNumbers,
-    GatherDimensionNumbers,
-    Mesh,
-    MeshAxis,
-    OutputOperandAlias,
-    ReplicaGroupMeshAxes,
-    ResultAccuracy,
-    ScatterDimensionNumbers,
-    SubAxisInfo,
-)
-from shardy_py.text.attribute_writer import type_text
+from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
@@ -48,166 +26,101 @@ from shardy_py.text.type_reader import DYNAMIC
 # ---------------------------------------------------------------------- enums
 
 
-@irdl_attr_definition
-class PrecisionAttr(EnumAttribute):
+class PrecisionAttr(EnumAttribute, name="stablehlo.precision", keywords="DEFAULT HIGH HIGHEST"):
     """`#stablehlo<precision DEFAULT>`."""
 
-    name = "stablehlo.precision"
-    keywords = ("DEFAULT", "HIGH", "HIGHEST")
-    cpp_name = "Precision"
 
-
-@irdl_attr_definition
-class FftTypeAttr(EnumAttribute):
+class FftTypeAttr(EnumAttribute, name="stablehlo.fft_type", keywords="FFT IFFT RFFT IRFFT"):
     """`#stablehlo<fft_type FFT>`."""
 
-    name = "stablehlo.fft_type"
-    keywords = ("FFT", "IFFT", "RFFT", "IRFFT")
-    cpp_name = "FftType"
 
-
-@irdl_attr_definition
-class ComparisonDirectionAttr(EnumAttribute):
+class ComparisonDirectionAttr(
+    EnumAttribute, name="stablehlo.comparison_direction", keywords="EQ NE GE GT LE LT"
+):
     """`#stablehlo<comparison_direction EQ>`."""
 
-    name = "stablehlo.comparison_direction"
-    keywords = ("EQ", "NE", "GE", "GT", "LE", "LT")
-    cpp_name = "ComparisonDirection"
 
-
-@irdl_attr_definition
-class ComparisonTypeAttr(EnumAttribute):
+class ComparisonTypeAttr(
+    EnumAttribute, name="stablehlo.comparison_type", keywords="NOTYPE FLOAT TOTALORDER SIGNED UNSIGNED"
+):
     """`#stablehlo<comparison_type NOTYPE>`."""
 
-    name = "stablehlo.comparison_type"
-    keywords = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
-    cpp_name = "ComparisonType"
 
-
-@irdl_attr_definition
-class TransposeAttr(EnumAttribute):
+class TransposeAttr(
+    EnumAttribute, name="stablehlo.transpose", keywords="TRANSPOSE_INVALID NO_TRANSPOSE TRANSPOSE ADJOINT"
+):
     """`#stablehlo<transpose TRANSPOSE_INVALID>`."""
 
-    name = "stablehlo.transpose"
-    keywords = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
-    cpp_name = "Transpose"
 
-
-@irdl_attr_definition
-class RngDistributionAttr(EnumAttribute):
+class RngDistributionAttr(EnumAttribute, name="stablehlo.rng_distribution", keywords="UNIFORM NORMAL"):
     """`#stablehlo<rng_distribution UNIFORM>`."""
 
-    name = "stablehlo.rng_distribution"
-    keywords = ("UNIFORM", "NORMAL")
-    cpp_name = "RngDistribution"
 
-
-@irdl_attr_definition
-class RngAlgorithmAttr(EnumAttribute):
+class RngAlgorithmAttr(EnumAttribute, name="stablehlo.rng_algorithm", keywords="DEFAULT THREE_FRY PHILOX"):
     """`#stablehlo<rng_algorithm DEFAULT>`."""
-
-    name = "stablehlo.rng_algorithm"
-    keywords = ("DEFAULT", "THREE_FRY", "PHILOX")
-    cpp_name = "RngAlgorithm"
 
 
 # ---------------------------------------------------------------------- structs
 
 
-@irdl_attr_definition
-class DotDimensionNumbersAttr(ValueAttribute[DotDimensionNumbers]):
+class DotDimensionNumbersAttr(ValueAttribute[structs.DotDimensionNumbers], name="stablehlo.dot"):
     """`#stablehlo.dot<...>`."""
 
-    name = "stablehlo.dot"
-    text = loose_text(DotDimensionNumbers)
 
-
-@irdl_attr_definition
-class GatherDimensionNumbersAttr(ValueAttribute[GatherDimensionNumbers]):
+class GatherDimensionNumbersAttr(ValueAttribute[structs.GatherDimensionNumbers], name="stablehlo.gather"):
     """`#stablehlo.gather<...>`."""
 
-    name = "stablehlo.gather"
-    text = loose_text(GatherDimensionNumbers)
 
-
-@irdl_attr_definition
-class ScatterDimensionNumbersAttr(ValueAttribute[ScatterDimensionNumbers]):
+class ScatterDimensionNumbersAttr(ValueAttribute[structs.ScatterDimensionNumbers], name="stablehlo.scatter"):
     """`#stablehlo.scatter<...>`."""
 
-    name = "stablehlo.scatter"
-    text = loose_text(ScatterDimensionNumbers)
 
-
-@irdl_attr_definition
-class ConvDimensionNumbersAttr(ValueAttribute[ConvDimensionNumbers]):
+class ConvDimensionNumbersAttr(
+    ValueAttribute[structs.ConvDimensionNumbers], name="stablehlo.conv", text=CONV_TEXT
+):
     """`#stablehlo.conv<...>`."""
 
-    name = "stablehlo.conv"
-    text = CONV_TEXT
 
-
-@irdl_attr_definition
-class DotAlgorithmAttr(ValueAttribute[DotAlgorithm]):
+class DotAlgorithmAttr(
+    ValueAttribute[structs.DotAlgorithm], name="stablehlo.dot_algorithm", form=ordered_text
+):
     """`#stablehlo.dot_algorithm<...>`."""
 
-    name = "stablehlo.dot_algorithm"
-    text = strict_text(DotAlgorithm, is_ordered=True)
 
-
-@irdl_attr_definition
-class ChannelHandleAttr(ValueAttribute[ChannelHandle]):
+class ChannelHandleAttr(
+    ValueAttribute[structs.ChannelHandle], name="stablehlo.channel_handle", form=strict_text
+):
     """`#stablehlo.channel_handle<...>`."""
 
-    name = "stablehlo.channel_handle"
-    text = strict_text(ChannelHandle)
 
-
-@irdl_attr_definition
-class OutputOperandAliasAttr(ValueAttribute[OutputOperandAlias]):
+class OutputOperandAliasAttr(
+    ValueAttribute[structs.OutputOperandAlias], name="stablehlo.output_operand_alias", form=ordered_text
+):
     """`#stablehlo.output_operand_alias<...>`."""
 
-    name = "stablehlo.output_operand_alias"
-    text = strict_text(OutputOperandAlias, is_ordered=True)
 
-
-@irdl_attr_definition
-class SubAxisInfoAttr(ValueAttribute[SubAxisInfo]):
+class SubAxisInfoAttr(
+    ValueAttribute[structs.SubAxisInfo], name="stablehlo.sub_axis_info", text=SUB_AXIS_TEXT
+):
     """`#stablehlo.sub_axis_info<...>`."""
 
-    name = "stablehlo.sub_axis_info"
-    text = SUB_AXIS_TEXT
 
-
-@irdl_attr_definition
-class AxisRefAttr(ValueAttribute[AxisRef]):
+class AxisRefAttr(ValueAttribute[structs.AxisRef], name="stablehlo.axis_ref", text=AXIS_REF_TEXT):
     """`#stablehlo.axis_ref<...>`."""
 
-    name = "stablehlo.axis_ref"
-    text = AXIS_REF_TEXT
 
-
-@irdl_attr_definition
-class MeshAxisAttr(ValueAttribute[MeshAxis]):
+class MeshAxisAttr(ValueAttribute[structs.MeshAxis], name="stablehlo.mesh_axis", form=strict_text):
     """`#stablehlo.mesh_axis<...>`."""
 
-    name = "stablehlo.mesh_axis"
-    text = strict_text(MeshAxis)
 
-
-@irdl_attr_definition
-class MeshAttr(ValueAttribute[Mesh]):
+class MeshAttr(ValueAttribute[structs.Mesh], name="stablehlo.mesh", text=MESH_TEXT):
     """`#stablehlo.mesh<...>`."""
 
-    name = "stablehlo.mesh"
-    text = MESH_TEXT
 
-
-@irdl_attr_definition
-class ReplicaGroupMeshAxesAttr(ValueAttribute[ReplicaGroupMeshAxes]):
+class ReplicaGroupMeshAxesAttr(
+    ValueAttribute[structs.ReplicaGroupMeshAxes], name="stablehlo.replica_group_mesh_axes", form=strict_text
+):
     """`#stablehlo.replica_group_mesh_axes<...>`."""
-
-    name = "stablehlo.replica_group_mesh_axes"
-    text = strict_text(ReplicaGroupMeshAxes)
 
 
 # ---------------------------------------------------------------------- accuracies
@@ -226,15 +139,14 @@ def _read_mode(cursor: Cursor) -> str:
     return keyword
 
 
-@irdl_attr_definition
-class ResultAccuracyModeAttr(ValueAttribute[str]):
+_MODE_TEXT = classes.ValueText(_read_mode, lambda mode: f"<{mode}>")
+
+
+class ResultAccuracyModeAttr(ValueAttribute[str], name="stablehlo.result_accuracy_mode", text=_MODE_TEXT):
     """`#stablehlo.result_accuracy_mode<DEFAULT>`."""
 
-    name = "stablehlo.result_accuracy_mode"
-    text = ValueText(_read_mode, lambda mode: f"<{mode}>")
 
-
-def _read_accuracy(cursor: Cursor) -> ResultAccuracy:
+def _read_accuracy(cursor: Cursor) -> structs.ResultAccuracy:
     cursor.expect("<")
     numbers: dict[str, Any] = {}
     for name, read_number in (("atol", _read_float), ("rtol", _read_float), ("ulps", Cursor.integer)):
@@ -249,12 +161,12 @@ def _read_accuracy(cursor: Cursor) -> ResultAccuracy:
     if not isinstance(mode, ResultAccuracyModeAttr):
         cursor.error("invalid kind of attribute specified", start)
     cursor.expect(">")
-    return ResultAccuracy(**numbers, mode=mode.data)
+    return structs.ResultAccuracy(**numbers, mode=mode.data)
 
 
-def _accuracy_text(value: ResultAccuracy) -> str:
+def _accuracy_text(value: structs.ResultAccuracy) -> str:
     tolerances = [(name, getattr(value, name)) for name in ("atol", "rtol")]
-    numbers = [f"{name} = {_float_text(number)}" for name, number in tolerances if number]
+    numbers = [f"{name} = {untyped_text(FloatAttr(number, f64))}" for name, number in tolerances if number]
     numbers += [f"ulps = {value.ulps}"] if value.ulps else []
     return f"<{', '.join([*numbers, f'mode = #stablehlo.result_accuracy_mode<{value.mode}>'])}>"
 
@@ -266,34 +178,25 @@ def _read_float(cursor: Cursor) -> float:
     return sign * float(cursor.advance())
 
 
-def _float_text(value: float) -> str:
-    from xdsl.dialects.builtin import FloatAttr, f64
-
-    from shardy_py.text.attribute_writer import untyped_text
-
-    return untyped_text(FloatAttr(value, f64))
+_ACCURACY_TEXT = classes.ValueText(_read_accuracy, _accuracy_text)
 
 
-@irdl_attr_definition
-class ResultAccuracyAttr(ValueAttribute[ResultAccuracy]):
+class ResultAccuracyAttr(
+    ValueAttribute[structs.ResultAccuracy], name="stablehlo.result_accuracy", text=_ACCURACY_TEXT
+):
     """`#stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>`."""
-
-    name = "stablehlo.result_accuracy"
-    text = ValueText(_read_accuracy, _accuracy_text)
 
 
 # ---------------------------------------------------------------------- bounds
 
+_BOUNDS_TEXT = classes.ValueText(
+    lambda cursor: tuple(cursor.items(lambda: classes.read_size(cursor), "<", ">")),
+    lambda bounds: f"<{', '.join(map(classes.size_text, bounds))}>",
+)
 
-@irdl_attr_definition
-class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]]):
+
+class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]], name="stablehlo.bounds", text=_BOUNDS_TEXT):
     """`#stablehlo.bounds<4, ?>`: bounds by dimension, as the encoding of a tensor type."""
-
-    name = "stablehlo.bounds"
-    text = ValueText(
-        lambda cursor: tuple(cursor.items(lambda: read_size(cursor), "<", ">")),
-        lambda bounds: f"<{', '.join(map(size_text, bounds))}>",
-    )
 
     def check_encoding(self, tensor: Any) -> str | None:
         """The reason why a tensor type cannot have these bounds, None if it can."""
@@ -317,14 +220,14 @@ def _read_type_extensions(cursor: Cursor) -> Attribute:
     cursor.expect("<")
     cursor.expect("bounds")
     cursor.expect("=")
-    bounds = read_sizes(cursor)
+    bounds = classes.read_sizes(cursor)
     cursor.expect(">")
     return TypeExtensionsAttr(bounds)
 
 
 # ---------------------------------------------------------------------- the table
 
-_ENUMS = (
+ENCLOSED = classes.mnemonics(
     PrecisionAttr,
     FftTypeAttr,
     ComparisonDirectionAttr,
@@ -333,34 +236,16 @@ _ENUMS = (
     RngDistributionAttr,
     RngAlgorithmAttr,
 )
-_STRUCTS: tuple[type[ValueAttribute[Any]], ...] = (
-    DotDimensionNumbersAttr,
-    GatherDimensionNumbersAttr,
-    ScatterDimensionNumbersAttr,
-    ConvDimensionNumbersAttr,
-    DotAlgorithmAttr,
-    ChannelHandleAttr,
-    OutputOperandAliasAttr,
-    ResultAccuracyModeAttr,
-    ResultAccuracyAttr,
-    SubAxisInfoAttr,
-    AxisRefAttr,
-    MeshAxisAttr,
-    MeshAttr,
-    ReplicaGroupMeshAxesAttr,
-)
-
-
-def _mnemonic(attribute_class: type[Attribute]) -> str:
-    return attribute_class.name.partition(".")[2]
-
-
-ENCLOSED = {_mnemonic(enum): enum.syntax() for enum in _ENUMS}
 """`#stablehlo<name KEYWORD>` by name."""
 
 _BOUNDS = TypeExtensionsAttr.syntax()
 ATTRIBUTES = {
-    **{_mnemonic(struct): struct.syntax() for struct in _STRUCTS},
+    **classes.mnemonics(DotDimensionNumbersAttr, GatherDimensionNumbersAttr, ScatterDimensionNumbersAttr),
+    **classes.mnemonics(
+        ConvDimensionNumbersAttr, DotAlgorithmAttr, ChannelHandleAttr, OutputOperandAliasAttr
+    ),
+    **classes.mnemonics(ResultAccuracyModeAttr, ResultAccuracyAttr, SubAxisInfoAttr, AxisRefAttr),
+    **classes.mnemonics(MeshAxisAttr, MeshAttr, ReplicaGroupMeshAxesAttr),
     "type_extensions": AttributeSyntax(TypeExtensionsAttr, _read_type_extensions, _BOUNDS.write),
     "bounds": _BOUNDS,  # behind type_extensions: the last of a class is the one it prints as
 }

@@ -18,42 +18,31 @@ from shardy_py.dialects.attribute_classes import ValueText, fields_text, read_fi
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.text.cursor import Cursor
 
-_PARTS = (("", "bf", "input"), ("x", "io", "kernel"), ("->", "bf", "output"))
-"""The text before each part, its letters, and the prefix of its fields."""
-_FIELDS = {
-    "input": ("input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
-    "kernel": (
-        "kernel_input_feature_dimension",
-        "kernel_output_feature_dimension",
-        "kernel_spatial_dimensions",
-    ),
-    "output": ("output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"),
-}
+_PARTS = {"input": ("", "bf"), "kernel": ("x", "io"), "output": ("->", "bf")}
+"""The text before each part, and its letters."""
 _MOST_NAMED = 10
 
 
 def conv_text(numbers: ConvDimensionNumbers) -> str | None:
     """The short text; None if the numbers do not number the dimensions."""
     texts: list[str] = []
-    for before, letters, prefix in _PARTS:
-        first, second, spatial = (getattr(numbers, field) for field in _FIELDS[prefix])
-        named = {first: letters[0], second: letters[1]}
-        named |= {dimension: str(index) for index, dimension in enumerate(spatial)}
-        rank = 2 + len(spatial)
-        if sorted(named) != list(range(rank)):
+    for name, dimensions in numbers.sides().items():
+        before, letters = _PARTS[name]
+        roles = dict(zip(dimensions, (*letters, *map(str, range(len(dimensions) - 2))), strict=True))
+        if sorted(roles) != list(range(len(dimensions))):
             return None
-        texts.append(f"{before}[{', '.join(named[dimension] for dimension in range(rank))}]")
+        texts.append(f"{before}[{', '.join(roles[dimension] for dimension in range(len(dimensions)))}]")
     return "".join(texts)
 
 
 def read_conv(cursor: Cursor) -> ConvDimensionNumbers:
     """Reads the short text."""
-    found: dict[str, Any] = {}
-    for before, letters, prefix in _PARTS:
+    values: list[Any] = []
+    for before, letters in _PARTS.values():
         if before:
             cursor.expect(before)
-        found |= zip(_FIELDS[prefix], _read_part(cursor, letters), strict=True)
-    return ConvDimensionNumbers(**found)
+        values += _read_part(cursor, letters)
+    return ConvDimensionNumbers(*values)
 
 
 def _read_part(cursor: Cursor, letters: str) -> tuple[int, int, tuple[int, ...]]:

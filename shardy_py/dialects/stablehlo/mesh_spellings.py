@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shardy_py.dialects.attribute_classes import ValueText
+from shardy_py.dialects.attribute_classes import ValueText, strict_text
 from shardy_py.dialects.stablehlo.structs import AxisRef, Mesh, MeshAxis, SubAxisInfo
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
@@ -33,27 +33,27 @@ SUB_AXIS_TEXT = ValueText(_read_sub_axis, sub_axis_text)
 """`(1)2`, without angle brackets."""
 
 
-def _read_named(cursor: Cursor, *readers: tuple[str, Callable[[Cursor], Any]]) -> dict[str, Any]:
-    """`<name = value, ...>`; the names in any order."""
-    known = dict(readers)
+_AXIS_FIELDS: dict[str, Callable[[Cursor], Any]] = {
+    "name": Cursor.string,
+    "sub_axis_info": _read_sub_axis,
+}
+
+
+def _read_axis_ref(cursor: Cursor) -> AxisRef:
     found: dict[str, Any] = {}
 
     def item() -> None:
         name = cursor.token
-        if name not in known or name in found:
+        if name not in _AXIS_FIELDS or name in found:
             cursor.error(f"duplicate or unknown struct parameter name: {name}")
         cursor.advance()
         cursor.expect("=")
-        found[name] = known[name](cursor)
+        found[name] = _AXIS_FIELDS[name](cursor)
 
     cursor.items(item, "<", ">")
-    if readers[0][0] not in found:
-        cursor.error(f"struct is missing required parameter: {readers[0][0]}")
-    return found
-
-
-def _read_axis_ref(cursor: Cursor) -> AxisRef:
-    return AxisRef(**_read_named(cursor, ("name", Cursor.string), ("sub_axis_info", _read_sub_axis)))
+    if "name" not in found:
+        cursor.error("struct is missing required parameter: name")
+    return AxisRef(**found)
 
 
 def _axis_ref_text(axis: AxisRef) -> str:
@@ -65,18 +65,17 @@ AXIS_REF_TEXT = ValueText(_read_axis_ref, _axis_ref_text)
 """`<name = "x", sub_axis_info = (1)2>`."""
 
 
+_AXIS_TEXT = strict_text(MeshAxis)
+
+
 def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
-    if cursor.token[:1] == "#":
-        found: Any = cursor.attribute()
-        return found.data
-    return MeshAxis(**_read_named(cursor, ("name", Cursor.string), ("size", Cursor.integer)))
+    attribute: Any = cursor.attribute() if cursor.token[:1] == "#" else None
+    return _AXIS_TEXT.read(cursor) if attribute is None else attribute.data
 
 
 def _read_mesh(cursor: Cursor) -> Mesh:
-    cursor.expect("<")
-    cursor.expect("axes")
-    cursor.expect("=")
-    cursor.expect("[")
+    for text in ("<", "axes", "=", "["):
+        cursor.expect(text)
     axes = [_read_mesh_axis(cursor)]
     while cursor.accept(","):
         axes.append(_read_mesh_axis(cursor))
@@ -91,7 +90,7 @@ def _read_mesh(cursor: Cursor) -> Mesh:
 
 
 def _mesh_text(mesh: Mesh) -> str:
-    axes = ", ".join(f"<name = {string_literal(a.name)}, size = {a.size}>" for a in mesh.axes)
+    axes = ", ".join(map(_AXIS_TEXT.write, mesh.axes))
     ids = f", device_ids={attribute_text(mesh.device_ids)}" if mesh.device_ids is not None else ""
     return f"<axes=[{axes}]{ids}>"
 

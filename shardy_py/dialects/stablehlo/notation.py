@@ -11,17 +11,17 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute
-from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, struct_encoding, table
+from shardy_py.dialects.attribute_classes import EnumAttribute
+from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, table
 from shardy_py.dialects.kinds import (
     DEFAULTS,
     KINDS,
     AttributeKind,
     Notation,
     array_of,
-    is_a,
     is_instance,
     is_of,
+    own_kinds,
 )
 from shardy_py.dialects.stablehlo import attributes as a
 from shardy_py.dialects.stablehlo import structs
@@ -56,47 +56,22 @@ def _read_target(cursor: Cursor) -> Attribute:
 
 
 _TARGET = Spelling(_read_target, lambda attribute: symbol_text(attribute.data))
-_ENUMS: dict[str, tuple[type[EnumAttribute], str]] = {
-    "comparison_direction": (a.ComparisonDirectionAttr, "Which comparison operation to perform."),
-    "comparison_type": (a.ComparisonTypeAttr, "Which comparison type to use."),
-    "fft_type": (a.FftTypeAttr, "XLA fast fourier transform type."),
-    "transpose": (a.TransposeAttr, "Transpose options"),
-    "rng_distribution": (a.RngDistributionAttr, "XLA PRNG distribution to be used."),
-    "rng_algorithm": (a.RngAlgorithmAttr, "XLA PRNG algorithm to be used."),
+_OWN_ATTRIBUTES = {
+    "comparison_direction": "Which comparison operation to perform.",
+    "comparison_type": "Which comparison type to use.",
+    "fft_type": "XLA fast fourier transform type.",
+    "transpose": "Transpose options",
+    "rng_distribution": "XLA PRNG distribution to be used.",
+    "rng_algorithm": "XLA PRNG algorithm to be used.",
+    "dot": "Attribute that models the dimension information for dot.",
+    "conv": "Structure of dimension information for conv op",
+    "dot_algorithm": "Attribute that models the algorithm constraints to use for computing dot.",
+    "gather": "Attribute that models the dimension information for gather",
+    "scatter": "Attribute that models the dimension information for scatter",
+    "channel_handle": "two 64-bit integers 'handle' and 'type'",
+    "result_accuracy": "The requested accuracy for transcendental unary ops.",
 }
-_STRUCTS: dict[str, tuple[type[ValueAttribute[Any]], type, str]] = {
-    "dot": (
-        a.DotDimensionNumbersAttr,
-        structs.DotDimensionNumbers,
-        "Attribute that models the dimension information for dot.",
-    ),
-    "conv": (
-        a.ConvDimensionNumbersAttr,
-        structs.ConvDimensionNumbers,
-        "Structure of dimension information for conv op",
-    ),
-    "dot_algorithm": (
-        a.DotAlgorithmAttr,
-        structs.DotAlgorithm,
-        "Attribute that models the algorithm constraints to use for computing dot.",
-    ),
-    "gather": (
-        a.GatherDimensionNumbersAttr,
-        structs.GatherDimensionNumbers,
-        "Attribute that models the dimension information for gather",
-    ),
-    "scatter": (
-        a.ScatterDimensionNumbersAttr,
-        structs.ScatterDimensionNumbers,
-        "Attribute that models the dimension information for scatter",
-    ),
-    "channel": (a.ChannelHandleAttr, structs.ChannelHandle, "two 64-bit integers 'handle' and 'type'"),
-    "accuracy": (
-        a.ResultAccuracyAttr,
-        structs.ResultAccuracy,
-        "The requested accuracy for transcendental unary ops.",
-    ),
-}
+"""MLIR's descriptions of the dialect's attributes that are attributes of ops."""
 _MAX_API_VERSION = 4
 
 
@@ -108,14 +83,10 @@ def _is_groups(attribute: Any) -> bool:
     return KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
 
 
-_STRUCT_KINDS = {
-    name: is_a(attribute_class, text, struct_encoding(attribute_class, struct))
-    for name, (attribute_class, struct, text) in _STRUCTS.items()
-}
+_KINDS = own_kinds({**a.ATTRIBUTES, **a.ENCLOSED}, _OWN_ATTRIBUTES)
 _OWN_KINDS = {
-    **{name: is_a(enum, text, enum_encoding(enum)) for name, (enum, text) in _ENUMS.items()},
-    **_STRUCT_KINDS,
-    "conv": replace(_STRUCT_KINDS["conv"], spelling=CONV_DIMENSIONS),
+    **_KINDS,
+    "conv": replace(_KINDS["conv"], spelling=CONV_DIMENSIONS),
     "precisions": array_of(
         "Precision Config attribute",
         is_instance(a.PrecisionAttr),

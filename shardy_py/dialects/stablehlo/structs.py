@@ -8,7 +8,7 @@ Not here: the attributes around them (`attributes.py`), their text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from xdsl.ir import Attribute, TypeAttribute
 
@@ -36,6 +36,12 @@ class ConvDimensionNumbers:
     output_batch_dimension: int = 0
     output_feature_dimension: int = 0
     output_spatial_dimensions: tuple[int, ...] = ()
+
+    def sides(self) -> dict[str, tuple[int, ...]]:
+        """The dimensions of each tensor: batch and feature (kernel: both features), then the spatial ones."""
+        values = [getattr(self, field.name) for field in fields(self)]
+        starts = {"input": 0, "kernel": 3, "output": 6}
+        return {name: (values[at], values[at + 1], *values[at + 2]) for name, at in starts.items()}
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from shardy_py.dialects.template import Template
 from shardy_py.dialects.type_tails import RESULT
 
 _RESULT = Template("", RESULT)
-_CHANNEL = "channel_handle?:channel"
+_CHANNEL = "channel_handle?:channel_handle"
 _GROUPS = f"replica_groups:groups {_CHANNEL}"
 _IDS = "use_global_device_ids?:unit"
-_TRANSFER = "channel_handle:channel is_host_transfer?:bool=false source_target_pairs?:table"
+_TRANSFER = "channel_handle:channel_handle is_host_transfer?:bool=false source_target_pairs?:table"
 
 COLLECTIVES = (
     OpRow(

@@ -30,7 +30,7 @@ def _unary(name: str, kind: str, attributes: str = "") -> OpRow:
 
 def _accurate(name: str) -> OpRow:
     """A transcendental function, whose accuracy programs may request."""
-    return _unary(name, "float_complex_quant", " <result_accuracy?:accuracy=default_accuracy>")
+    return _unary(name, "float_complex_quant", " <result_accuracy?:result_accuracy=default_accuracy>")
 
 
 def _converting(name: str, operand: str, result: str) -> OpRow:

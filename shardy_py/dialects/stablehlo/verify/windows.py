@@ -173,36 +173,13 @@ def _check_operands(view: View) -> ConvDimensionNumbers:
 
 
 def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
-    counts = [
-        len(found)
-        for found in (
-            numbers.input_spatial_dimensions,
-            numbers.kernel_spatial_dimensions,
-            numbers.output_spatial_dimensions,
-        )
-    ]
+    sides = numbers.sides()
+    counts = [len(side) - 2 for side in sides.values()]
     if len(set(counts)) != 1:
         fail(
             f"expects the same size for input, kernel and output spatial-dimensions, but got {counts[0]}, "
             f"{counts[1]}, and {counts[2]} resp."
         )
-    sides = {
-        "input": (
-            numbers.input_batch_dimension,
-            numbers.input_feature_dimension,
-            *numbers.input_spatial_dimensions,
-        ),
-        "kernel": (
-            numbers.kernel_input_feature_dimension,
-            numbers.kernel_output_feature_dimension,
-            *numbers.kernel_spatial_dimensions,
-        ),
-        "output": (
-            numbers.output_batch_dimension,
-            numbers.output_feature_dimension,
-            *numbers.output_spatial_dimensions,
-        ),
-    }
     if not all(0 <= index < rank for side in sides.values() for index in side):
         fail(f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).")
     for name, side in sides.items():
