@@ -25,7 +25,6 @@ from shardy_py.dialects.encoding import plain_attribute
 from shardy_py.dialects.faults import Check, Fault, diagnostic, diagnostics
 from shardy_py.dialects.stablehlo import OPS, structs
 from shardy_py.dialects.stablehlo.verify.contraction import dot_general_sizes
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor as Inferred
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
@@ -198,8 +197,8 @@ def _inferred(row: OpRow, op: Operation, element: str | None) -> list[Attribute]
         if row.infer is None or element is not None:
             raise _unfit(op, ShardyError(_not_inferred(row.name)))
         return infer_types(row, view)
-    except RuleViolation as violation:
-        message = diagnostic(violation, op).message
+    except Fault as fault:
+        message = diagnostic(fault, op).message
         raise _unfit(op, ShardyError(Diagnostic(message + _got(op), position_of(_location(op))))) from None
 
 

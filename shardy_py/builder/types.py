@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
-from shardy_py.dialects.stablehlo.verify.tensors import raw, read_tensor
+from shardy_py.dialects.stablehlo.verify.messages import raw
+from shardy_py.dialects.stablehlo.verify.tensors import read_tensor
 from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects.definition import Infer, OpRow
 from shardy_py.dialects.faults import NOT_INFERRED, Check, Fault, inferred_fault
 from shardy_py.dialects.op_table import OpTable
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation, Tensor, compatible, read_tensor
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.declared import region_names
 from shardy_py.dialects.verification.driver import PlacedCheck
@@ -83,8 +83,8 @@ def results_check(infer: Infer) -> Check:
         view = View(op)
         try:
             expected = infer(view)
-        except RuleViolation as violation:
-            raise Fault(str(violation), is_plain=True, follow_up=NOT_INFERRED) from None
+        except Fault as fault:
+            raise Fault(str(fault), is_plain=True, follow_up=NOT_INFERRED) from None
         given = view.result_types
         pairs = zip(expected, given, strict=False)
         if len(expected) != len(given) or not all(_matches(wanted, type_) for wanted, type_ in pairs):
@@ -97,7 +97,7 @@ def _matches(expected: Tensor | Attribute, given: Attribute) -> bool:
     tensor = read_tensor(given)
     wanted = read_tensor(expected) if isinstance(expected, Attribute) else expected
     if wanted is not None and tensor is not None:
-        return compatible(wanted, tensor)
+        return wanted.is_compatible(tensor)
     return expected == given
 
 

@@ -21,7 +21,8 @@ from shardy_py.dialects.definition import OpRow, Slot
 from shardy_py.dialects.faults import Fault, diagnostic
 from shardy_py.dialects.kinds import Notation
 from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
-from shardy_py.dialects.stablehlo.verify.tensors import Tensor, raw
+from shardy_py.dialects.stablehlo.verify.messages import raw
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor
 from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.declared import check_declared
@@ -126,7 +127,7 @@ def _flat(parts: Sequence[Any]) -> list[Any]:
 def infer_types(row: OpRow, view: View) -> list[Attribute]:
     """The types of the results of an op that has none yet.
 
-    Raises `RuleViolation` if the operands or attributes violate a rule, `ShardyError` if nothing is inferred.
+    Raises `Fault` if the operands or attributes violate a rule, `ShardyError` if nothing is inferred.
     """
     if row.infer is None:
         raise ShardyError.unsupported(

@@ -137,9 +137,9 @@ def slots(text: str) -> tuple[Slot, ...]:
 
 
 Rule = Callable[["View"], None]
-"""A rule of a verifier; raises `RuleViolation`."""
+"""A rule of a verifier; raises `Fault`."""
 Infer = Callable[["View"], "Sequence[Tensor | Attribute]"]
-"""From the operands and attributes of an op, the types of its results; raises `RuleViolation`."""
+"""From the operands and attributes of an op, the types of its results; raises `Fault`."""
 ResultNames = Callable[[Any], "Sequence[str | None]"]
 ArgumentNames = Callable[[Any, int], "Sequence[str | None]"]
 

@@ -12,7 +12,7 @@ from shardy_py.dialects.encoding import enum_encoding
 from shardy_py.dialects.kinds import KINDS, Notation, array_of, is_instance, own_kinds
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
-from shardy_py.dialects.stablehlo.verify.chlo import infer_top_k
+from shardy_py.dialects.stablehlo.verify.reduction import infer_top_k
 from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE, ELEMENTWISE_TYPES, if_ranked
 from shardy_py.dialects.template import Template, typed
 from shardy_py.dialects.type_tails import ARROW, TOP_K

@@ -22,13 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.kinds import TypeKind
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Tensor,
-    is_complex,
-    is_float,
-    is_quantized,
-    read_tensor,
-)
+from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_float, is_quantized
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
 from shardy_py.text.attribute_writer import attribute_text
 
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))

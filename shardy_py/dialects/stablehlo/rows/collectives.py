@@ -6,7 +6,6 @@ from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo.verify import collectives as rules
 from shardy_py.dialects.stablehlo.verify import control, host
 from shardy_py.dialects.stablehlo.verify.elementwise import infer_most_specific
-from shardy_py.dialects.stablehlo.verify.mesh_groups import check_mesh_groups
 from shardy_py.dialects.stablehlo.verify.movement import infer_operand
 from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE, PAIRWISE_ELEMENT, SAME_ELEMENT
 from shardy_py.dialects.template import Template
@@ -22,20 +21,20 @@ COLLECTIVES = (
     OpRow(
         f"all_gather(operands*:tensor) <all_gather_dim:index {_GROUPS} {_IDS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT, rules.check_all_gather),
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         f"all_reduce(operands*:tensor) <{_GROUPS} {_IDS}> [computation] -> results*:tensor",
         verify=(rules.check_all_reduce,),
         infer=rules.infer_all_reduce,
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         "all_to_all(operands*:tensor)"
         f" <split_dimension:index concat_dimension:index split_count:count {_GROUPS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT,),
         infer=rules.infer_all_to_all,
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow("async_done(operand:future) -> result:tensor", infer=control.infer_async_done),
     OpRow("isolated async_start(operands*:tensor) [body] -> result:future", infer=control.infer_async_start),
@@ -43,7 +42,7 @@ COLLECTIVES = (
         f"collective_broadcast(operands*:tensor) <{_GROUPS} has_dynamic_root?:unit> -> results*:tensor",
         verify=(rules.check_collective_broadcast,),
         infer=rules.infer_collective_broadcast,
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         f"collective_permute(operand:tensor) <source_target_pairs:table {_CHANNEL}> -> result:tensor",
@@ -55,7 +54,7 @@ COLLECTIVES = (
         " -> results*:tensor",
         verify=(rules.check_collective_reduce,),
         infer=rules.infer_collective_reduce,
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         "pure cross-replica-sum(operand:tensor) <replica_groups:table> -> result:tensor",
@@ -67,7 +66,7 @@ COLLECTIVES = (
         f"reduce_scatter(operand:tensor) <scatter_dimension:index {_GROUPS} {_IDS}> [computation]"
         " -> result:tensor",
         verify=(rules.check_reduce_scatter,),
-        verify_symbols=check_mesh_groups,
+        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow("pure replica_id() -> result:ui32", form=_RESULT),
     OpRow(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo.reduce_form import REDUCE_FORM
-from shardy_py.dialects.stablehlo.verify import normalization
 from shardy_py.dialects.stablehlo.verify import reduction as rules
 from shardy_py.dialects.stablehlo.verify.traits import AT_LEAST_ONE, COMPATIBLE_ELEMENTS, SAME_SHAPE
 
@@ -16,19 +15,19 @@ REDUCTION = (
         f" grad_output:float_quant) <{_BATCH_NORM}>"
         " -> grad_operand:float_quant grad_scale:vector grad_offset:vector",
         verify=(COMPATIBLE_ELEMENTS,),
-        infer=normalization.infer_gradient,
+        infer=rules.infer_gradient,
     ),
     OpRow(
         "no_effect batch_norm_inference(operand:float_quant scale:vector offset:vector mean:vector"
         f" variance:vector) <{_BATCH_NORM}> -> result:float_quant",
         verify=(COMPATIBLE_ELEMENTS,),
-        infer=normalization.infer_inference,
+        infer=rules.infer_inference,
     ),
     OpRow(
         f"no_effect batch_norm_training(operand:float_quant scale:vector offset:vector) <{_BATCH_NORM}>"
         " -> output:float_quant batch_mean:vector batch_var:vector",
         verify=(COMPATIBLE_ELEMENTS,),
-        infer=normalization.infer_training,
+        infer=rules.infer_training,
     ),
     OpRow(
         "recursive map(inputs*:tensor) <dimensions:integers> [computation] -> result:tensor",

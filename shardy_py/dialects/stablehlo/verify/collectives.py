@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from shardy_py.dialects.stablehlo.structs import ChannelHandle
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Operation
+
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.stablehlo.structs import ChannelHandle, ReplicaGroupMeshAxes
+from shardy_py.dialects.stablehlo.verify.element_types import bit_width, is_integer
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Size,
-    Tensor,
-    bit_width,
-    fail,
-    is_integer,
-    listed,
-    raw,
-    require,
-    same_size,
-)
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
-from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.dialects.verification.scope import Scope
 
 
 def _check_groups(view: View, *, equal_sizes: bool, size: int | None = None) -> None:
@@ -129,10 +126,7 @@ def check_reduce_scatter(view: View) -> None:
             fail(f"non scatter dimensions should be same for operand ({raw(size)}) and result ({raw(other)})")
     element = elements_of(view, 0, (operand,))[0]
     if element is not None and result.element is not None and element != result.element:
-        fail(
-            f"result element-type is expected to be '{attribute_text(element)}', but got "
-            f"'{attribute_text(result.element)}'"
-        )
+        fail(f"result element-type is expected to be {quoted(element)}, but got {quoted(result.element)}")
 
 
 def infer_all_to_all(view: View) -> Sequence[Tensor]:
@@ -233,3 +227,13 @@ def check_collective_reduce(view: View) -> None:
     _check_channel(view)
     _check_root(view, "collective_reduce")
     _check_bodies(view, _data_operands(view))
+
+
+def check_mesh_groups(op: Operation, scope: Scope) -> None:
+    """The mesh that replica groups name is a symbol of the module."""
+    attribute: Any = op.properties.get("replica_groups")
+    groups = getattr(attribute, "data", None)
+    if isinstance(groups, ReplicaGroupMeshAxes) and isinstance(groups.mesh, SymbolRefAttr):
+        name = groups.mesh.string_value()
+        if name not in scope.symbols:
+            raise Fault(f"replica_groups: mesh symbol '{name}' not found")

@@ -8,19 +8,14 @@ from xdsl.dialects.builtin import ComplexType, Float32Type, Float64Type
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbers
-from shardy_py.dialects.stablehlo.verify.algorithms import is_known
-from shardy_py.dialects.stablehlo.verify.dimensions import require_distinct, require_shape
+from shardy_py.dialects.stablehlo.verify.element_types import is_complex
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require, require_distinct
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Sizes,
     Tensor,
-    fail,
-    is_complex,
-    listed,
     most_specific,
-    raw,
-    require,
-    same_shape,
+    require_shape,
     same_size,
 )
 from shardy_py.dialects.stablehlo.verify.view import View
@@ -29,17 +24,17 @@ from shardy_py.text.attribute_writer import attribute_text
 
 def check_dot(view: View) -> None:
     """Vectors and matrices, the last dimension of the one with the first of the other."""
-    _check_precision(view)
+    check_precision(view)
     lhs, rhs = view.operands
     fits = lhs.rank in (1, 2) and rhs.rank in (1, 2) and same_size(lhs.sizes[-1], rhs.sizes[0])
     require(fits, "expected both lhs/rhs ranks to be either 1 or 2")
     require_shape((*lhs.sizes[:-1], *rhs.sizes[1:]), view.results[0])
 
 
-def _check_precision(view: View) -> None:
-    found = view.list("precision_config")
-    if found is not None and len(found) > 2:
-        fail(f"expects precision config to be empty or have <= 2 elements, got {len(found or ())}")
+def check_precision(view: View) -> None:
+    """There is a precision an operand, or none."""
+    count = len(view.list("precision_config") or ())
+    require(count <= 2, f"expects precision config to be empty or have <= 2 elements, got {count}")
 
 
 def check_dot_general(view: View) -> None:
@@ -54,7 +49,7 @@ def check_dot_general(view: View) -> None:
     algorithm: DotAlgorithm | None = view.value("algorithm")
     if algorithm is not None:
         _check_algorithm(algorithm)
-    _check_precision(view)
+    check_precision(view)
     require_shape(dot_general_sizes(view), view.results[0])
     precisions = view.list("precision_config") or ()
     is_default = all(getattr(p, "data", "DEFAULT") == "DEFAULT" for p in precisions)
@@ -77,7 +72,7 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
         attribute_text,
         (algorithm.lhs_precision_type, algorithm.rhs_precision_type, algorithm.accumulation_type),
     )
-    if not is_known(algorithm, lhs, rhs, accumulator):
+    if not _is_known(algorithm, lhs, rhs, accumulator):
         fail(
             f"dot algorithm not known to be supported on any hardware: {{lhs:'{lhs}', rhs:'{rhs}', "
             f"accum:'{accumulator}', lhs_components:{algorithm.lhs_component_count}, "
@@ -85,6 +80,29 @@ def _check_algorithm(algorithm: DotAlgorithm) -> None:
             f"primitive_ops:{algorithm.num_primitive_operations}, "
             f"imprecise:{int(algorithm.allow_imprecise_accumulation)}}}"
         )
+
+
+_KNOWN_ALGORITHMS: dict[tuple[str, str], tuple[int, ...]] = {
+    ("f16", "f16"): (1,),
+    ("f16", "f32"): (1,),
+    ("bf16", "bf16"): (1,),
+    ("bf16", "f32"): (1, 3, 6, 9),
+    ("tf32", "f32"): (1, 3),
+    ("f32", "f32"): (1,),
+    ("f64", "f64"): (1,),
+}
+"""By types of both operands and of the accumulator, the numbers of primitive operations that some hardware
+supports."""
+
+
+def _is_known(algorithm: DotAlgorithm, lhs: str, rhs: str, accumulator: str) -> bool:
+    operations = algorithm.num_primitive_operations
+    if (algorithm.lhs_component_count, algorithm.rhs_component_count) != (1, 1):
+        return False
+    if all(name.startswith("f8") and name != "f8E8M0FNU" for name in (lhs, rhs)):
+        return accumulator == "f32" and operations == 1
+    is_listed = lhs == rhs and operations in _KNOWN_ALGORITHMS.get((lhs, accumulator), ())
+    return is_listed and not algorithm.allow_imprecise_accumulation
 
 
 def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
@@ -145,7 +163,7 @@ def infer_triangular_solve(view: View) -> Sequence[Tensor]:
     shared = b.sizes[-2 if view.flag("left_side") else -1]
     if not same_size(a.sizes[-1], shared):
         fail(f"shared dimension of operands 'a' and 'b' must be compatible, but got {a} and {b}")
-    if not same_shape(a.sizes[:-2], b.sizes[:-2]):
+    if not all(map(same_size, a.sizes[:-2], b.sizes[:-2])):
         fail(f"batch dimensions of the operands must be compatible, but got {a} and {b}")
     if view.value("transpose_a") == "TRANSPOSE_INVALID":
         fail("Invalid transpose option value for triangular solve")
@@ -160,7 +178,7 @@ def infer_fft(view: View) -> Sequence[Tensor]:
     element: Attribute | None = operand.element
     if kind == "RFFT":
         is_real = isinstance(element, Float32Type | Float64Type)
-        require(is_real, f"RFFT requires f32 or f64 input type, but is given {_quoted(element)}.")
+        require(is_real, f"RFFT requires f32 or f64 input type, but is given {quoted(element)}.")
         element = ComplexType(element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
     else:
         if not is_complex(element):
@@ -181,10 +199,6 @@ def infer_fft(view: View) -> Sequence[Tensor]:
     if bounds and kind in ("RFFT", "IRFFT"):
         bounds = (*bounds[:-1], None)
     return (Tensor(tuple(sizes), element, bounds, operand.encoding),)
-
-
-def _quoted(type_: Attribute | None) -> str:
-    return f"'{attribute_text(type_)}'" if type_ is not None else "'?'"
 
 
 def _check_real(operand: Tensor, length: Sequence[int]) -> None:

@@ -8,17 +8,9 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, TupleType, i1
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Tensor,
-    compatible,
-    fail,
-    least_specific,
-    merged,
-    read_tensor,
-    require,
-)
-from shardy_py.dialects.stablehlo.verify.view import View, tensor_of, types_text
-from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, least_specific, merged, read_tensor
+from shardy_py.dialects.stablehlo.verify.view import View, tensor_of
 
 
 def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> bool:
@@ -28,7 +20,7 @@ def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> b
 
 def _type_compatible(first: Attribute, second: Attribute) -> bool:
     a, b = read_tensor(first), read_tensor(second)
-    return first == second if a is None or b is None else compatible(a, b)
+    return first == second if a is None or b is None else a.is_compatible(b)
 
 
 def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
@@ -42,8 +34,8 @@ def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
         require(not body.arguments, f"branch {index} must have 0 arguments, but found {len(body.arguments)}")
         if not all_compatible(first, body.returned):
             fail(
-                f"branch 0 and branch {index} have mismatched return types: {types_text(first)} vs "
-                f"{types_text(body.returned)}"
+                f"branch 0 and branch {index} have mismatched return types: {quoted(*first)} vs "
+                f"{quoted(*body.returned)}"
             )
     return [_either([body.returned[index] for body in bodies]) for index in range(len(first))]
 
@@ -70,15 +62,15 @@ def check_while(view: View) -> None:
     ):
         if not all_compatible(operands, types):
             fail(
-                f"expect operands to be compatible with {what} but got {types_text(operands)} vs "
-                f"{types_text(types)}"
+                f"expect operands to be compatible with {what} but got {quoted(*operands)} vs "
+                f"{quoted(*types)}"
             )
     if len(condition.returned) != 1:
         fail(f"expect condition body returns a single value but got {len(condition.returned)}")
     if read_tensor(condition.returned[0]) != Tensor((), i1):
         fail(
             "expect condition block return a zero-ranked tensor of i1 but got "
-            f"'{attribute_text(condition.returned[0])}'"
+            f"{quoted(condition.returned[0])}"
         )
 
 
@@ -137,8 +129,8 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
     for index, (type_, argument) in enumerate(zip(view.operand_types, body.arguments, strict=True)):
         if type_ != argument:
             fail(
-                f"{prefix} operand type '{attribute_text(type_)}' at index {index} must match region "
-                f"argument type '{attribute_text(argument)}'"
+                f"{prefix} operand type {quoted(type_)} at index {index} must match region "
+                f"argument type {quoted(argument)}"
             )
     if len(body.returned) != 1:
         fail(f"{prefix} region must return exactly one value, but got {len(body.returned)}")

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from shardy_py.dialects.stablehlo.verify.dimensions import is_unique
+from shardy_py.dialects.stablehlo.verify.element_types import is_float
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.dialects.stablehlo.verify.movement import (
     require_broadcast_rank,
     require_broadcast_sizes,
     require_count,
 )
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Size,
-    Tensor,
-    fail,
-    is_float,
-    listed,
-    raw,
-    require,
-    same_element,
-    same_size,
-)
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, is_unique, same_element, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
 

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ComplexType, i1
 
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Tensor,
-    alike,
-    fail,
-    is_complex,
-    is_quantized,
-    listed,
-    merged,
-    most_specific,
-    require,
-    same_shape,
-)
+from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_quantized
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, require
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, merged, most_specific
 from shardy_py.dialects.stablehlo.verify.view import View
 
 
@@ -76,7 +67,7 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
     """Limits are scalars or of the operand's shape; the result is of the operand's type."""
     minimum, operand, maximum = view.operands
     for name, limit in (("min", minimum), ("max", maximum)):
-        if limit.rank != 0 and not same_shape(limit.sizes, operand.sizes):
+        if limit.rank != 0 and not limit.is_shaped_as(operand):
             fail(
                 f"{name} shape [{listed(limit.sizes)}] is not scalar and is not compatible to operand shape "
                 f"[{listed(operand.sizes)}]"
@@ -87,7 +78,7 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
 def infer_select(view: View) -> Sequence[Tensor]:
     """Both choices are of one type; the predicate is a scalar or of their shape."""
     predicate_type, on_true, on_false = view.operands
-    require(alike(on_true, on_false), "requires compatible types for non-predicate operands")
-    if predicate_type.rank != 0 and not same_shape(predicate_type.sizes, on_true.sizes):
+    require(on_true.is_alike(on_false), "requires compatible types for non-predicate operands")
+    if predicate_type.rank != 0 and not predicate_type.is_shaped_as(on_true):
         fail("requires the same shape for all operands")
     return (merged((on_true, on_false), most_specific),)

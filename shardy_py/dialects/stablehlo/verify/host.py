@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
+    MemRefType,
     StringAttr,
     TensorType,
     TupleType,
@@ -19,9 +20,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
-from shardy_py.dialects.stablehlo.verify.buffers import check_buffers
 from shardy_py.dialects.stablehlo.verify.control import tuple_of
-from shardy_py.dialects.stablehlo.verify.tensors import fail, read_tensor, require, same_shape
+from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
+from shardy_py.dialects.stablehlo.verify.tensors import read_tensor, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.text.attribute_writer import attribute_text
@@ -31,10 +32,6 @@ _DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
 
 def _is_token(type_: Attribute) -> bool:
     return type_.name == "stablehlo.token"
-
-
-def _quoted(type_: Attribute) -> str:
-    return f"'{attribute_text(type_)}'"
 
 
 def check_infeed(view: View) -> None:
@@ -66,9 +63,9 @@ def _require_tensors_and_token(types: Sequence[Attribute], tensors: str) -> None
     require(bool(types), "result is expected to be at least of size 1, but got 0")
     for type_ in types[:-1]:
         if not isinstance(type_, TensorType):
-            fail(f"{tensors} expected to be of tensor type, but got {_quoted(type_)}")
+            fail(f"{tensors} expected to be of tensor type, but got {quoted(type_)}")
     if not _is_token(types[-1]):
-        fail(f"last element of result types is expected to be of token type, but got {_quoted(types[-1])}")
+        fail(f"last element of result types is expected to be of token type, but got {quoted(types[-1])}")
 
 
 def _check_channel(view: View, host_type: int, host_name: str) -> None:
@@ -96,7 +93,7 @@ def check_recv(view: View) -> None:
 def check_rng_bit_generator(view: View) -> None:
     """The state keeps its shape."""
     before, after = view.operands[0], view.results[0]
-    if not same_shape(before.sizes, after.sizes):
+    if not before.is_shaped_as(after):
         fail(f"output state shape must be compatible with initial state shape. Got: {before} and {after}")
 
 
@@ -123,7 +120,7 @@ def check_custom_call(view: View) -> None:
     for alias in view.list("output_operand_aliases") or ():
         _check_alias(view, alias)
     _check_configuration(view)
-    check_buffers(view)
+    _check_buffers(view)
 
 
 def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], what: str) -> None:
@@ -133,12 +130,12 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
         if isinstance(type_, TupleType):
             fail("Tuple types are not fully supported with layout constraints yet")
         dense, tensor = read_dense(layout), read_tensor(type_)
-        text = _quoted(type_)
+        text = quoted(type_)
         order = () if dense is None else dense.values
         if not isinstance(type_, TensorType | UnrankedTensorType):
             if order:
                 fail(
-                    f"Only tensor types can have non-empty layout: {what} #{index} of type {_quoted(type_)} "
+                    f"Only tensor types can have non-empty layout: {what} #{index} of type {quoted(type_)} "
                     f"has layout {attribute_text(layout)}"
                 )
         elif tensor is not None and sorted(order) != list(range(tensor.rank)):
@@ -164,7 +161,7 @@ def _check_alias(view: View, attribute: Attribute) -> None:
     if operand != output:
         fail(
             "shapes mismatch in the output_operand_alias attribute: operand part has type "
-            f"{_quoted(operand)} and output part has type {_quoted(output)}"
+            f"{quoted(operand)} and output part has type {quoted(output)}"
         )
 
 
@@ -191,6 +188,95 @@ def _check_configuration(view: View) -> None:
     wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
     if not isinstance(found, wanted):
         fail(f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.")
+
+
+# ---------------------------------------------------------------------- custom_call on buffers
+
+Path = tuple[int, ...]
+
+
+def _check_buffers(view: View) -> None:
+    """The rules of a custom call's target, or of its aliases."""
+    target = view.op.properties.get("call_target_name")
+    name = target.data if isinstance(target, StringAttr) else ""
+    if name == "CreateBuffer":
+        require(not view.operand_types, "CreateBuffer custom_call shouldn't have any inputs")
+        require(len(view.result_types) == 1, "CreateBuffer custom_call should have one result")
+        require(_is_buffer(view.result_types[0]), "CreateBuffer custom_call should have a memref result")
+    elif name in ("Pin", "Unpin"):
+        _check_pin(view, name)
+    else:
+        _check_aliases(view)
+
+
+def _is_buffer(type_: Attribute) -> bool:
+    return isinstance(type_, MemRefType)
+
+
+def _check_pin(view: View, name: str) -> None:
+    kinds = ("tensor", "memref") if name == "Pin" else ("memref", "tensor")
+    for what, kind, types in (
+        ("input", kinds[0], view.operand_types),
+        ("output", kinds[1], view.result_types),
+    ):
+        require(len(types) == 1, f"{name} custom_call should have one {what}")
+        is_kind = _is_buffer(types[0]) if kind == "memref" else isinstance(types[0], TensorType)
+        require(is_kind, f"{name} custom_call should have a {kind} {what}")
+    shapes = [_shape(type_) for type_ in (*view.operand_types, *view.result_types)]
+    if not same_shape(shapes[0][0], shapes[1][0]) or shapes[0][1] != shapes[1][1]:
+        fail(f"{name} custom_call should have compatible input and output types")
+
+
+def _shape(type_: Any) -> tuple[tuple[int | None, ...], Attribute]:
+    return tuple(None if size < 0 else size for size in type_.get_shape()), type_.element_type
+
+
+def _check_aliases(view: View) -> None:
+    operands: set[tuple[int, Path]] = set()
+    outputs: set[Path] = set()
+    for attribute in view.list("output_operand_aliases") or ():
+        alias = getattr(attribute, "data", None)
+        if not isinstance(alias, OutputOperandAlias):
+            continue
+        type_ = view.operand_types[alias.operand_index]
+        for index in alias.operand_tuple_indices:
+            type_ = _parts(type_)[index]
+        if not _is_buffer(type_):
+            continue
+        output, operand = alias.output_tuple_indices, (alias.operand_index, alias.operand_tuple_indices)
+        if output in outputs:
+            fail(f"buffer output {list(output)} is used in output_operand_alias more than once")
+        if operand in operands:
+            fail(
+                f"buffer operand {operand[0]}{list(operand[1])} is used in output_operand_alias more than "
+                "once"
+            )
+        outputs.add(output)
+        operands.add(operand)
+    for path, type_ in _results(view.result_types):
+        if _is_buffer(type_) and path not in outputs:
+            fail(f"buffer output {list(path)} is not used in output_operand_alias")
+
+
+def _parts(type_: Attribute) -> Sequence[Attribute]:
+    return type_.types.data if isinstance(type_, TupleType) else ()
+
+
+def _results(types: Sequence[Attribute]) -> Iterator[tuple[Path, Attribute]]:
+    """The leaves of all results, each with the indices that lead to it."""
+    if len(types) == 1:
+        yield from _leaves((), types[0])
+    else:
+        for index, type_ in enumerate(types):
+            yield from _leaves((index,), type_)
+
+
+def _leaves(path: Path, type_: Attribute) -> Iterator[tuple[Path, Attribute]]:
+    if isinstance(type_, TupleType):
+        for index, part in enumerate(_parts(type_)):
+            yield from _leaves((*path, index), part)
+    else:
+        yield path, type_
 
 
 # ---------------------------------------------------------------------- composite
@@ -220,6 +306,6 @@ def check_composite(op: Operation, scope: Scope) -> None:
         for index, (type_, wanted) in enumerate(zip(types, expected, strict=True)):
             if type_ != wanted:
                 fail(
-                    f"{what} at index {index} has type {_quoted(type_)}, but decomposition has type "
-                    f"{_quoted(wanted)}"
+                    f"{what} at index {index} has type {quoted(type_)}, but decomposition has type "
+                    f"{quoted(wanted)}"
                 )

@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
-from shardy_py.dialects.stablehlo.verify.dimensions import (
-    is_sorted,
-    is_unique,
-    require_at_most,
-    require_distinct,
-    require_within,
-)
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require, require_distinct
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Size,
-    Sizes,
-    Tensor,
-    fail,
-    listed,
-    raw,
-    require,
-    same_shape,
-    same_size,
-)
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, is_unique, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
 _GATHER, _SCATTER = "expects {} to {}, got: [{}]", "Expects {} to {}; got: [{}]."
@@ -41,7 +25,7 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
             f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size "
             f"({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})"
         )
-    require_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
+    _require_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
     depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
     if depth is not None and depth != len(n.start_index_map):
         fail(
@@ -57,7 +41,7 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
         ("operand_batching_dims", n.operand_batching_dims),
     ):
         _require_order(dimensions, name, _GATHER)
-        require_within(dimensions, operand.rank, name, "rank-of('operand')")
+        _require_within(dimensions, operand.rank, name, "rank-of('operand')")
     _check_batching(
         n.start_indices_batching_dims,
         n.operand_batching_dims,
@@ -67,14 +51,30 @@ def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tens
         _GATHER,
     )
     require_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
-    require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
+    _require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
     if slice_rank != operand.rank:
         fail(f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})")
 
 
 def _require_order(dimensions: Sequence[int], name: str, message: str, *, is_distinct: bool = False) -> None:
-    require(is_sorted(dimensions), message.format(name, "be sorted", listed(dimensions)))
+    require(list(dimensions) == sorted(dimensions), message.format(name, "be sorted", listed(dimensions)))
     require(not is_distinct or is_unique(dimensions), message.format(name, "not repeat", listed(dimensions)))
+
+
+def _require_within(dimensions: Sequence[int], limit: int, name: str, limit_name: str) -> None:
+    """Each dimension of a list exists."""
+    for dimension in dimensions:
+        if not 0 <= dimension < limit:
+            fail(
+                f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: "
+                f"{dimension}."
+            )
+
+
+def _require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
+    """A dimension exists, or is one past the last."""
+    if not 0 <= dimension <= limit:
+        fail(f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}.")
 
 
 def _check_batching(
@@ -92,7 +92,7 @@ def _check_batching(
     operand_name, indices_name = names
     name, stop = f"{indices_name}_batching_dims", "." if message is _SCATTER else ""
     require(is_unique(batching), message.format(name, "not repeat", listed(batching)))
-    require_within(batching, len(sizes[1]), name, f"rank-of('{indices_name}')")
+    _require_within(batching, len(sizes[1]), name, f"rank-of('{indices_name}')")
     if index_vector_dim in batching:
         fail(f"expects {name} not to include index_vector_dim {index_vector_dim}{stop}")
     if len(operand_batching) != len(batching):
@@ -126,7 +126,7 @@ def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices
     """The result: offset dimensions take the slices' sizes, the others those of the indices."""
     index_rank = starts.rank + (n.index_vector_dim == starts.rank)
     rank = len(n.offset_dims) + index_rank - 1
-    require_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
+    _require_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
     dropped = {*n.collapsed_slice_dims, *n.operand_batching_dims}
     windows = iter([size for index, size in enumerate(slices) if index not in dropped])
     batch = iter([i for i in range(index_rank) if i != n.index_vector_dim])
@@ -187,9 +187,9 @@ def check_scatter(view: View) -> None:
     inputs, updates = view.group("inputs"), view.group("updates")
     indices = view.group("scatter_indices")[0]
     for name, tensors in (("inputs", inputs), ("updates", updates)):
-        if not all(same_shape(tensors[0].sizes, tensor.sizes) for tensor in tensors):
+        if not all(tensors[0].is_shaped_as(tensor) for tensor in tensors):
             fail(f"Not all {name} have compatible shapes.")
-    require_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
+    _require_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
     initial = [Tensor((), tensor.element) for tensor in updates]
     check_body(view.body(0), inputs, initial, ())
     expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
@@ -218,7 +218,7 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         )
     windows = n.update_window_dims
     _require_order(windows, "update_window_dims", _SCATTER, is_distinct=True)
-    require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
+    _require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
     require_distinct(
         n.inserted_window_dims, n.input_batching_dims, "inserted_window_dims", "input_batching_dims"
     )
@@ -227,7 +227,7 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         ("input_batching_dims", n.input_batching_dims),
     ):
         _require_order(dimensions, name, _SCATTER)
-        require_within(dimensions, operand.rank, name, "rank-of('operand')")
+        _require_within(dimensions, operand.rank, name, "rank-of('operand')")
     _check_batching(
         n.scatter_indices_batching_dims,
         n.input_batching_dims,
@@ -245,7 +245,7 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
         )
     targets = n.scatter_dims_to_operand_dims
     require_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
-    require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
+    _require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
 
 
 def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:

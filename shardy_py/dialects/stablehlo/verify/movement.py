@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.dimensions import is_unique, require_dimension
+from shardy_py.dialects.stablehlo.verify.element_types import bit_width, is_complex, is_float, is_quantized
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
-    bit_width,
-    fail,
-    is_complex,
-    is_float,
-    is_quantized,
-    listed,
+    is_unique,
     most_specific,
-    raw,
     read_tensor,
-    require,
     same_size,
 )
 from shardy_py.dialects.stablehlo.verify.view import View
@@ -50,9 +45,7 @@ def infer_transpose(view: View) -> Sequence[Tensor]:
             f"attribute permutation must be a permutation of [{listed(range(operand.rank))}] but got "
             f"{listed(permutation)}"
         )
-    sizes = tuple(operand.sizes[index] for index in permutation)
-    bounds = tuple(operand.bounds[index] for index in permutation) if operand.bounds else ()
-    return (Tensor(sizes, operand.element, bounds, operand.encoding),)
+    return (replace(operand.take(permutation), encoding=operand.encoding),)
 
 
 def check_broadcast_in_dim(view: View) -> None:
@@ -172,9 +165,8 @@ def infer_concatenate(view: View) -> Sequence[Tensor]:
                     f"({listed(first.sizes)}) != ({listed(tensor.sizes)})"
                 )
     pairs = [_joined(view.operands, at, is_summed=at == dimension) for at in range(first.rank)]
-    has_bounds = any(tensor.bounds for tensor in view.operands)
-    bounds = tuple(bound for _, bound in pairs) if has_bounds else ()
-    return (Tensor(tuple(size for size, _ in pairs), first.element, bounds, first.encoding),)
+    joined = first.resized(pairs, has_bounds=any(tensor.bounds for tensor in view.operands))
+    return (replace(joined, encoding=first.encoding),)
 
 
 def _joined(tensors: Sequence[Tensor], at: int, *, is_summed: bool) -> tuple[Size, Size]:
@@ -204,17 +196,15 @@ def infer_pad(view: View) -> Sequence[Tensor]:
     )
     if len(low) != operand.rank:
         fail(f"edge_padding_low length ({len(low)}) must match operand rank ({operand.rank})")
-    sizes: list[Size] = []
-    bounds: list[Size] = []
+    pairs: list[tuple[Size, Size]] = []
     for index, (before, after, between) in enumerate(zip(low, high, interior, strict=True)):
         require(between >= 0, f"Interior padding cannot be negative: {between}")
         size, bound = operand.sizes[index], operand.bound(index)
         most, name = (size, "size") if size is not None else (bound, "bound")
         padded = None if most is None else most + before + after + max(most - 1, 0) * between
         require(padded is None or padded >= 0, f"Padding result in negative {name} for dimension {index}")
-        sizes.append(padded if size is not None else None)
-        bounds.append(padded if size is None else None)
-    return (Tensor(tuple(sizes), operand.element, tuple(bounds) if operand.bounds else (), operand.encoding),)
+        pairs.append((padded, None) if size is not None else (None, padded))
+    return (replace(operand.resized(pairs, has_bounds=bool(operand.bounds)), encoding=operand.encoding),)
 
 
 def check_reverse(view: View) -> None:
@@ -279,9 +269,16 @@ def check_bitcast_convert(view: View) -> None:
         )
 
 
+def _require_dimension(tensor: Tensor, dimension: int) -> None:
+    """The tensor has the dimension."""
+    require(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
+    if dimension >= tensor.rank:
+        fail(f"requires dimension attribute in range [0, {tensor.rank}); found ({dimension})")
+
+
 def infer_dimension_size(view: View) -> Sequence[Tensor]:
     """The dimension exists; its size is an i32."""
-    require_dimension(view.operands[0], view.integer("dimension"))
+    _require_dimension(view.operands[0], view.integer("dimension"))
     return (Tensor((), i32),)
 
 
@@ -290,7 +287,7 @@ def infer_set_dimension_size(view: View) -> Sequence[Tensor]:
     operand, size = view.operands
     dimension = view.integer("dimension")
     require(size.rank == 0, "size operand should be of rank-0")
-    require_dimension(operand, dimension)
+    _require_dimension(operand, dimension)
     sizes, bounds = list(operand.sizes), list(operand.bounds or (None,) * operand.rank)
     if sizes[dimension] is not None:
         bounds[dimension] = sizes[dimension]

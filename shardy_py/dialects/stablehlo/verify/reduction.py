@@ -1,26 +1,19 @@
-"""Rules of reductions: inputs of one shape, a body that combines two scalars (or slices) into one."""
+"""Rules of reductions: inputs of one shape, a body that combines two scalars (or slices) into one.
+
+Here, too: map, sort and top_k, and batch normalization, with one number a feature beside whole tensors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    Sizes,
-    Tensor,
-    alike,
-    fail,
-    promotable,
-    read_tensor,
-    require,
-    same_shape,
-    same_size,
-)
+from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require, size_text
+from shardy_py.dialects.stablehlo.verify.tensors import Sizes, Tensor, read_tensor, same_size
 from shardy_py.dialects.stablehlo.verify.view import Body, View, tensor_of
 from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_padding, read_windows
-from shardy_py.text.attribute_writer import attribute_text
 
 
 def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attribute | None]:
@@ -53,7 +46,7 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
         if tensor is None:
             fail(
                 "Reduction-region here must produce tensor-typed result(s), but produces "
-                f"'{attribute_text(type_)}' instead"
+                f"{quoted(type_)} instead"
             )
         made.append(tensor)
     for index in range(count):
@@ -64,17 +57,17 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
 def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial: Tensor) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
-        if not alike(made, argument, any_precision=at != index):
+        if not made.is_alike(argument, any_precision=at != index):
             fail(
                 f"The type of reduction-region's parameter at index {at} is different than the corresponding "
                 f"result type: {argument} vs {made}"
             )
-    if not same_shape(initial.sizes, made.sizes):
+    if not initial.is_shaped_as(made):
         fail(
             f"The shape of reduction-region's result type at index {index} differs from the op's "
             f"corresponding init-value type: {made} vs {initial}"
         )
-    if not promotable(initial, made):
+    if not initial.is_promotable(made):
         fail(
             f"The element-type of reduction-region's result type at index {index} is expected to be "
             f"promotable from the op's corresponding init-value element-type: {made} vs {initial}"
@@ -83,11 +76,11 @@ def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial
 
 def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, allowed: Sizes) -> None:
     at = count + index
-    if not promotable(given, argument):
-        elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
+    if not given.is_promotable(argument):
+        elements = quoted(given.element, argument.element, joint=", but got ")
         fail(
             f"The element-type of reduction-region's argument at index {at} is expected to be promotable "
-            f"from {', but got '.join(elements)}"
+            f"from {elements}"
         )
     if argument.rank > len(allowed):
         fail(
@@ -107,7 +100,7 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
 
 def _require_one_shape(inputs: Sequence[Tensor]) -> None:
     for index, tensor in enumerate(inputs):
-        if not same_shape(inputs[0].sizes, tensor.sizes):
+        if not inputs[0].is_shaped_as(tensor):
             fail(
                 f"expects all inputs to have compatible shapes. Shape at input-index {index} is not "
                 "compatible with shape at input-index 0"
@@ -130,11 +123,8 @@ def _kept(view: View) -> tuple[Tensor, ...]:
             fail(f"Out-of-bounds dimension {dimension}, expected to be in range [0, {rank})")
         require(dimension not in seen, f"Duplicate reduction dimension: {dimension}")
         seen.add(dimension)
-    kept = [index for index in range(rank) if index not in seen]
-    first = inputs[0]
-    sizes = tuple(first.sizes[index] for index in kept)
-    bounds = tuple(first.bounds[index] for index in kept) if first.bounds else ()
-    return tuple(Tensor(sizes, tensor.element, bounds) for tensor in inputs)
+    kept = inputs[0].take(index for index in range(rank) if index not in seen)
+    return tuple(kept.of(tensor.element) for tensor in inputs)
 
 
 def infer_reduce(view: View) -> Sequence[Tensor]:
@@ -179,14 +169,11 @@ def infer_reduce_window(view: View) -> Sequence[Tensor]:
     windows = _windows(view)
     inputs = view.group("inputs")
     elements = elements_of(view, 0, inputs)
-    return [
-        Tensor(
-            output_sizes(tensor.sizes, windows),
-            element,
-            output_sizes(tensor.bounds, windows) if tensor.bounds else (),
-        )
-        for tensor, element in zip(inputs, elements, strict=False)
-    ]
+    results: list[Tensor] = []
+    for tensor, element in zip(inputs, elements, strict=False):
+        bounds = output_sizes(tensor.bounds, windows) if tensor.bounds else ()
+        results.append(Tensor(output_sizes(tensor.sizes, windows), element, bounds))
+    return results
 
 
 def check_reduce_window(view: View) -> None:
@@ -220,7 +207,7 @@ def check_select_and_scatter(view: View) -> None:
     padding = read_padding(view.dense("padding"))
     windows = read_windows(sizes, view.integers("window_strides"), padding)
     expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
-    if not alike(expected, source, any_precision=True):
+    if not expected.is_alike(source, any_precision=True):
         fail(f"expects source-type to be {expected}, but got{source}")
 
 
@@ -230,21 +217,20 @@ def _check_select(body: Body, operand: Tensor) -> None:
     scalar = Tensor((), operand.element)
     for index, type_ in enumerate(body.arguments):
         tensor = read_tensor(type_)
-        if tensor is None or not alike(scalar, tensor, any_precision=True):
+        if tensor is None or not scalar.is_alike(tensor, any_precision=True):
             fail(
                 f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
-                f"'{attribute_text(type_)}'"
+                f"{quoted(type_)}"
             )
     if len(body.returned) != 1:
         fail(f"expects select-region to return single value, but got: {len(body.returned)}")
     if read_tensor(body.returned[0]) != Tensor((), i1):
         fail(
-            "expects the return-type of select-region to be tensor<i1>, but got: "
-            f"'{attribute_text(body.returned[0])}'"
+            f"expects the return-type of select-region to be tensor<i1>, but got: {quoted(body.returned[0])}"
         )
 
 
-# ---------------------------------------------------------------------- map, sort
+# ---------------------------------------------------------------------- map, sort, top_k
 
 
 def infer_map(view: View) -> Sequence[Tensor]:
@@ -259,15 +245,11 @@ def infer_map(view: View) -> Sequence[Tensor]:
         argument = tensor_of(type_)
         if argument.rank != 0:
             fail(
-                f"computation arguments must be 0-rank tensor, but got: arg #{index} of type "
-                f"'{attribute_text(type_)}'"
+                f"computation arguments must be 0-rank tensor, but got: arg #{index} of type {quoted(type_)}"
             )
         if argument.element != given.element:
-            elements = [f"'{attribute_text(t.element)}'" for t in (given, argument) if t.element is not None]
-            fail(
-                "element type of operands and computation arguments must match, but got: "
-                + " and ".join(elements)
-            )
+            elements = quoted(given.element, argument.element, joint=" and ")
+            fail(f"element type of operands and computation arguments must match, but got: {elements}")
     require(len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}")
     made = tensor_of(body.returned[0])
     require(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
@@ -303,10 +285,62 @@ def check_sort(view: View) -> None:
     for index, type_ in enumerate(body.arguments):
         expected = Tensor((), inputs[index // 2].element)
         if read_tensor(type_) != expected:
-            fail(
-                f"comparator block argument #{index} should be of type {expected} but got "
-                f"'{attribute_text(type_)}'"
-            )
+            fail(f"comparator block argument #{index} should be of type {expected} but got {quoted(type_)}")
     require(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
     if read_tensor(body.returned[0]) != Tensor((), i1):
-        fail(f"comparator must return tensor<i1> but got '{attribute_text(body.returned[0])}'")
+        fail(f"comparator must return tensor<i1> but got {quoted(body.returned[0])}")
+
+
+def infer_top_k(view: View) -> Sequence[Tensor | Attribute]:
+    """The operand with `k` elements in its last dimension, and their positions."""
+    if not view.is_ranked:
+        return view.result_types
+    operand, k = view.operands[0], view.integer("k")
+    require(operand.rank >= 1, "operand's rank must be at least 1")
+    last = operand.sizes[-1]
+    require(last is None or last >= k, f"operand's last dimension must be at least {k}")
+    bounds = (*operand.bounds[:-1], None) if operand.bounds else ()
+    values = Tensor((*operand.sizes[:-1], k), operand.element, bounds, operand.encoding)
+    return (values, values.of(i32))
+
+
+# ---------------------------------------------------------------------- batch normalization
+
+
+def _check_features(view: View, whole: Sequence[Tensor], features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The shapes of the whole tensor and of what there is one of a feature."""
+    for name, tensors in (("multi", whole), ("single", features)):
+        if not all(a.is_shaped_as(b) for a in tensors for b in tensors):
+            fail(f"expects {name}-dimensional operands to have compatible shapes.")
+    first, index = whole[0], view.integer("feature_index")
+    if index >= first.rank:
+        fail(
+            "expects featureIndex to be smaller than the rank of multi-dimensional operands; got "
+            f"featureIndex {index}, and rank {first.rank}."
+        )
+    count, size = first.sizes[index], features[0].sizes[0]
+    if not same_size(size, count):
+        fail(
+            "expects the size of single-dimensional operands to be compatible with feature count, but the "
+            f"size of single-dimensional operands is {size_text(size)} and the feature count is "
+            f"{size_text(count)}."
+        )
+    return first, first.take((index,))
+
+
+def infer_training(view: View) -> Sequence[Tensor]:
+    """The tensor, and mean and variance a feature."""
+    whole, feature = _check_features(view, view.operands[:1], view.operands[1:])
+    return (whole, feature, feature)
+
+
+def infer_inference(view: View) -> Sequence[Tensor]:
+    """The tensor."""
+    return _check_features(view, view.operands[:1], view.operands[1:])[:1]
+
+
+def infer_gradient(view: View) -> Sequence[Tensor]:
+    """The gradients of the tensor, and of scale and offset."""
+    operand, *features, gradient = view.operands
+    whole, feature = _check_features(view, (operand, gradient), features)
+    return (whole, feature, feature)

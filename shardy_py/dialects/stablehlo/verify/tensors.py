@@ -14,47 +14,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, NoReturn, TypeGuard
+from typing import Any
 
 from typing_extensions import override
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BFloat16Type,
-    ComplexType,
-    Float64Type,
-    IntegerType,
-    NoneAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.stablehlo.verify.element_types import (
+    bit_width,
+    is_complex,
+    is_float,
+    is_integer,
+    is_quantized,
+)
+from shardy_py.dialects.stablehlo.verify.messages import fail, require, size_text
 from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 
 Size = int | None
 Sizes = tuple[Size, ...]
-
-
-class RuleViolation(Fault):
-    """An op violates a rule.
-
-    follows_name: whether the message goes on from `'dialect.op' op `; otherwise it stands alone.
-    """
-
-    def __init__(self, message: str, *, follows_name: bool = False) -> None:
-        super().__init__(message, is_plain=not follows_name)
-
-
-def fail(message: str, *, follows_name: bool = False) -> NoReturn:
-    """Raises `RuleViolation`."""
-    raise RuleViolation(message, follows_name=follows_name)
-
-
-def require(holds: bool, message: str) -> None:
-    """Raises `RuleViolation` with `message` unless the rule `holds`; for messages that cost nothing."""
-    if not holds:
-        fail(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +71,44 @@ class Tensor:
     def of(self, element: Attribute | None) -> Tensor:
         """The same shape with another element type."""
         return replace(self, element=element)
+
+    def take(self, dimensions: Iterable[int]) -> Tensor:
+        """Some of the dimensions, in the given order, without the encoding."""
+        pairs = [(self.sizes[index], self.bound(index)) for index in dimensions]
+        return self.resized(pairs, has_bounds=bool(self.bounds))
+
+    def resized(self, pairs: Sequence[tuple[Size, Size]], *, has_bounds: bool) -> Tensor:
+        """The same element type with a size and a bound a dimension, without the encoding."""
+        bounds = tuple(bound for _, bound in pairs) if has_bounds else ()
+        return Tensor(tuple(size for size, _ in pairs), self.element, bounds)
+
+    def is_shaped_as(self, other: Tensor) -> bool:
+        """Whether the shapes can be the same at run time."""
+        return same_shape(self.sizes, other.sizes)
+
+    def is_within(self, other: Tensor) -> bool:
+        """Whether no size exceeds a bound of `other`."""
+        pairs = zip(self.sizes, other.bounds, strict=False)
+        return all(size is None or bound is None or size <= bound for size, bound in pairs)
+
+    def is_compatible(self, other: Tensor) -> bool:
+        """Whether the types can be the same at run time, bounds and elements included."""
+        is_shaped = self.is_shaped_as(other) and self.is_within(other) and other.is_within(self)
+        return is_shaped and same_element(self.element, other.element)
+
+    def is_alike(self, other: Tensor, *, any_precision: bool = False) -> bool:
+        """Whether shapes are compatible and elements equal, or floats of `any_precision`."""
+        if any_precision and is_float(self.element) and is_float(other.element):
+            return self.is_shaped_as(other)
+        return self.is_shaped_as(other) and self.element == other.element
+
+    def is_promotable(self, other: Tensor) -> bool:
+        """Whether the elements may be turned into those of `other`: of one kind and not wider."""
+        a, b = self.element, other.element
+        if is_float(a) and is_float(b):
+            return True
+        same_kind = (is_integer(a) and is_integer(b)) or (is_complex(a) and is_complex(b))
+        return (same_kind and bit_width(a) <= bit_width(b)) or (is_quantized(a) and is_quantized(b))
 
     @override
     def __str__(self) -> str:
@@ -136,58 +152,6 @@ def _size(size: int) -> Size:
     return None if size == DYNAMIC_INDEX or size < 0 else size
 
 
-def size_text(size: Size) -> str:
-    """`8` or `?`."""
-    return "?" if size is None else str(size)
-
-
-def raw(size: Size) -> int:
-    """A size in MLIR's encoding, which has a number for dynamic sizes."""
-    return DYNAMIC_INDEX if size is None else size
-
-
-def listed(values: Iterable[Size | bool]) -> str:
-    """`2, 3`, with MLIR's number for dynamic sizes."""
-    return ", ".join(str(int(value)) if isinstance(value, bool) else str(raw(value)) for value in values)
-
-
-# ---------------------------------------------------------------------- elements
-
-
-def is_float(element: Attribute | None) -> bool:
-    """Whether an element type is a floating-point number."""
-    return type(element).__name__.startswith(("Float", "BFloat")) or isinstance(
-        element, BFloat16Type | Float64Type
-    )
-
-
-def is_complex(element: Attribute | None) -> TypeGuard[ComplexType]:
-    """Whether an element type is a complex number."""
-    return isinstance(element, ComplexType)
-
-
-def is_integer(element: Attribute | None) -> TypeGuard[IntegerType]:
-    """Whether an element type is an integer or i1."""
-    return isinstance(element, IntegerType)
-
-
-def is_quantized(element: Attribute | None) -> bool:
-    """Whether an element type is a quantized number."""
-    return element is not None and (
-        element.name.startswith("quant.") or attribute_text(element).startswith("!quant.")
-    )
-
-
-def bit_width(element: Attribute | None) -> int:
-    """The bits of an element; 0 if unknown."""
-    if is_complex(element):
-        return 2 * bit_width(element.element_type)
-    if is_integer(element):
-        return element.width.data
-    width: Any = getattr(element, "bitwidth", 0)
-    return width if isinstance(width, int) else 0
-
-
 # ---------------------------------------------------------------------- compatibility
 
 
@@ -201,47 +165,9 @@ def same_shape(first: Sequence[Size], second: Sequence[Size]) -> bool:
     return len(first) == len(second) and all(map(same_size, first, second))
 
 
-def within(tensor: Tensor, other: Tensor) -> bool:
-    """Whether no size of `tensor` exceeds a bound of `other`."""
-    return all(
-        size is None or bound is None or size <= bound
-        for size, bound in zip(tensor.sizes, other.bounds, strict=False)
-    )
-
-
 def same_element(first: Attribute | None, second: Attribute | None) -> bool:
     """Whether two element types count as the same; all quantized ones do."""
-    return (
-        first is None or second is None or first == second or (is_quantized(first) and is_quantized(second))
-    )
-
-
-def compatible(first: Tensor, second: Tensor) -> bool:
-    """Whether two types can be the same at run time, bounds and elements included."""
-    return (
-        same_shape(first.sizes, second.sizes)
-        and within(first, second)
-        and within(second, first)
-        and same_element(first.element, second.element)
-    )
-
-
-def alike(first: Tensor, second: Tensor, *, any_precision: bool = False) -> bool:
-    """Whether shapes are compatible and elements equal, or floats of `any_precision`."""
-    if not same_shape(first.sizes, second.sizes):
-        return False
-    if any_precision and is_float(first.element) and is_float(second.element):
-        return True
-    return first.element == second.element
-
-
-def promotable(first: Tensor, second: Tensor) -> bool:
-    """Whether elements of `first` may be turned into those of `second`: of one kind and not wider."""
-    a, b = first.element, second.element
-    if is_float(a) and is_float(b):
-        return True
-    same_kind = (is_integer(a) and is_integer(b)) or (is_complex(a) and is_complex(b))
-    return (same_kind and bit_width(a) <= bit_width(b)) or (is_quantized(a) and is_quantized(b))
+    return None in (first, second) or first == second or (is_quantized(first) and is_quantized(second))
 
 
 # ---------------------------------------------------------------------- merging
@@ -284,6 +210,22 @@ def merged(tensors: Sequence[Tensor], merge: Merge) -> Tensor:
             merge(index, size, tensor.sizes[index], bound, tensor.bound(index))
             for index, (size, bound) in enumerate(pairs)
         ]
-    has_bounds = any(tensor.bounds for tensor in tensors)
-    bounds = tuple(bound for _, bound in pairs) if has_bounds else ()
-    return Tensor(tuple(size for size, _ in pairs), first.element, bounds, first.encoding)
+    whole = first.resized(pairs, has_bounds=any(tensor.bounds for tensor in tensors))
+    return replace(whole, encoding=first.encoding)
+
+
+# ---------------------------------------------------------------------- lists of dimensions
+
+
+def is_unique(values: Sequence[int]) -> bool:
+    """Whether no value occurs twice."""
+    return len(set(values)) == len(values)
+
+
+def require_shape(expected: Sizes, given: Tensor) -> None:
+    """The inferred shape is that of the result."""
+    if not same_shape(expected, given.sizes):
+        fail(
+            f"inferred shape '[{', '.join(map(size_text, expected))}]' is incompatible with return type of "
+            f"operation {given}"
+        )

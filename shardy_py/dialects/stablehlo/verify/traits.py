@@ -1,6 +1,6 @@
 """Rules that many ops share: the traits of their definitions.
 
-A rule takes a `View` of an op and raises `RuleViolation`. Messages go on from the op's name, as MLIR's
+A rule takes a `View` of an op and raises `Fault`. Messages go on from the op's name, as MLIR's
 traits have them. Not here: the rules of single ops.
 """
 
@@ -11,22 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.definition import Rule
-from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
-    Tensor,
-    compatible,
-    fail,
-    read_tensor,
-    same_element,
-    same_shape,
-)
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor, same_element
 from shardy_py.dialects.stablehlo.verify.view import View
 
 
 def _trait(holds: Callable[[View], bool], message: str) -> Rule:
     def rule(view: View) -> None:
         if not holds(view):
-            fail(message, follows_name=True)
+            raise Fault(message)
 
     return rule
 
@@ -37,7 +30,7 @@ def _all_types(view: View) -> tuple[Tensor, ...]:
 
 def _same_shapes(view: View) -> bool:
     first, *others = _all_types(view)
-    return all(same_shape(first.sizes, other.sizes) for other in others)
+    return all(first.is_shaped_as(other) for other in others)
 
 
 def _equal_elements(types: Iterable[Tensor]) -> bool:
@@ -61,7 +54,7 @@ SAME_OPERAND_ELEMENT = _trait(
     lambda view: _equal_elements(view.operands), "requires the same element type for all operands"
 )
 COMPATIBLE = _trait(
-    lambda view: all(compatible(other, _all_types(view)[0]) for other in _all_types(view)),
+    lambda view: all(other.is_compatible(_all_types(view)[0]) for other in _all_types(view)),
     "requires compatible types for all operands and results",
 )
 COMPATIBLE_ELEMENTS = _trait(
@@ -89,8 +82,8 @@ def follows_name(rule: Rule) -> Rule:
     def named_rule(view: View) -> None:
         try:
             rule(view)
-        except RuleViolation as violation:
-            raise RuleViolation(str(violation), follows_name=True) from None
+        except Fault as fault:
+            raise Fault(str(fault)) from None
 
     return named_rule
 
@@ -112,11 +105,11 @@ def _equal_element(first: Attribute, second: Attribute) -> bool:
 
 def _require_pairs(view: View, what: str, equal: Callable[[Attribute, Attribute], bool]) -> None:
     if len(view.operand_types) != len(view.result_types):
-        fail("requires the same number of operands and results", follows_name=True)
+        raise Fault("requires the same number of operands and results")
     for index, (operand, result) in enumerate(zip(view.operand_types, view.result_types, strict=True)):
         if not equal(operand, result):
             message = f"requires the same {what} for operand and result at index {index}"
-            fail(message, follows_name=True)
+            raise Fault(message)
 
 
 def match_elements(*names: str) -> Rule:

@@ -5,18 +5,17 @@ Not here: the op's place; its verifier runs once a signature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, read_tensor, require
+from shardy_py.dialects.stablehlo.verify.messages import require
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
 from shardy_py.dialects.verification.declared import spread
-from shardy_py.text.attribute_writer import attribute_text
 
 _ANY = Tensor(())
 
@@ -157,11 +156,3 @@ def _body(region: Region) -> Body | None:
 def tensor_of(type_: Attribute) -> Tensor:
     """A type that a rule assumes to be a ranked tensor."""
     return read_tensor(type_) or _ANY
-
-
-def types_text(types: Sequence[Attribute]) -> str:
-    """`'tensor<8xf32>', 'tensor<f32>'`."""
-    return ", ".join(f"'{attribute_text(type_)}'" for type_ in types)
-
-
-__all__ = ["Body", "BoolAttr", "Dense", "Size", "View", "read_dense", "tensor_of", "types_text"]

@@ -11,10 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.dialects.stablehlo.verify.dimensions import braces, is_unique, require_shape
-from shardy_py.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, fail, raw, require, same_element
+from shardy_py.dialects.stablehlo.verify.contraction import check_precision
+from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Size,
+    Sizes,
+    Tensor,
+    is_unique,
+    require_shape,
+    same_element,
+)
 from shardy_py.dialects.stablehlo.verify.view import Dense, View
-from shardy_py.text.attribute_writer import attribute_text
 
 Padding = tuple[tuple[int, int], ...]
 
@@ -36,7 +43,7 @@ def read_padding(dense: Dense | None) -> Padding:
     if dense is None:
         return ()
     if len(dense.shape) != 2 or dense.shape[1] != 2:
-        fail(f"expects the shape of padding-attribute to be {{N, 2}}, but got {braces(dense.shape)}.")
+        fail(f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{listed(dense.shape)}}}.")
     return dense.pairs
 
 
@@ -159,7 +166,7 @@ def _check_operands(view: View) -> ConvDimensionNumbers:
     if lhs.rank != rhs.rank:
         fail(f"expects convolution arguments to have same number of dimensions. Got: {lhs} and {rhs}.")
     if not same_element(lhs.element, rhs.element):
-        elements = " and ".join(f"'{attribute_text(t.element)}'" for t in (lhs, rhs) if t.element is not None)
+        elements = quoted(lhs.element, rhs.element, joint=" and ")
         fail(f"expects lhs and rhs to have compatible element type. Got: {elements}")
     numbers: ConvDimensionNumbers = view.value("dimension_numbers")
     _check_numbers(numbers, lhs.rank)
@@ -183,7 +190,7 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
     if not all(0 <= index < rank for side in sides.values() for index in side):
         fail(f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).")
     for name, side in sides.items():
-        require(is_unique(side), f"expects {name} dimension-numbers to be unique, got {braces(side)}.")
+        require(is_unique(side), f"expects {name} dimension-numbers to be unique, got {{{listed(side)}}}.")
 
 
 def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
@@ -224,8 +231,7 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
                 f"expects kernel output feature dimension ({outputs}) to be divisible by "
                 f"feature_group_count. For feature_group_count = {features}."
             )
-    found = view.list("precision_config") or ()
-    require(len(found) <= 2, f"expects precision config to be empty or have <= 2 elements, got {len(found)}")
+    check_precision(view)
 
 
 def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[Window]) -> Sizes:

@@ -6,15 +6,13 @@ import pytest
 from xdsl.dialects.builtin import ComplexType, f16, f32, i1, i32, i64
 
 from shardy_py.dialects import parse_module
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.stablehlo.verify.element_types import bit_width
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    RuleViolation,
     Tensor,
-    bit_width,
-    compatible,
     least_specific,
     merged,
     most_specific,
-    promotable,
     read_tensor,
 )
 
@@ -43,8 +41,8 @@ def test_types_are_read_and_written() -> None:
     ],
 )
 def test_compatible(first: Tensor, second: Tensor, expected: bool) -> None:
-    assert compatible(first, second) is expected
-    assert compatible(second, first) is expected
+    assert first.is_compatible(second) is expected
+    assert second.is_compatible(first) is expected
 
 
 def test_equal_values_are_what_either_side_knows() -> None:
@@ -58,17 +56,17 @@ def test_one_value_or_the_other_is_what_holds_for_both() -> None:
 
 
 def test_sizes_that_cannot_be_equal() -> None:
-    with pytest.raises(RuleViolation, match="Mismatched dimension sizes 2 and 3 in dimension 0"):
+    with pytest.raises(Fault, match="Mismatched dimension sizes 2 and 3 in dimension 0"):
         merged((Tensor((2,)), Tensor((3,))), most_specific)
-    with pytest.raises(RuleViolation, match="Mismatched dimension size 5 and bound 4 in dimension 0"):
+    with pytest.raises(Fault, match="Mismatched dimension size 5 and bound 4 in dimension 0"):
         merged((Tensor((5,)), Tensor((None,), None, (4,))), most_specific)
 
 
 def test_promotion_stays_within_a_kind_and_widens() -> None:
-    assert promotable(Tensor((), i32), Tensor((), i64))
-    assert not promotable(Tensor((), i64), Tensor((), i32))
-    assert promotable(Tensor((), f32), Tensor((), f16))
-    assert not promotable(Tensor((), i32), Tensor((), f32))
+    assert Tensor((), i32).is_promotable(Tensor((), i64))
+    assert not Tensor((), i64).is_promotable(Tensor((), i32))
+    assert Tensor((), f32).is_promotable(Tensor((), f16))
+    assert not Tensor((), i32).is_promotable(Tensor((), f32))
 
 
 def test_bit_widths() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardy_py.dialects.stablehlo.verify.tensors import RuleViolation
+from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_windows
 
 sizes = st.integers(1, 4)
@@ -44,8 +44,8 @@ def test_dynamic_sizes_give_dynamic_sizes() -> None:
 
 def test_one_entry_a_dimension() -> None:
     with pytest.raises(
-        RuleViolation, match=r"expects window-strides to have same dimension-size .* \(2\), but got: 1"
+        Fault, match=r"expects window-strides to have same dimension-size .* \(2\), but got: 1"
     ):
         read_windows((2, 2), strides=(1,))
-    with pytest.raises(RuleViolation, match="positive stride for 1-th window dimension, but got 0"):
+    with pytest.raises(Fault, match="positive stride for 1-th window dimension, but got 0"):
         read_windows((2, 2), strides=(1, 0))
