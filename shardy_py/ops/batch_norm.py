@@ -5,8 +5,20 @@ Sharding rules derive from `inference` and `with_statistics`; analyses use the t
 
 from __future__ import annotations
 
-from shardy_py.indexing import Expr, IndexMap, dim, extent, range_var
-from shardy_py.ops.reads import Domain, Reads, all_results, coordinates, domain_of, extents, integer, shape_of
+from dataclasses import replace
+
+from shardy_py.indexing import Expr, IndexMap, dim, extent
+from shardy_py.ops.reads import (
+    Domain,
+    Reads,
+    all_results,
+    coordinates,
+    domain_of,
+    extents,
+    integer,
+    ranges_from,
+    shape_of,
+)
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, RuleSource
 
@@ -24,21 +36,20 @@ def with_statistics(record: OpRecord) -> tuple[Reads, ...]:
     shape = shape_of(record.operands[0])
     feature: int = record.attributes["feature_index"]
     batch = [d for d in range(len(shape)) if d != feature]
+    is_full = [shape_of(operand) == shape for operand in record.operands]
     groups: list[Reads] = []
     for results, own in (((0,), feature), (all_results(record)[1:], 0)):
         domain = domain_of(record, results[0], tuple(shape[d] for d in batch))
-        point: list[Expr] = [dim(own)] * len(shape)
-        for number, position in enumerate(batch):
-            point[position] = range_var(number)
-        element, value = domain.reading(tuple(point)), domain.reading((dim(own),))
-        is_full = [shape_of(operand) == shape for operand in record.operands]
-        maps = tuple(element if full else value for full in is_full)
-        if results != (0,):
-            groups.append(Reads(results, maps))
-            continue
-        beside = {(operand, d): d for operand, full in enumerate(is_full) if full for d in batch}
-        groups.append(Reads(results, maps, frozenset(range(len(batch))), beside))
-    return tuple(groups)
+        element, value = domain.reading(_all_of(shape, feature, dim(own))), domain.reading((dim(own),))
+        groups.append(Reads(results, tuple(element if full else value for full in is_full)))
+    beside = {(operand, d): d for operand, full in enumerate(is_full) if full for d in batch}
+    return (replace(groups[0], whole=frozenset(range(len(batch))), beside=beside), *groups[1:])
+
+
+def _all_of(shape: tuple[int, ...], feature: int, own: Expr) -> tuple[Expr, ...]:
+    """The elements of a feature: range variables in all dimensions but the feature's."""
+    loops = iter(ranges_from(len(shape) - 1))
+    return tuple(own if d == feature else next(loops) for d in range(len(shape)))
 
 
 def training(record: OpRecord) -> tuple[Reads, ...]:
@@ -62,17 +73,10 @@ def _feature_maps(record: OpRecord) -> tuple[IndexMap, IndexMap, IndexMap]:
     """From a feature to all its elements; from an element to all of its feature, and to its value."""
     shape = shape_of(record.operands[0])
     along = integer(record.attributes, "feature_index")
-    others = [d for d in range(len(shape)) if d != along]
-    loops: dict[int, Expr] = {d: range_var(number) for number, d in enumerate(others)}
-    ranges = extents(tuple(shape[d] for d in others))
-
-    def all_of(feature: Expr) -> tuple[Expr, ...]:
-        return tuple(loops.get(d, feature) for d in range(len(shape)))
-
-    whole = Domain(extents(shape), ranges)
+    ranges = extents(shape[:along] + shape[along + 1 :])
     return (
-        Domain((extent(shape[along]),), ranges).reading(all_of(dim(0))),
-        whole.reading(all_of(dim(along))),
+        Domain((extent(shape[along]),), ranges).reading(_all_of(shape, along, dim(0))),
+        Domain(extents(shape), ranges).reading(_all_of(shape, along, dim(along))),
         Domain(extents(shape)).reading((dim(along),)),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from shardy_py.indexing import IndexMap, range_var, runtime
+from shardy_py.indexing import IndexMap, runtime
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.passing import each_its_own
 from shardy_py.ops.policy import BY_MAPS, WHOLE, DimensionRead, Policy, Treatment, by_relation, moved_last
@@ -25,24 +25,17 @@ from shardy_py.ops.reads import (
     shape_of,
 )
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.reduction import whole_dimensions
 from shardy_py.ops.spec import Collective, OpSpec, RuleSource, Storage
 
 
 def _exchanged(*attributes: str) -> Maps:
-    def maps(record: OpRecord) -> tuple[Reads, ...]:
-        shape = shape_of(record.operands[0])
-        moved = tuple(dict.fromkeys(integer(record.attributes, name) for name in attributes))
-        domain = domain_of(record, ranges=tuple(shape[d] for d in moved))
-        point = list(coordinates(shape))
-        for number, position in enumerate(moved):
-            point[position] = range_var(number)
-        operands = range(len(record.operands))
-        beside = {(operand, d): d for operand in operands for d in moved}
-        read = domain.reading(tuple(point))
-        whole = frozenset(range(len(moved)))
-        return (Reads(all_results(record), (read,) * len(operands), whole, beside),)
+    """Pointwise; split and concatenated dimensions are read whole."""
 
-    maps.__doc__ = "Pointwise; split and concatenated dimensions are read whole."
+    def maps(record: OpRecord) -> tuple[Reads, ...]:
+        moved = dict.fromkeys(integer(record.attributes, name) for name in attributes)
+        return (whole_dimensions(record, tuple(moved)),)
+
     return maps
 
 

@@ -1,59 +1,61 @@
-"""Products that sum over contracted dimensions: dot_general, dot, and linalg ops that state their own maps.
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> f = TensorType
->>> maps = dot(OpRecord("stablehlo.dot", (f((8, 32)), f((32, 16))), (f((8, 16)),)))[0].operands
->>> [str(m).splitlines()[0] for m in maps]
-['(d0, d1)[s0] -> (d0, s0),', '(d0, d1)[s0] -> (s0, d1),']
-"""
+"""Products that sum over contracted dimensions: dot_general, dot, einsum, linalg.generic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
-from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, shape_of
+from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, integers, shape_of, structure
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec
 
 
 def _product(
-    record: OpRecord,
-    lhs_batch: Sequence[int],
-    rhs_batch: Sequence[int],
-    lhs_contracted: Sequence[int],
-    rhs_contracted: Sequence[int],
+    record: OpRecord, terms: Sequence[Sequence[str]], output: Sequence[str], summed: Sequence[str] = ()
 ) -> tuple[Reads, ...]:
-    lhs, rhs = (shape_of(operand) for operand in record.operands[:2])
-    left: dict[int, Expr] = {d: range_var(i) for i, d in enumerate(lhs_contracted)}
-    right: dict[int, Expr] = {d: range_var(i) for i, d in enumerate(rhs_contracted)}
-    left.update((d, dim(i)) for i, d in enumerate(lhs_batch))
-    right.update((d, dim(i)) for i, d in enumerate(rhs_batch))
-    result = len(lhs_batch)
-    for free, shape in ((left, lhs), (right, rhs)):
-        for position in range(len(shape)):
-            if position not in free:
-                free[position] = dim(result)
-                result += 1
-    domain = domain_of(record, ranges=tuple(lhs[d] for d in lhs_contracted))
-    maps = tuple(
-        domain.reading(tuple(side[i] for i in range(len(shape))))
-        for side, shape in ((left, lhs), (right, rhs))
-    )
-    return (Reads((0,), maps),)
+    """Operands whose dimensions have labels: those of the result are its coordinates, others are summed over.
+
+    summed: the order of the latter, if not that in which they occur.
+    """
+    sizes: dict[str, int] = {}
+    for term, operand in zip(terms, record.operands, strict=False):
+        sizes |= dict(zip(term, shape_of(operand), strict=True))
+    loops = summed or [label for label in sizes if label not in output]
+    point: dict[str, Expr] = {label: dim(i) for i, label in enumerate(output)}
+    point |= {label: range_var(i) for i, label in enumerate(loops)}
+    domain = domain_of(record, ranges=tuple(sizes[label] for label in loops))
+    return (Reads((0,), tuple(domain.reading(tuple(point[x] for x in term)) for term in terms)),)
 
 
 def dot_general(record: OpRecord) -> tuple[Reads, ...]:
     """Result: batch, then free dimensions of the left, then of the right."""
-    numbers = record.attributes["dot_dimension_numbers"]
-    fields = ("lhs_batching_dimensions", "rhs_batching_dimensions")
-    contracted = ("lhs_contracting_dimensions", "rhs_contracting_dimensions")
-    return _product(record, *(tuple(numbers.get(field, ())) for field in (*fields, *contracted)))
+    numbers = structure(record, "dot_dimension_numbers")
+    terms: list[list[str]] = []
+    for side, operand in zip(("lhs", "rhs"), record.operands, strict=False):
+        labels = {d: f"batch{i}" for i, d in enumerate(integers(numbers, f"{side}_batching_dimensions"))}
+        summed = integers(numbers, f"{side}_contracting_dimensions")
+        labels |= {d: f"summed{i}" for i, d in enumerate(summed)}
+        terms.append([labels.get(d, f"{side}{d}") for d in range(len(shape_of(operand)))])
+    loops = [f"summed{i}" for i in range(len(integers(numbers, "lhs_contracting_dimensions")))]
+    batch = [f"batch{i}" for i in range(len(integers(numbers, "lhs_batching_dimensions")))]
+    free = [label for label in terms[0] + terms[1] if label not in loops and label not in batch]
+    return _product(record, terms, batch + free, loops)
 
 
 def dot(record: OpRecord) -> tuple[Reads, ...]:
     """The last dimension of the left with the first of the right."""
-    return _product(record, (), (), (len(shape_of(record.operands[0])) - 1,), (0,))
+    ranks = [len(shape_of(operand)) for operand in record.operands[:2]]
+    left, right = [f"lhs{i}" for i in range(ranks[0] - 1)], [f"rhs{i}" for i in range(1, ranks[1])]
+    return _product(record, ([*left, "summed"], ["summed", *right]), left + right)
+
+
+def einsum(record: OpRecord) -> tuple[Reads, ...]:
+    """The letters of the result are its coordinates, the others are summed over."""
+    inputs, output = record.attributes["einsum_config"].replace(" ", "").split("->")
+    terms = inputs.split(",")
+    if len(terms) != len(record.operands) or not all(term.isalpha() or not term for term in terms):
+        raise ValueError(f"einsum with {inputs!r}: letters expected for each operand")
+    return _product(record, terms, output)
 
 
 def generic(record: OpRecord) -> tuple[Reads, ...]:
@@ -98,6 +100,8 @@ def _loop_sizes(record: OpRecord, maps: tuple[IndexMap, ...]) -> list[int]:
 ROWS = (
     OpSpec("stablehlo.dot_general", dot_general),
     OpSpec("stablehlo.dot", dot),
+    OpSpec("stablehlo.einsum", closer=einsum),
+    OpSpec("stablehlo.unary_einsum", closer=einsum),
     OpSpec("linalg.generic", generic),
     OpSpec("chlo.ragged_dot"),
 )

@@ -68,7 +68,7 @@ def householder_product(record: OpRecord) -> tuple[Reads, ...]:
 def reduced_top_k(record: OpRecord) -> tuple[Reads, ...]:
     """The best values along the dimension that shrinks, with indices; two operands are initial values."""
     operand, result = shape_of(record.operands[0]), shape_of(record.results[0])
-    along = (d for d, (size, kept) in enumerate(zip(operand, result, strict=True)) if size != kept)
+    along = [d for d, (size, kept) in enumerate(zip(operand, result, strict=True)) if size != kept]
     return (whole_dimensions(record, along, 2),)
 
 

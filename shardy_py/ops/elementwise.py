@@ -1,13 +1,4 @@
-"""Ops whose result reads the same element of each operand (a scalar operand: its only one).
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> t = TensorType((10, 20))
->>> print(pointwise(OpRecord("stablehlo.add", (t, t), (t,)))[0].operands[0])
-(d0, d1) -> (d0, d1),
-domain:
-d0 in [0, 9],
-d1 in [0, 19]
-"""
+"""Ops whose result reads the same element of each operand (a scalar operand: its only one)."""
 
 from __future__ import annotations
 
@@ -16,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardy_py.indexing import Expr, IndexMap, dim
-from shardy_py.ops.reads import Domain, Maps, Reads, all_results, coordinates, domain_of, names, shape_of
-from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, shape_of
+from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import Compute, OpSpec, RuleSource
 
 UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponential_minus_one floor imag
@@ -54,37 +45,29 @@ def pointwise(record: OpRecord) -> tuple[Reads, ...]:
 
 def broadcasting(record: OpRecord) -> tuple[Reads, ...]:
     """Broadcasting as in numpy: an operand's dimensions are the result's last; size 1 is read at 0."""
+    result, given = len(shape_of(record.results[0])), record.attributes.get("broadcast_dimensions")
+    ranks = [len(shape_of(operand)) for operand in record.operands]
+    last = (range(result - rank, result) for rank in ranks)
+    return broadcast_along(
+        record,
+        *(d if given is None or rank > min(ranks) else given for rank, d in zip(ranks, last, strict=True)),
+    )
+
+
+def broadcast_along(record: OpRecord, *targets: Sequence[int]) -> tuple[Reads, ...]:
+    """Dimension i of an operand is result dimension `targets[i]`; a size of 1 is read at 0."""
     domain = domain_of(record)
-    given = record.attributes.get("broadcast_dimensions")
     maps: list[IndexMap | None] = []
     beside: dict[tuple[int, int], int] = {}
-    smallest = min((t.rank for t in record.operands if t), default=0)
-    for number, operand in enumerate(record.operands):
-        if operand is None:
-            maps.append(None)
-            continue
-        targets = tuple(range(len(domain.dims) - operand.rank, len(domain.dims)))
-        if given is not None and operand.rank == smallest:
-            targets = tuple(given)
-        maps.append(domain.reading(_broadcast_point(operand, domain, targets, number, beside)))
+    for number, (operand, dimensions) in enumerate(zip(record.operands, targets, strict=True)):
+        point: list[Expr] = []
+        for position, (size, target) in enumerate(zip(shape_of(operand), dimensions, strict=True)):
+            is_whole = size == domain.dims[target].size
+            point.append(dim(target) if is_whole else dim(target) % size)
+            if not is_whole:
+                beside[number, position] = target
+        maps.append(domain.reading(tuple(point)) if operand else None)
     return (Reads((0,), tuple(maps), beside=beside),)
-
-
-def _broadcast_point(
-    operand: TensorType,
-    domain: Domain,
-    targets: tuple[int, ...],
-    number: int,
-    beside: dict[tuple[int, int], int],
-) -> tuple[Expr, ...]:
-    point: list[Expr] = []
-    for position, (size, target) in enumerate(zip(shape_of(operand), targets, strict=True)):
-        if size == domain.dims[target].size:
-            point.append(dim(target))
-        else:
-            point.append(dim(target) % size)
-            beside[number, position] = target
-    return tuple(point)
 
 
 def _row(name: str, arity: int, **columns: Any) -> OpSpec:

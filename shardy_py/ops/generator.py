@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shardy_py.indexing import IndexMap, range_var
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
-from shardy_py.ops.reads import Reads, domain_of, shape_of
+from shardy_py.ops.reads import Reads, domain_of, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, RuleSource
 
@@ -19,24 +18,16 @@ def no_operands(record: OpRecord) -> tuple[Reads, ...]:
 def scalars_only(record: OpRecord) -> tuple[Reads, ...]:
     """Each operand is read whole by each element."""
     shapes = [shape_of(t) for t in record.operands]
-    domain = domain_of(record, ranges=tuple(size for shape in shapes for size in shape))
-    start = 0
-    read: list[IndexMap] = []
-    for shape in shapes:
-        read.append(domain.reading(tuple(range_var(start + i) for i in range(len(shape)))))
-        start += len(shape)
-    return (Reads((0,), tuple(read), frozenset(range(start))),)
+    sizes = tuple(size for shape in shapes for size in shape)
+    return (Reads((0,), read_whole(domain_of(record, 0, sizes), shapes), frozenset(range(len(sizes)))),)
 
 
 def rng_bit_generator(record: OpRecord) -> tuple[Reads, ...]:
     """The next state and every random element read the whole state."""
     state = shape_of(record.operands[0])
-    point = tuple(map(range_var, range(len(state))))
     whole = frozenset(range(len(state)))
-    return (
-        Reads((0,), (domain_of(record, 0, state).reading(point),), whole, {(0, d): d for d in whole}),
-        Reads((1,), (domain_of(record, 1, state).reading(point),), whole),
-    )
+    maps = (read_whole(domain_of(record, result, state), (state,)) for result in (0, 1))
+    return (Reads((0,), next(maps), whole, {(0, d): d for d in whole}), Reads((1,), next(maps), whole))
 
 
 def seeded(read: DimensionRead) -> Treatment:

@@ -1,18 +1,6 @@
 """Ops that read at run-time offsets: dynamic slices and their updates, gather, scatter.
 
 Offsets are clamped so that the slice stays inside: they range over [0, size - slice size].
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> f = TensorType
->>> offsets = (f((), "i32"),) * 2
->>> record = OpRecord("stablehlo.dynamic_slice", (f((4, 258)), *offsets), (f((4, 32)),))
->>> print(dynamic_slice(record)[0].operands[0])
-(d0, d1){rt0, rt1} -> (d0 + rt0, d1 + rt1),
-domain:
-d0 in [0, 3],
-d1 in [0, 31],
-rt0 in [0, 0],
-rt1 in [0, 226]
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Ops that only move elements: transpose, reshape, broadcast, slice, pad, reverse, concatenate, bitcast.
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> record = OpRecord("stablehlo.reshape", (TensorType((32,)),), (TensorType((4, 8)),))
->>> str(reshape(record)[0].operands[0]).splitlines()[0]
-'(d0, d1) -> (d0 * 8 + d1),'
-"""
+"""Ops that only move elements: transpose, reshape, broadcast, slice, pad, reverse, concatenate, bitcast."""
 
 from __future__ import annotations
 
@@ -12,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var
+from shardy_py.ops.elementwise import broadcast_along
 from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation
-from shardy_py.ops.reads import Domain, Reads, coordinates, domain_of, extents, shape_of
+from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec, Role, RuleSource
+from shardy_py.ops.spec import Compute, OpSpec, Role, RuleSource
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -32,27 +29,13 @@ def transpose(record: OpRecord) -> tuple[Reads, ...]:
 
 def broadcast_in_dim(record: OpRecord) -> tuple[Reads, ...]:
     """Operand dimension i is result dimension broadcast_dimensions[i]; a size of 1 is read at 0."""
-    domain = domain_of(record)
-    shape = shape_of(record.operands[0])
-    targets: tuple[int, ...] = record.attributes["broadcast_dimensions"]
-    point: list[Expr] = []
-    beside: dict[tuple[int, int], int] = {}
-    for position, (size, target) in enumerate(zip(shape, targets, strict=True)):
-        if size == domain.dims[target].size:
-            point.append(dim(target))
-        else:
-            point.append(constant(0))
-            beside[0, position] = target
-    return (Reads((0,), (domain.reading(tuple(point)),), beside=beside),)
+    return broadcast_along(record, record.attributes["broadcast_dimensions"])
 
 
 def broadcast(record: OpRecord) -> tuple[Reads, ...]:
     """The operand's dimensions are the last of the result's."""
-    domain = domain_of(record)
-    rank = len(shape_of(record.operands[0]))
-    return (
-        Reads((0,), (domain.reading(tuple(map(dim, range(len(domain.dims) - rank, len(domain.dims))))),)),
-    )
+    rank, count = len(shape_of(record.results[0])), len(shape_of(record.operands[0]))
+    return broadcast_along(record, range(rank - count, rank))
 
 
 def linear_index(point: Iterable[Expr], shape: tuple[int, ...]) -> Expr:
@@ -189,27 +172,6 @@ def _is_same_shape(record: OpRecord) -> bool:
     return operand is not None and result is not None and operand.shape == result.shape
 
 
-def _concatenated(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    import numpy as np
-
-    return np.concatenate(operands, attributes["dimension"])
-
-
-def _reversed(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    import numpy as np
-
-    return np.flip(operands[0], attributes["dimensions"])
-
-
-def _sliced(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    bounds = (attributes[name] for name in ("start_indices", "limit_indices", "strides"))
-    return operands[0][tuple(map(slice, *bounds))]
-
-
-def _transposed(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    return operands[0].transpose(attributes["permutation"])
-
-
 def resized(read: DimensionRead) -> Treatment:
     """Equal sizes count as unmoved. Unsound for padding whose low and high parts cancel."""
     return Treatment(True, PASS) if read.size == read.result_size else by_relation(read)
@@ -229,46 +191,40 @@ def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
     sketch.set_type(atom, MOVED_ALONG if of_slices else WHOLE)
 
 
+def _sliced(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    bounds = (attributes[name] for name in ("start_indices", "limit_indices", "strides"))
+    return operands[0][tuple(map(slice, *bounds))]
+
+
+_COMPUTE: dict[str, Compute] = {
+    "concatenate": lambda attributes, operands: np.concatenate(operands, attributes["dimension"]),
+    "reverse": lambda attributes, operands: np.flip(operands[0], attributes["dimensions"]),
+    "slice": _sliced,
+    "transpose": lambda attributes, operands: operands[0].transpose(attributes["permutation"]),
+}
+
+
+def _padding_value(record: OpRecord) -> frozenset[int]:
+    """Where the operand lies, the padding value is not read."""
+    return frozenset((1,))
+
+
+def _row(name: str, maps: Maps, **columns: Any) -> OpSpec:
+    return OpSpec(f"stablehlo.{name}", maps, compute=_COMPUTE.get(name), **columns)
+
+
+_MOVED: dict[str, Any] = {"moves_elements": True}
+_SHAPED = _MOVED | {"preserves_constants": True, "needs_static_operand": True}
+_CONCATENATED = Policy(adjust=adjust_concatenation)
 ROWS = (
-    OpSpec(
-        "stablehlo.transpose", transpose, role=Role.PASS_THROUGH, moves_elements=True, compute=_transposed
-    ),
-    OpSpec(
-        "stablehlo.broadcast_in_dim",
-        broadcast_in_dim,
-        role=Role.BROADCAST,
-        preserves_constants=True,
-        needs_static_operand=True,
-        moves_elements=True,
-    ),
-    OpSpec("stablehlo.broadcast", broadcast, rule_source=RuleSource.UNKNOWN),
-    OpSpec(
-        "stablehlo.reshape",
-        reshape,
-        role=Role.PASS_THROUGH,
-        policy=Policy(keeps_order=True),
-        preserves_constants=True,
-        needs_static_operand=True,
-        moves_elements=True,
-    ),
-    OpSpec(
-        "stablehlo.slice",
-        slice_,
-        policy=Policy(resized),
-        preserves_constants=True,
-        moves_elements=True,
-        compute=_sliced,
-    ),
-    OpSpec("stablehlo.reverse", reverse, moves_elements=True, compute=_reversed),
-    # Where the operand lies, the padding value is not read.
-    OpSpec("stablehlo.pad", pad, policy=Policy(resized), superset=lambda record: frozenset((1,))),
-    OpSpec(
-        "stablehlo.concatenate",
-        concatenate,
-        policy=Policy(adjust=adjust_concatenation),
-        context="context.concatenates_slices",
-        compute=_concatenated,
-    ),
-    OpSpec("stablehlo.bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),
-    OpSpec("stablehlo.set_dimension_size", set_dimension_size, rule_source=RuleSource.UNKNOWN),
+    _row("transpose", transpose, role=Role.PASS_THROUGH, **_MOVED),
+    _row("broadcast_in_dim", broadcast_in_dim, role=Role.BROADCAST, **_SHAPED),
+    _row("broadcast", broadcast, rule_source=RuleSource.UNKNOWN),
+    _row("reshape", reshape, role=Role.PASS_THROUGH, policy=Policy(keeps_order=True), **_SHAPED),
+    _row("slice", slice_, policy=Policy(resized), preserves_constants=True, **_MOVED),
+    _row("reverse", reverse, **_MOVED),
+    _row("pad", pad, policy=Policy(resized), superset=_padding_value),
+    _row("concatenate", concatenate, policy=_CONCATENATED, context="context.concatenates_slices"),
+    _row("bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),
+    _row("set_dimension_size", set_dimension_size, rule_source=RuleSource.UNKNOWN),
 )

@@ -1,7 +1,7 @@
-"""Ops that forward their operands: result k is operand k, element by element.
+"""Ops that structure a program: control flow, calls, tuples, tokens, barriers, forwarding of operands.
 
-The rows are of ops that only HLO has (named "hlo.OPCODE", attributes as in StableHLO). They have no sharding
-rule; their maps serve analyses.
+Most have no maps: the columns `control`, `storage` and `is_wire` describe what flows through them. Maps of
+forwarding ops, and of ops that only HLO has (named "hlo.OPCODE"), serve analyses only.
 
 A bitcast of HLO keeps the order of elements in memory. With layouts (`operand_layout`, `result_layout`: the
 dimensions, minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:
@@ -21,8 +21,15 @@ from shardy_py.ops.generator import no_operands
 from shardy_py.ops.movement import reshaped_point
 from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import Control, OpSpec
+from shardy_py.ops.spec import Control, OpSpec, RuleSource, Storage
 
+_NONE, _ALIAS = RuleSource.NONE, Storage.ALIAS
+
+WITHOUT_RULE = names("""stablehlo.after_all stablehlo.create_token stablehlo.infeed stablehlo.outfeed
+    stablehlo.partition_id stablehlo.recv stablehlo.return stablehlo.send
+    sdy.mesh sdy.return sdy.sharding_group func.return""")
+UNSTATED = names("stablehlo.async_done stablehlo.replica_id chlo.scan")
+FORWARDING = names("stablehlo.optimization_barrier sdy.data_flow_edge sdy.func_data_flow_edge")
 HLO_UNSTATED = names("ragged-all-to-all recv-done scaled-dot send-done")
 HLO_SOURCES = names("parameter rng-get-and-update-state")
 
@@ -69,6 +76,32 @@ def _major_to_minor(record: OpRecord, name: str, rank: int) -> tuple[int, ...]:
 
 
 ROWS = (
+    *(OpSpec(name, rule_source=_NONE) for name in WITHOUT_RULE),
+    *map(OpSpec, UNSTATED),
+    OpSpec("builtin.module", rule_source=_NONE, control=Control.DEFINITION),
+    OpSpec("func.call", rule_source=_NONE, control=Control.CALL),
+    OpSpec("func.func", rule_source=_NONE, control=Control.DEFINITION),
+    OpSpec("stablehlo.async_start", control=Control.ASYNC),
+    OpSpec("stablehlo.case", rule_source=_NONE, control=Control.BRANCHES),
+    OpSpec("stablehlo.composite", control=Control.CALL),
+    OpSpec("stablehlo.custom_call", context="context.feeds_rng_bit_generator"),
+    OpSpec("stablehlo.get_dimension_size", closer=nothing_read),
+    OpSpec("stablehlo.get_tuple_element", rule_source=_NONE, is_wire=True, storage=Storage.ELEMENT),
+    OpSpec("stablehlo.if", control=Control.BRANCHES),
+    *(OpSpec(op, closer=each_its_own, rule_source=_NONE, is_wire=True, storage=_ALIAS) for op in FORWARDING),
+    OpSpec("stablehlo.tuple", is_wire=True),
+    OpSpec("stablehlo.while", rule_source=_NONE, control=Control.LOOP),
+    OpSpec("sdy.manual_computation", rule_source=_NONE, control=Control.MANUAL),
+    OpSpec("sdy.named_computation", rule_source=_NONE, control=Control.REGION),
+    OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True, rule_source=_NONE, storage=_ALIAS),
+    OpSpec(
+        "sdy.sharding_constraint",
+        pointwise,
+        is_elementwise=True,
+        storage=_ALIAS,
+        # Elementwise, but it has an effect on the sharding of its operand.
+        preserves_constants=False,
+    ),
     OpSpec("hlo.copy", pointwise, arity=1),
     OpSpec("hlo.stochastic-convert", pointwise, arity=2),
     *(OpSpec(f"hlo.{name}", no_operands) for name in HLO_SOURCES),

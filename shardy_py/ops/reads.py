@@ -7,8 +7,9 @@ ops (the family modules), sharding rules (`rules/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
@@ -107,18 +108,21 @@ def ranges_from(count: int, start: int = 0) -> tuple[Expr, ...]:
     return tuple(map(range_var, range(start, start + count)))
 
 
+def read_whole(domain: Domain, shapes: Sequence[tuple[int, ...]]) -> tuple[IndexMap, ...]:
+    """The maps to all elements of operands of these shapes; range variables in the order of dimensions."""
+    starts = accumulate(map(len, shapes), initial=0)
+    return tuple(
+        domain.reading(ranges_from(len(shape), start)) for shape, start in zip(shapes, starts, strict=False)
+    )
+
+
 def everything(record: OpRecord) -> tuple[Reads, ...]:
     """Every element of every result may read all of every operand: for ops without maps."""
-    groups: list[Reads] = []
     shapes = [shape_of(operand) for operand in record.operands]
     sizes = tuple(size for shape in shapes for size in shape)
+    groups: list[Reads] = []
     for result in all_results(record):
         domain = domain_of(record, result, sizes)
-        maps: list[IndexMap] = []
-        start = 0
-        for shape in shapes:
-            maps.append(domain.reading(ranges_from(len(shape), start)))
-            start += len(shape)
-        opaque = frozenset(range(len(domain.dims)))
-        groups.append(Reads((result,), tuple(maps), frozenset(range(len(sizes))), opaque=opaque))
+        opaque, whole = frozenset(range(len(domain.dims))), frozenset(range(len(sizes)))
+        groups.append(Reads((result,), read_whole(domain, shapes), whole, opaque=opaque))
     return tuple(groups)

@@ -1,22 +1,11 @@
-"""Ops that fold dimensions or read them whole: reduce, sort, top_k, cholesky, triangular_solve, fft.
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> f = TensorType
->>> record = OpRecord("stablehlo.reduce", (f((256, 10)), f(())), (f((10,)),), {"dimensions": (0,)})
->>> print(reduce(record)[0].operands[0])
-(d0)[s0] -> (s0, d0),
-domain:
-d0 in [0, 9],
-s0 in [0, 255]
-"""
+"""Ops that fold dimensions or read them whole: reduce, sort, top_k, cholesky, triangular_solve, fft."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
-from shardy_py.indexing import Expr, dim, range_var
-from shardy_py.ops import triangular
+from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
 from shardy_py.ops.policy import WHOLE, DimensionRead, Policy, Treatment, by_relation, operand_first
 from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, shape_of
 from shardy_py.ops.record import OpRecord
@@ -36,13 +25,12 @@ def reduce(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads(all_results(record), maps),)
 
 
-def whole_dimensions(record: OpRecord, dimensions: Iterable[int], operands: int | None = None) -> Reads:
+def whole_dimensions(record: OpRecord, dimensions: Sequence[int], operands: int | None = None) -> Reads:
     """All results read the given dimensions of the first operands whole, the rest pointwise.
 
     The result dimension of the same number is the same axis of the data.
     """
     shape = shape_of(record.operands[0])
-    dimensions = sorted(dimensions)
     count = len(record.operands) if operands is None else operands
     domain = domain_of(record, ranges=tuple(shape[d] for d in dimensions))
     point = list(coordinates(shape))
@@ -95,6 +83,63 @@ def triangular_solve(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), maps, frozenset((0, 1)), {(0, unknown): solved}),)
 
 
+def cholesky_closely(record: OpRecord) -> tuple[Reads, ...]:
+    """The maps of A = L L*: L(i, j), i >= j, depends on A(i, 0..j) and on the triangle of A down to row j.
+
+    For an upper triangle, with rows and columns exchanged. The other triangle reads nothing.
+    """
+    shape = shape_of(record.operands[0])
+    rank, size = len(shape), shape[-1]
+    batch = tuple(map(dim, range(rank - 2)))
+    is_lower = bool(record.attributes.get("lower", False))
+    row, column = (dim(rank - 2), dim(rank - 1)) if is_lower else (dim(rank - 1), dim(rank - 2))
+
+    def reading(k: Expr, m: Expr, ranges: tuple[int, ...], *ordered: tuple[Expr, Expr]) -> Reads:
+        """Reads (k, m) where the second of each pair is at most the first."""
+        inside = tuple(_at_least(*pair, size) for pair in ((row, column), *ordered))
+        element = (k, m) if is_lower else (m, k)
+        return Reads((0,), (domain_of(record, 0, ranges).reading((*batch, *element), inside),))
+
+    first, second = range_var(0), range_var(1)
+    return (
+        reading(row, first, (size,), (column, first)),
+        reading(first, second, (size, size), (column, first), (first, second)),
+    )
+
+
+def triangular_solve_closely(record: OpRecord) -> tuple[Reads, ...]:
+    """The maps of M X = B, M lower: X(i, j) depends on B(0..i, j) and on the triangle of M down to row i.
+
+    M is `a`, transposed for `transpose_a`, and again if X is on the left; an upper M is solved from below.
+    With `unit_diagonal` the diagonal of M is not read.
+    """
+    attributes = record.attributes
+    shape = shape_of(record.operands[1])
+    rank = len(shape)
+    on_left = bool(attributes["left_side"])
+    turned = (attributes["transpose_a"] in ("TRANSPOSE", "ADJOINT")) == on_left
+    is_lower = bool(attributes["lower"]) != turned
+    solved, free = (rank - 2, rank - 1) if on_left else (rank - 1, rank - 2)
+    size, batch = shape[solved], tuple(map(dim, range(rank - 2)))
+    unknown, k, m = dim(solved), range_var(0), range_var(1)
+    least = 1 if attributes.get("unit_diagonal") else 0
+
+    def ordered(later: Expr, earlier: Expr, by: int = 0) -> Constraint:
+        return _at_least(later, earlier, size, by) if is_lower else _at_least(earlier, later, size, by)
+
+    domain = domain_of(record, 0, (size, size))
+    known = {solved: k, free: dim(free)}
+    matrix = domain.reading(
+        (*batch, *((m, k) if turned else (k, m))), (ordered(unknown, k), ordered(k, m, least))
+    )
+    given = domain.reading((*batch, known[rank - 2], known[rank - 1]), (ordered(unknown, k),))
+    return (Reads((0,), (matrix, given)),)
+
+
+def _at_least(more: Expr, less: Expr, size: int, by: int = 0) -> Constraint:
+    return more - less, Interval(by, extent(size).high)
+
+
 def sorted_(read: DimensionRead) -> Treatment:
     """Without another dimension to shard, propagating along the sorted one has no benefit."""
     operand = read.record.operands[0]
@@ -119,11 +164,11 @@ ROWS = (
     OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0))),
     OpSpec("stablehlo.sort", sort, policy=Policy(sorted_)),
     OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.cholesky", last_two_dimensions, closer=triangular.cholesky),
+    OpSpec("stablehlo.cholesky", last_two_dimensions, closer=cholesky_closely),
     OpSpec(
         "stablehlo.triangular_solve",
         triangular_solve,
-        closer=triangular.triangular_solve,
+        closer=triangular_solve_closely,
         policy=Policy(walk=operand_first(1), adjust=adjust_solution),
     ),
     OpSpec("stablehlo.fft", fft, policy=Policy(transformed)),

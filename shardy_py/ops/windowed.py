@@ -1,17 +1,10 @@
-"""Ops that slide a window: convolution, reduce_window, select_and_scatter.
-
->>> from shardy_py.ops.record import OpRecord, TensorType
->>> f = TensorType
->>> window = {"window_dimensions": (1, 512)}
->>> record = OpRecord("stablehlo.reduce_window", (f((1024, 514)), f(())), (f((1024, 3)),), window)
->>> str(reduce_window(record)[0].operands[0]).splitlines()[0]
-'(d0, d1)[s0, s1] -> (d0 + s0, d1 + s1),'
-"""
+"""Ops that slide a window: convolution, reduce_window, select_and_scatter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
@@ -65,15 +58,14 @@ def windows_of(
     attributes: Mapping[str, Any], sizes: tuple[int, ...], base: str, dilation: str
 ) -> list[Window]:
     """The windows in an op's attributes; absent attributes have their defaults."""
-    rank = len(sizes)
-    strides = attributes.get("window_strides") or (1,) * rank
-    padding = attributes.get("padding") or ((0, 0),) * rank
-    bases = attributes.get(base) or (1,) * rank
-    dilations = attributes.get(dilation) or (1,) * rank
-    reversals = attributes.get("window_reversal") or (False,) * rank
+    names = ("window_strides", "padding", base, dilation, "window_reversal")
+    defaults = (1, (0, 0), 1, 1, False)
+    columns: Iterator[Sequence[Any]] = (
+        attributes.get(name) or (default,) * len(sizes) for name, default in zip(names, defaults, strict=True)
+    )
     return [
-        Window(sizes[i], strides[i], padding[i][0], padding[i][1], bases[i], dilations[i], bool(reversals[i]))
-        for i in range(rank)
+        Window(size, stride, padding[0], padding[1], base_dilation, dilation, bool(is_reversed))
+        for size, stride, padding, base_dilation, dilation, is_reversed in zip(sizes, *columns, strict=True)
     ]
 
 
@@ -94,30 +86,35 @@ def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads(all_results(record), (folded,) * inputs + (domain.reading(()),) * inputs),)
 
 
-def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
-    """An element reads the sources of the windows that cover it, and those windows for the selection."""
+def select_and_scatter(record: OpRecord, *, is_closer: bool = False) -> tuple[Reads, ...]:
+    """An element reads the sources of the windows that cover it, and those windows for the selection.
+
+    is_closer: without neighbours that share no window with the element.
+    """
     shape, source = shape_of(record.operands[0]), shape_of(record.operands[1])
     sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(shape))
-    windows = windows_of(record.attributes, sizes, "", "")
-    neighbours = tuple(Interval(1 - size, size - 1) for size in sizes)
-    domain = Domain(extents(shape), extents(sizes) + neighbours)
+    domain = Domain(extents(shape), (*extents(sizes), *(Interval(1 - size, size - 1) for size in sizes)))
     read: list[Expr] = []
     gathered: list[Expr] = []
     read_inside: list[Constraint] = []
+    shared: list[Constraint] = []
     gathered_inside: list[Constraint] = []
-    for i, window in enumerate(windows):
-        neighbour = dim(i) + range_var(len(sizes) + i)
-        read.append(neighbour)
+    for i, window in enumerate(windows_of(record.attributes, sizes, "", "")):
+        neighbour = range_var(len(sizes) + i)
+        read.append(dim(i) + neighbour)
         if window.size > 1:
-            read_inside.append((neighbour, extent(shape[i])))
+            read_inside.append((read[i], extent(shape[i])))
         position = dim(i) + window.low - range_var(i)
         gathered.append(position // window.stride)
+        is_source = (position, Interval(0, (source[i] - 1) * window.stride))
+        starts_window = (position % window.stride, Interval(0, 0))
         if window.stride > 1:
-            gathered_inside.append((position % window.stride, Interval(0, 0)))
+            gathered_inside.append(starts_window)
         if window != Window(1):
-            gathered_inside.append((position, Interval(0, (source[i] - 1) * window.stride)))
+            gathered_inside.append(is_source)
+        shared += (is_source, starts_window, (range_var(i) + neighbour, extent(window.size)))
     maps = (
-        domain.reading(tuple(read), tuple(read_inside)),
+        domain.reading(tuple(read), (*read_inside, *shared) if is_closer else tuple(read_inside)),
         domain.reading(tuple(gathered), tuple(gathered_inside)),
         domain.reading(()),
     )
@@ -126,34 +123,28 @@ def select_and_scatter(record: OpRecord) -> tuple[Reads, ...]:
 
 def convolution(record: OpRecord) -> tuple[Reads, ...]:
     """A product contracted over the input features of the group and the window at d."""
-    attributes = record.attributes
-    numbers = structure(record, "dimension_numbers")
+    attributes, numbers = record.attributes, structure(record, "dimension_numbers")
     lhs, rhs, out = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
-    feature_groups = integer(attributes, "feature_group_count", 1)
-    batch_groups = integer(attributes, "batch_group_count", 1)
     kernel_spatial = integers(numbers, "kernel_spatial_dimensions")
     in_spatial, out_spatial = (integers(numbers, f"{t}_spatial_dimensions") for t in ("input", "output"))
+    in_features = integer(numbers, "kernel_input_feature_dimension")
+    out_batch, out_features = (integer(numbers, f"output_{t}_dimension") for t in ("batch", "feature"))
     sizes = tuple(rhs[d] for d in kernel_spatial)
-    features = rhs[integer(numbers, "kernel_input_feature_dimension")]
-    domain = domain_of(record, ranges=(*sizes, features))
-    batch, feature = (
-        dim(integer(numbers, "output_batch_dimension")),
-        dim(integer(numbers, "output_feature_dimension")),
+    domain = domain_of(record, ranges=(*sizes, rhs[in_features]))
+    batch_group, feature_group = (
+        _group(dim(out_features), out[out_features], integer(attributes, f"{t}_group_count", 1))
+        for t in ("batch", "feature")
     )
-    out_features = out[integer(numbers, "output_feature_dimension")]
     read: dict[int, Expr] = {
-        integer(numbers, "input_batch_dimension"): batch
-        + _group(feature, out_features, batch_groups) * out[integer(numbers, "output_batch_dimension")],
-        integer(numbers, "input_feature_dimension"): range_var(len(sizes))
-        + _group(feature, out_features, feature_groups) * features,
+        integer(numbers, "input_batch_dimension"): dim(out_batch) + batch_group * out[out_batch],
+        integer(numbers, "input_feature_dimension"): range_var(len(sizes)) + feature_group * rhs[in_features],
     }
     kernel: dict[int, Expr] = {
-        integer(numbers, "kernel_input_feature_dimension"): range_var(len(sizes)),
-        integer(numbers, "kernel_output_feature_dimension"): feature,
+        in_features: range_var(len(sizes)),
+        integer(numbers, "kernel_output_feature_dimension"): dim(out_features),
     }
     constraints: list[Constraint] = []
-    windows = windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")
-    for i, window in enumerate(windows):
+    for i, window in enumerate(windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")):
         where = in_spatial[i]
         read[where], inside = window.element(dim(out_spatial[i]), range_var(i), lhs[where])
         constraints.extend(inside)
@@ -169,25 +160,6 @@ def _group(feature: Expr, features: int, groups: int) -> Expr:
     return feature // (features // groups) if groups > 1 else feature * 0
 
 
-def selected(record: OpRecord) -> tuple[Reads, ...]:
-    """As `select_and_scatter`, without neighbours that share no window with the element."""
-    (reads,) = select_and_scatter(record)
-    compared, gathered = reads.operands[:2]
-    assert compared is not None
-    assert gathered is not None
-    source = shape_of(record.operands[1])
-    sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(source))
-    inside: list[Constraint] = []
-    for i, window in enumerate(windows_of(record.attributes, sizes, "", "")):
-        place = dim(i) + window.low - range_var(i)
-        inside.append((place, Interval(0, (source[i] - 1) * window.stride)))
-        inside.append((place % window.stride, Interval(0, 0)))
-        inside.append((range_var(i) + range_var(len(sizes) + i), extent(window.size)))
-    domain = Domain(compared.dims, compared.ranges)
-    closer = domain.reading(compared.results, (*compared.constraints, *inside))
-    return (Reads((0,), (closer, *reads.operands[1:])),)
-
-
 def convolved(record: OpRecord) -> tuple[Reads, ...]:
     """As `convolution`, without the kernel elements that are multiplied with padding."""
     (reads,) = convolution(record)
@@ -200,12 +172,8 @@ def convolved(record: OpRecord) -> tuple[Reads, ...]:
 def walk_convolution(record: OpRecord) -> list[TensorDim]:
     """The left operand, batch first, then spatial dimensions, then features."""
     numbers = record.attributes["dimension_numbers"]
-    order = (
-        numbers["input_batch_dimension"],
-        *numbers["input_spatial_dimensions"],
-        numbers["input_feature_dimension"],
-    )
-    return [TensorDim("operand", 0, d) for d in order]
+    batch, features = (numbers[f"input_{name}_dimension"] for name in ("batch", "feature"))
+    return [TensorDim("operand", 0, d) for d in (batch, *numbers["input_spatial_dimensions"], features)]
 
 
 def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
@@ -215,13 +183,10 @@ def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
     none.
     """
     numbers = structure(sketch.record, "dimension_numbers")
-    spatial = zip(
-        integers(numbers, "input_spatial_dimensions"),
-        integers(numbers, "kernel_spatial_dimensions"),
-        integers(numbers, "output_spatial_dimensions"),
-        strict=True,
+    image, kernel, output = (
+        integers(numbers, f"{side}_spatial_dimensions") for side in ("input", "kernel", "output")
     )
-    for lhs, rhs, out in spatial:
+    for lhs, rhs, out in zip(image, kernel, output, strict=True):
         slot = TensorDim("operand", 0, lhs)
         windows = sketch.atom_at(TensorDim("result", 0, out))
         window = sketch.atom_at(TensorDim("operand", 1, rhs))
@@ -289,19 +254,17 @@ def _shard_along_windows(sketch: Sketch, dimension: int, conservative: bool) -> 
     return atom
 
 
+_SELECTED = partial(select_and_scatter, is_closer=True)
+_SELECTION = Policy(adjust=adjust_selection)
+_CONVOLVED = Policy(walk=walk_convolution, adjust=adjust_convolution)
 ROWS = (
     OpSpec("stablehlo.reduce_window", reduce_window, policy=Policy(adjust=adjust_window)),
     OpSpec(
         "stablehlo.select_and_scatter",
         select_and_scatter,
-        closer=selected,
+        closer=_SELECTED,
         policy=Policy(adjust=adjust_selection),
     ),
-    OpSpec(
-        "stablehlo.convolution",
-        convolution,
-        closer=convolved,
-        policy=Policy(walk=walk_convolution, adjust=adjust_convolution),
-    ),
+    OpSpec("stablehlo.convolution", convolution, closer=convolved, policy=_CONVOLVED),
     OpSpec("stablehlo.dynamic_conv"),
 )
