@@ -66,7 +66,7 @@ def read_mesh_text(text: str, files: Files) -> Mesh:
     Raises:
         ShardyError: it is none of these; with its position.
     """
-    from shardy_py.dialects.sdy.syntax_axes import read_mesh
+    from shardy_py.dialects.sdy.syntax_sharding import read_mesh
 
     text = text[_MESH_HEAD.match(text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
     return _read(f"<{text}>" if text.startswith("[") else text, "<mesh>", read_mesh, files)

@@ -52,7 +52,6 @@ class OpTable:
                 compile_template(row, form, self.notation) if isinstance(form, Template) else form,
                 row.value_names,
                 row.argument_names,
-                is_isolated="isolated" in row.traits,
             )
         return made
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.syntax import AssemblyForm, OpParts
@@ -31,13 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Draft:
-    """The parts of an op read so far: names of operands, properties, attributes, types once known."""
+    """The parts of an op read so far: operands' names, properties, attributes, regions, types once known."""
 
     names: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     operand_types: Sequence[Attribute] = ()
     result_types: Sequence[Attribute] = ()
+    regions: Sequence[Region] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ def assembly(*elements: Element) -> AssemblyForm:
             draft.result_types,
             draft.properties,
             draft.attributes,
+            draft.regions,
         )
 
     def write(writer: OpWriter, op: Operation) -> None:
@@ -226,13 +227,7 @@ SAME_TYPE = Element(_read_same_type, _write_same_type)
 
 def _read_function_type(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
-    start = reader.offset
-    type_ = read_type_or_function(reader)
-    if not isinstance(type_, FunctionType):
-        reader.form_error(
-            f"invalid kind of type specified: expected builtin.function, but found '{attribute_text(type_)}'",
-            start,
-        )
+    type_ = read_function_type(reader)
     draft.operand_types, draft.result_types = type_.inputs.data, type_.outputs.data
 
 

@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
-from shardy_py.text.assembly import read_functional_type
+from shardy_py.text.assembly import ATTRIBUTES, FUNCTION_TYPE, Spelling, assembly, operand_list, spelled
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
+from shardy_py.text.cursor import Cursor
 from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
@@ -38,7 +39,7 @@ def _read_module(reader: OpReader) -> OpParts:
         parts.properties["sym_name"] = string_attribute(reader.symbol())
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()
-    region = reader.region(is_isolated=True)
+    region = reader.region()
     parts.regions = [_with_block(region)]
     return parts
 
@@ -83,7 +84,7 @@ def _read_func(reader: OpReader) -> OpParts:
             parts.properties[name] = ArrayAttr([DictionaryAttr(d) for d in dictionaries])
     if reader.at("{"):
         start = reader.offset
-        region = reader.region(arguments, is_isolated=True, default_dialect="func")
+        region = reader.region(arguments, default_dialect="func")
         if not region.blocks:
             reader.form_error("expected non-empty function body", start)
         parts.regions = [region]
@@ -162,24 +163,13 @@ def _dictionary_at(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -
     return f" {{{dictionary_entries(dictionaries.data[index].data)}}}"
 
 
-def _read_call(reader: OpReader) -> OpParts:
-    parts = OpParts()
-    if reader.token[:1] != "@":
-        reader.wrong_token("expected attribute value")
-    parts.properties["callee"] = SymbolRefAttr(string_attribute(reader.symbol()), ArrayAttr([]))
-    reader.expect("(")
-    names = reader.operand_list()
-    reader.expect(")")
-    return read_functional_type(reader, parts, names)
+def _read_callee(cursor: Cursor) -> SymbolRefAttr:
+    if cursor.token[:1] != "@":
+        cursor.wrong_token("expected attribute value")
+    return SymbolRefAttr(string_attribute(cursor.symbol()), ArrayAttr([]))
 
 
-def _write_call(writer: OpWriter, op: CallOp) -> None:
-    writer.write(f" {attribute_text(op.callee)}(")
-    writer.operands(op.operands)
-    writer.write(")")
-    writer.attribute_dictionary(op, ("callee",))
-    writer.write(" : ")
-    writer.function_type(op)
+_CALLEE = spelled("callee", Spelling(_read_callee, attribute_text))
 
 
 def _read_return(reader: OpReader) -> OpParts:
@@ -209,11 +199,9 @@ RETURN_FORM = AssemblyForm(_read_return, _write_return)
 """`return {attributes} %a, %b : type, type`: what the terminators of several dialects look like."""
 
 _OPS = {
-    "builtin.module": OpSyntax(ModuleOp, AssemblyForm(_read_module, _write_module), is_isolated=True),
-    "func.func": OpSyntax(
-        FuncOp, AssemblyForm(_read_func, _write_func), default_dialect="func", is_isolated=True
-    ),
-    "func.call": OpSyntax(CallOp, AssemblyForm(_read_call, _write_call)),
+    "builtin.module": OpSyntax(ModuleOp, AssemblyForm(_read_module, _write_module)),
+    "func.func": OpSyntax(FuncOp, AssemblyForm(_read_func, _write_func), default_dialect="func"),
+    "func.call": OpSyntax(CallOp, assembly(_CALLEE, operand_list("(", ")"), ATTRIBUTES, FUNCTION_TYPE)),
     "func.return": OpSyntax(ReturnOp, RETURN_FORM),
 }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from shardy_py.cursor import TextCursor
 from shardy_py.errors import Diagnostic, ShardyError
@@ -75,6 +75,7 @@ class Cursor(TextCursor):
     offset: where it starts; `end`: where it ends.
     custom_op: the name of the op whose form is being read, for messages; empty elsewhere.
     allow_unregistered: whether attributes, types and ops of unregistered dialects are kept.
+    deferred: errors after which reading goes on; the next error is reported behind them.
     """
 
     __slots__ = (
@@ -84,6 +85,7 @@ class Cursor(TextCursor):
         "allow_unregistered",
         "custom_op",
         "deepest",
+        "deferred",
         "depth",
         "source",
         "syntax",
@@ -101,6 +103,7 @@ class Cursor(TextCursor):
         self.depth = self.deepest = 0
         self.alias_extents: dict[str, tuple[int, int]] = {}
         self.alias_size = 0
+        self.deferred: list[Diagnostic] = []
         self.token = ""
         self.move_to(offset)
 
@@ -131,7 +134,7 @@ class Cursor(TextCursor):
         self._token_error(message, offset + shift)
 
     def _token_error(self, message: str, offset: int) -> NoReturn:
-        raise TokenError(Diagnostic(message, self.source.position(offset)))
+        raise TokenError(*self.deferred, Diagnostic(message, self.source.position(offset)))
 
     def error(self, message: str, offset: int | None = None, *notes: tuple[str, int]) -> NoReturn:
         """Fails with `message` at `offset`, or at the current token; notes have their own text and offset."""
@@ -139,17 +142,17 @@ class Cursor(TextCursor):
             offset = self.offset if self.token else max(self.offset - 1, 0)
         position = self.source.position
         shown = tuple([Diagnostic(text, position(place), "note") for text, place in notes])
-        raise ShardyError(Diagnostic(message, position(offset), notes=shown))
+        raise ShardyError(*self.deferred, Diagnostic(message, position(offset), notes=shown))
 
     def form_error(self, message: str, offset: int | None = None) -> NoReturn:
         """Fails with `message` about the form that is being read: `custom op 'name' message`."""
         self.error(f"custom op '{self.custom_op}' {message}" if self.custom_op else message, offset)
 
-    def explained(self, read: Callable[[], T], message: str) -> T:
-        """Returns `read()`; if it fails, `message` is reported of the form too, at the token reached."""
+    def explained(self, read: Callable[[Self], T], message: str) -> T:
+        """Returns `read(self)`; if it fails, `message` is reported of the form too, at the token reached."""
         form = self.custom_op
         try:
-            return read()
+            return read(self)
         except TokenError:
             raise
         except ShardyError as error:

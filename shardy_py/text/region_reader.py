@@ -74,13 +74,9 @@ class RegionReader(ValueReader, ABC):
         self,
         arguments: Sequence[Argument] = (),
         *,
-        is_isolated: bool = False,
         default_dialect: str | None = None,
     ) -> Region:
-        """`{ ... }`, with an entry block that has `arguments` if any are given.
-
-        is_isolated: has no effect on names; the verifier checks uses of values from outside.
-        """
+        """`{ ... }`, with an entry block that has `arguments` if any are given."""
         self.expect("{", " to begin a region")
         outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names
         self.enter_scope()

@@ -62,7 +62,6 @@ class OpSyntax:
     result_names: hints for names of results, by index ("cst", "values"); None: numbered.
     argument_names: hint for the names of the arguments of a region's entry block ("iterArg").
     default_dialect: dialect whose name is left out in the op's regions ("func" in func.func).
-    is_isolated: whether names of values do not reach into its regions.
     """
 
     op_class: type[Operation]
@@ -70,7 +69,6 @@ class OpSyntax:
     result_names: Callable[[Operation], Sequence[str | None]] | None = None
     argument_names: Callable[[Operation, int], Sequence[str | None]] | None = None
     default_dialect: str | None = None
-    is_isolated: bool = False
 
 
 _names: dict[type[Operation], str] = {}

@@ -121,7 +121,6 @@ class _GuestReader(OpReader):
         self,
         arguments: Sequence[Argument] = (),
         *,
-        is_isolated: bool = False,
         default_dialect: str | None = None,
     ) -> Region:
         given = [

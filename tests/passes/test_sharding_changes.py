@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import TensorType, f32
 
 from shardy_py.dialects import parse_module
-from shardy_py.dialects.sdy.syntax import read_sharding
+from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.graph.symbols import Symbols
 from shardy_py.passes.function_results import are_equivalent

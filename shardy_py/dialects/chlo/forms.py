@@ -34,7 +34,7 @@ def _read_scan(reader: OpReader) -> OpParts:
     parts = OpParts(properties={"dimension": IntegerAttr(reader.integer(), i64)})
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()
-    parts.regions = [reader.region(is_isolated=True)]
+    parts.regions = [reader.region()]
     reader.expect(":")
     type_ = read_function_type(reader)
     outputs = len(type_.outputs.data) - len(inits)

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.ir import OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -33,142 +33,95 @@ from shardy_py.text.xdsl_hooks import DialectAttribute
 T = TypeVar("T")
 
 
-class _Enclosed(DialectAttribute[T], OpaqueSyntaxAttribute):
+class _Named(DialectAttribute[T]):
+    """One that is printed `#sdy.name<...>`; definitions give the name as an argument of the class."""
+
+    def __init_subclass__(cls, *, name: str = "", **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if name:
+            cls.name = name
+            irdl_attr_definition(cls)
+
+
+class _Enclosed(_Named[T], OpaqueSyntaxAttribute):
     """One that is printed `#sdy<name...>`: its text does not start with `<`."""
 
 
-@irdl_attr_definition
-class MeshAttr(DialectAttribute[Mesh]):
+class MeshAttr(_Named[Mesh], name="sdy.mesh"):
     """`#sdy.mesh<["x"=2, "y"=4]>`."""
 
-    name = "sdy.mesh"
 
-
-@irdl_attr_definition
-class MeshAxisAttr(_Enclosed[MeshAxis]):
+class MeshAxisAttr(_Enclosed[MeshAxis], name="sdy.mesh_axis"):
     """`#sdy<mesh_axis"x"=2>`."""
 
-    name = "sdy.mesh_axis"
 
-
-@irdl_attr_definition
-class SubAxisInfoAttr(_Enclosed[SubAxis]):
+class SubAxisInfoAttr(_Enclosed[SubAxis], name="sdy.sub_axis_info"):
     """`#sdy<sub_axis_info(1)2>`."""
 
-    name = "sdy.sub_axis_info"
 
-
-@irdl_attr_definition
-class AxisRefAttr(_Enclosed[AxisRef]):
+class AxisRefAttr(_Enclosed[AxisRef], name="sdy.axis_ref"):
     """`#sdy<axis_ref"x":(1)2>`."""
 
-    name = "sdy.axis_ref"
 
-
-@irdl_attr_definition
-class DimensionShardingAttr(_Enclosed[DimensionSharding]):
+class DimensionShardingAttr(_Enclosed[DimensionSharding], name="sdy.dimension_sharding"):
     """`#sdy<dimension_sharding{"x", ?}p1>`."""
 
-    name = "sdy.dimension_sharding"
 
-
-@irdl_attr_definition
-class TensorShardingAttr(DialectAttribute[TensorSharding]):
+class TensorShardingAttr(_Named[TensorSharding], name="sdy.sharding"):
     """`#sdy.sharding<@mesh, [{"x"}, {?}]>`."""
 
-    name = "sdy.sharding"
 
-
-@irdl_attr_definition
-class TensorShardingPerValueAttr(DialectAttribute[tuple[TensorSharding, ...]]):
+class TensorShardingPerValueAttr(_Named[tuple[TensorSharding, ...]], name="sdy.sharding_per_value"):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, ...]>`: one sharding a value."""
 
-    name = "sdy.sharding_per_value"
 
-
-@irdl_attr_definition
-class ManualAxesAttr(_Enclosed[tuple[str, ...]]):
+class ManualAxesAttr(_Enclosed[tuple[str, ...]], name="sdy.manual_axes"):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
-    name = "sdy.manual_axes"
 
-
-@irdl_attr_definition
-class DimMappingAttr(_Enclosed[DimMapping]):
+class DimMappingAttr(_Enclosed[DimMapping], name="sdy.dim_mapping"):
     """`#sdy<dim_mapping ij>`: the factors of a dimension."""
 
-    name = "sdy.dim_mapping"
 
-
-@irdl_attr_definition
-class TensorMappingAttr(_Enclosed[TensorMapping]):
+class TensorMappingAttr(_Enclosed[TensorMapping], name="sdy.tensor_mapping"):
     """`#sdy<tensor_mapping[ij, k]>`: the factors of each dimension of a tensor."""
 
-    name = "sdy.tensor_mapping"
 
-
-@irdl_attr_definition
-class OpShardingRuleAttr(DialectAttribute[ShardingRule]):
+class OpShardingRuleAttr(_Named[ShardingRule], name="sdy.op_sharding_rule"):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`."""
 
-    name = "sdy.op_sharding_rule"
 
-
-@irdl_attr_definition
-class AxisRefListAttr(_Enclosed[tuple[AxisRef, ...]]):
+class AxisRefListAttr(_Enclosed[tuple[AxisRef, ...]], name="sdy.axis_ref_list"):
     """`#sdy<axis_ref_list{"x", "y"}>`: axes, as in the reduction axes of an all-reduce."""
 
-    name = "sdy.axis_ref_list"
 
-
-@irdl_attr_definition
-class ListOfAxisRefListsAttr(_Enclosed[tuple[tuple[AxisRef, ...], ...]]):
+class ListOfAxisRefListsAttr(_Enclosed[tuple[tuple[AxisRef, ...], ...]], name="sdy.list_of_axis_ref_lists"):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes by dimension."""
-
-    name = "sdy.list_of_axis_ref_lists"
 
 
 AllToAllParam = tuple[tuple[AxisRef, ...], int, int]
 """Axes, source and target dimension."""
 
 
-@irdl_attr_definition
-class AllToAllParamAttr(_Enclosed[AllToAllParam]):
+class AllToAllParamAttr(_Enclosed[AllToAllParam], name="sdy.all_to_all_param"):
     """`#sdy<all_to_all_param{"x"}: 0->1>`."""
 
-    name = "sdy.all_to_all_param"
 
-
-@irdl_attr_definition
-class AllToAllParamListAttr(_Enclosed[tuple[AllToAllParam, ...]]):
+class AllToAllParamListAttr(_Enclosed[tuple[AllToAllParam, ...]], name="sdy.all_to_all_param_list"):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, source and target dimension."""
 
-    name = "sdy.all_to_all_param_list"
 
-
-@irdl_attr_definition
-class EdgeValueRefAttr(_Enclosed[EdgeValueRef]):
+class EdgeValueRefAttr(_Enclosed[EdgeValueRef], name="sdy.edge_value_ref"):
     """`#sdy<edge_value_ref operand-0>`."""
 
-    name = "sdy.edge_value_ref"
 
-
-@irdl_attr_definition
-class AxisToPropagationDetailsAttr(_Enclosed[AxisEdge]):
+class AxisToPropagationDetailsAttr(_Enclosed[AxisEdge], name="sdy.axis_to_propagation_details"):
     """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`."""
 
-    name = "sdy.axis_to_propagation_details"
 
-
-@irdl_attr_definition
-class PropagationOneStepAttr(_Enclosed[PropagationStep]):
+class PropagationOneStepAttr(_Enclosed[PropagationStep], name="sdy.propagation_one_step"):
     """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`."""
 
-    name = "sdy.propagation_one_step"
 
-
-@irdl_attr_definition
-class PropagationEdgesAttr(DialectAttribute[tuple[PropagationStep, ...]]):
+class PropagationEdgesAttr(_Named[tuple[PropagationStep, ...]], name="sdy.propagation_edges"):
     """`#sdy.propagation_edges<[{step-0 = [...]}, ...]>`: how an op's values got their axes, step by step."""
-
-    name = "sdy.propagation_edges"
