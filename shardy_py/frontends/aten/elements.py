@@ -15,11 +15,11 @@ import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops
-from shardy_py.builder.regions import bounds
 from shardy_py.builder.types import dtype_of, element_of
 
-Output = Any
-"""The type of an op's result: a `TensorType`, a tuple of them, None."""
+Outputs = Sequence[TensorType]
+"""The types of an op's results in torch."""
+Maybe = Tensor | None
 
 _ORDER = (
     "i1", "ui8", "i8", "ui16", "i16", "ui32", "i32", "ui64", "i64",
@@ -105,13 +105,3 @@ def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...
         return tuple(range(rank))
     listed = (numbers,) if isinstance(numbers, int) else numbers
     return tuple(sorted(dimension(number, rank) for number in listed))
-
-
-def lowest(element_type: str) -> Any:
-    """The smallest number of an element type: the initial value of a maximum."""
-    return bounds(element_type)[0]
-
-
-def highest(element_type: str) -> Any:
-    """The largest number of an element type: the initial value of a minimum."""
-    return bounds(element_type)[1]

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
-from shardy_py.frontends.aten.elements import filled, sizes, widened
+from shardy_py.builder import Tensor, ops
+from shardy_py.frontends.aten.elements import Maybe, Outputs, filled, sizes, widened
 from shardy_py.frontends.aten.products import along
-from shardy_py.frontends.aten.reductions import shaped
+from shardy_py.frontends.aten.reductions import mean_over, shaped, spread
 
 
 def _normalized(input: Tensor, over: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """(input - mean) / sqrt(variance + eps) over dimensions; the mean; 1 / sqrt(variance + eps)."""
     shape = sizes(input.type)
-    count = float(prod(shape[d] for d in over))
-    kept = [d for d in range(input.rank) if d not in over]
-    mean = reduce_sum(input, over) / count
-    centred = input - ops.broadcast_in_dim(mean, shape, kept)
-    rstd = ops.rsqrt(reduce_sum(centred * centred, over) / count + eps)
-    return centred * ops.broadcast_in_dim(rstd, shape, kept), mean, rstd
+    mean = mean_over(input, over)
+    centred = input - spread(mean, over, shape)
+    rstd = ops.rsqrt(mean_over(centred * centred, over) + eps)
+    return centred * spread(rstd, over, shape), mean, rstd
 
 
 def _layer_norm(
-    out: Sequence[TensorType],
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
+    out: Outputs, input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Tensor, ...]:
     over = range(input.rank - len(normalized_shape), input.rank)
     input, weight, bias = widened(input, weight, bias)
@@ -40,40 +32,33 @@ def _layer_norm(
 
 
 def _group_norm(
-    out: Sequence[TensorType],
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
+    out: Outputs, input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, ...]:
     input, weight, bias = widened(input, weight, bias)
     grouped = ops.reshape(input, (N, group, C // group, *sizes(input.type)[2:]))
     result, mean, rstd = _normalized(grouped, range(2, grouped.rank), eps)
-    result = ops.reshape(result, sizes(out[0]))
-    result = result if weight is None else result * along(weight, 1, sizes(out[0]))
-    result = result if bias is None else result + along(bias, 1, sizes(out[0]))
+    shape = sizes(out[0])
+    result = ops.reshape(result, shape)
+    result = result if weight is None else result * along(weight, 1, shape)
+    result = result if bias is None else result + along(bias, 1, shape)
     return shaped(result, out[0]), shaped(mean, out[1]), shaped(rstd, out[2])
 
 
 def _batch_norm_inference(
-    out: Sequence[TensorType],
+    out: Outputs,
     input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
+    weight: Maybe,
+    bias: Maybe,
+    mean: Tensor,
+    variance: Tensor,
+    _: float,
     eps: float,
 ) -> tuple[Tensor, ...]:
     shape = sizes(out[0])
-    input, weight, bias, running_mean, running_var = widened(input, weight, bias, running_mean, running_var)
-    scale = ops.rsqrt(running_var + eps)
+    input, weight, bias, mean, var = widened(input, weight, bias, mean, var)
+    scale = ops.rsqrt(var + eps)
     scale = scale if weight is None else scale * weight
-    result = (input - along(running_mean, 1, shape)) * along(scale, 1, shape)
+    result = (input - along(mean, 1, shape)) * along(scale, 1, shape)
     result = result if bias is None else result + along(bias, 1, shape)
     return shaped(result, out[0]), *(filled(type_, 0) for type_ in out[1:])
 

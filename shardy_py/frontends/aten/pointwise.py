@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops
-from shardy_py.builder.insertion import insert
+from shardy_py.builder import Tensor, TensorType, emit, ops
 from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.chlo import OPS as CHLO
 from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
+from shardy_py.ops import names
 
 Operand = Any
 Row = Callable[..., Any]
@@ -32,13 +31,7 @@ def _unary(function: Callable[[Tensor], Tensor]) -> Row:
 
 def _chlo(name: str) -> Callable[[Tensor], Tensor]:
     """An op of CHLO, which StableHLO expands."""
-
-    def build(operand: Tensor) -> Tensor:
-        op = CHLO.op_class(name).create(operands=[operand.value], result_types=[operand.value.type])
-        insert(op)
-        return Tensor(op.results[0])
-
-    return build
+    return lambda operand: emit(f"chlo.{name}", operand, results=operand.type)[0]
 
 
 erf = _chlo("erf")
@@ -80,11 +73,7 @@ def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: st
 def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
     """Whether a division truncated towards 0 is above the floor: remainder and divisor differ in sign."""
     rest = ops.remainder(lhs, rhs)
-    return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, _negative(rhs), "NE"))
-
-
-def _negative(operand: Operand) -> Any:
-    return operand < 0
+    return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, rhs < 0, "NE"))
 
 
 def _remainder(out: TensorType, self: Operand, other: Operand) -> Tensor:
@@ -159,25 +148,11 @@ def _is_infinite(out: TensorType, self: Tensor) -> Tensor:
     return filled(out, False) if is_whole else ops.compare(ops.abs(self), np.inf, "EQ")
 
 
-def _shift(op_name: str) -> Row:
+def _shift(shifted: Callable[[Any, Any], Tensor]) -> Row:
     def row(out: TensorType, self: Tensor, other: Operand) -> Tensor:
-        lhs, rhs = converted(out.element_type, self, other)
-        return lhs << rhs if op_name == "left" else lhs >> rhs
+        return shifted(*converted(out.element_type, self, other))
 
     return row
-
-
-def _conjugate(x: Tensor) -> Tensor:
-    return ops.complex(ops.real(x), -ops.imag(x))
-
-
-def _absolute(out: TensorType, self: Tensor) -> Tensor:
-    return ops.abs(self)
-
-
-def _angle(out: TensorType, self: Tensor) -> Tensor:
-    """The angle of complex numbers; torch decomposes that of real ones."""
-    return elementwise("atan2", ops.imag(self), ops.real(self))
 
 
 def _complex(out: TensorType, real: Tensor, imag: Tensor) -> Tensor:
@@ -189,25 +164,15 @@ def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
 
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
-    "_conj": _conjugate,
-    "acos": _chlo("acos"),
-    "acosh": _chlo("acosh"),
-    "asin": _chlo("asin"),
-    "asinh": _chlo("asinh"),
-    "atan": _chlo("atan"),
-    "atanh": _chlo("atanh"),
+    **{name: ops.FUNCTIONS[name] for name in names("ceil floor log rsqrt sign sqrt tan tanh")},
+    **{name: _chlo(name) for name in names("acos acosh asin asinh atan atanh cosh erf erfc sinh")},
+    "_conj": lambda x: ops.complex(ops.real(x), -ops.imag(x)),
     "bitwise_not": ops.not_,
-    "ceil": ops.ceil,
     "cos": ops.cosine,
-    "cosh": _chlo("cosh"),
-    "erf": erf,
-    "erfc": _chlo("erfc"),
     "erfinv": _chlo("erf_inv"),
     "exp": ops.exponential,
     "exp2": lambda x: ops.exponential(x * log(2)),
     "expm1": ops.exponential_minus_one,
-    "floor": ops.floor,
-    "log": ops.log,
     "log10": lambda x: ops.log(x) / log(10),
     "log1p": ops.log_plus_one,
     "log2": lambda x: ops.log(x) / log(2),
@@ -215,56 +180,51 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "neg": ops.negate,
     "reciprocal": lambda x: ops.divide(1, x),
     "relu": lambda x: ops.maximum(x, 0),
-    "rsqrt": ops.rsqrt,
     "sigmoid": ops.logistic,
-    "sign": ops.sign,
     "sin": ops.sine,
-    "sinh": _chlo("sinh"),
-    "sqrt": ops.sqrt,
-    "tan": ops.tan,
-    "tanh": ops.tanh,
     "trunc": trunc,
 }
+"""Ops whose operand gets the result's element type."""
 _COMPARISONS = {"eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
+_BINARY = {
+    **{f"bitwise_{name}": name for name in ("and", "or", "xor")},
+    **{name: name for name in ("add", "atan2", "maximum", "minimum")},
+    "fmod": "remainder",
+    "mul": "multiply",
+    "sub": "subtract",
+}
+_OF_ONE: dict[str, Callable[[TensorType, Tensor], Tensor]] = {
+    "abs": lambda out, self: ops.abs(self),
+    # torch decomposes the angle of real numbers
+    "angle": lambda out, self: elementwise("atan2", ops.imag(self), ops.real(self)),
+    "isnan": lambda out, self: ops.compare(self, self, "NE"),
+}
 
 
 def _hard_tanh(out: TensorType, self: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
     return _clamp(out, self, min_val, max_val)
 
 
-def _is_nan(out: TensorType, self: Tensor) -> Tensor:
-    return ops.compare(self, self, "NE")
-
-
 ROWS: dict[str, Row] = {
     **{name: _unary(function) for name, function in _UNARY.items()},
     **{name: _comparison(direction) for name, direction in _COMPARISONS.items()},
-    **{f"bitwise_{name}": _binary(name) for name in ("and", "or", "xor")},
+    **{name: _binary(op_name) for name, op_name in _BINARY.items()},
     **{f"logical_{name}": _binary(name, "i1") for name in ("and", "or", "xor")},
-    **dict.fromkeys(("bitwise_left_shift", "__lshift__"), _shift("left")),
-    **dict.fromkeys(("bitwise_right_shift", "__rshift__"), _shift("right")),
-    "abs": _absolute,
-    "add": _binary("add"),
-    "angle": _angle,
-    "atan2": _binary("atan2"),
+    **dict.fromkeys(("bitwise_left_shift", "__lshift__"), _shift(lambda lhs, rhs: lhs << rhs)),
+    **dict.fromkeys(("bitwise_right_shift", "__rshift__"), _shift(lambda lhs, rhs: lhs >> rhs)),
+    **_OF_ONE,
     "clamp": _clamp,
     "complex": _complex,
     "div": _divide,
     "elu": _elu,
-    "fmod": _binary("remainder"),
     "gelu": _gelu,
     "hardtanh": _hard_tanh,
     "isinf": _is_infinite,
-    "isnan": _is_nan,
     "leaky_relu": _leaky_relu,
-    "maximum": _binary("maximum"),
-    "minimum": _binary("minimum"),
-    "mul": _binary("multiply"),
     "polar": _polar,
     "pow": _power,
     "remainder": _remainder,
     "round": _round,
-    "sub": _binary("subtract"),
     "where": _where,
 }
 """The rows by the name of the op without overload."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_window
 from shardy_py.builder.tensor import elementwise
-from shardy_py.frontends.aten.elements import filled, lowest, sizes
+from shardy_py.frontends.aten.elements import filled, sizes
 from shardy_py.frontends.aten.products import window
+from shardy_py.frontends.aten.reductions import lowest
 
 Dims = int | Sequence[int] | None
 

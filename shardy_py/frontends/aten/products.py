@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_max, reduce_sum
+from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.frontends.aten.elements import convert, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, convert, sizes, widened
+from shardy_py.frontends.aten.reductions import softmax
 
 
-def _mm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
-    return dot_general(self, mat2, ((self.rank - 1,), (0,)))
-
-
-def _mv(out: TensorType, self: Tensor, vec: Tensor) -> Tensor:
-    return dot_general(self, vec, ((self.rank - 1,), (0,)))
+def _mm(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    return dot_general(self, other, ((self.rank - 1,), (0,)))
 
 
 def _bmm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
@@ -39,7 +36,7 @@ def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return row
 
 
-def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Maybe = None) -> Tensor:
     result = dot_general(input, weight, ((input.rank - 1,), (1 if weight.rank > 1 else 0,)))
     return result if bias is None else result + bias
 
@@ -47,7 +44,7 @@ def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Tensor | None 
 def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     """As `torch.matmul`: vectors and matrices, with all dimensions but the last two broadcast."""
     if other.rank <= 2:
-        return dot_general(self, other, ((self.rank - 1,), (0,)))
+        return _mm(out, self, other)
     if self.rank == 1:
         return dot_general(other, self, ((other.rank - 2,), (0,)))
     batch = sizes(out)[:-2] if self.rank > 1 else sizes(out)[:-1]
@@ -70,7 +67,7 @@ def _convolution(
     out: TensorType,
     input: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
+    bias: Maybe,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
@@ -126,7 +123,7 @@ def _attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attn_mask: Tensor | None = None,
+    attn_mask: Maybe = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
@@ -169,32 +166,9 @@ def _for_all_heads(tensor: Tensor, heads: int) -> Tensor:
     return ops.reshape(wide, (*batch, heads, length, size))
 
 
-def softmax(operand: Tensor, dimension: int, *, empty_rows: bool = False) -> Tensor:
-    """exp(x - max) / sum; empty_rows: rows that are all -inf give 0."""
-    kept = [d for d in range(operand.rank) if d != dimension]
-    shape = sizes(operand.type)
-
-    def spread(reduced: Tensor) -> Tensor:
-        return ops.broadcast_in_dim(reduced, shape, kept)
-
-    peak = reduce_max(operand, (dimension,))
-    if empty_rows:
-        peak = _replaced(peak, -np.inf, 0)
-    weights = ops.exponential(operand - spread(peak))
-    total = reduce_sum(weights, (dimension,))
-    if empty_rows:
-        total = _replaced(total, 0, 1)
-    return weights / spread(total)
-
-
-def _replaced(operand: Tensor, old: float, new: float) -> Tensor:
-    """The tensor with `new` in place of `old`."""
-    return ops.select(ops.compare(operand, old, "EQ"), new, operand)
-
-
 ROWS: dict[str, Callable[..., Any]] = {
     "addmm": _added(_mm),
-    "addmv": _added(_mv),
+    "addmv": _added(_mm),
     "bmm": _bmm,
     "convolution": _convolution,
     "linear": _linear,

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import starmap
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_max, reduce_sum, reduce_window, sort
+from shardy_py.builder.regions import bounds
 from shardy_py.builder.tensor import elementwise
-from shardy_py.frontends.aten.elements import (
-    convert,
-    dimension,
-    dimensions,
-    highest,
-    is_float,
-    lowest,
-    sizes,
-    widened,
-)
-from shardy_py.frontends.aten.products import softmax
+from shardy_py.frontends.aten.elements import convert, dimension, dimensions, is_float, sizes, widened
 from shardy_py.frontends.aten.shapes import part
 
 Dims = int | Sequence[int] | None
+Start = Callable[[str], Any]
+"""The initial value of a reduction, by the element type."""
 
 
-def _reduction(op_name: str, start: Callable[[str], Any]) -> Callable[..., Tensor]:
+def lowest(element_type: str) -> Any:
+    """The smallest number of an element type: the initial value of a maximum."""
+    return bounds(element_type)[0]
+
+
+def highest(element_type: str) -> Any:
+    """The largest number of an element type: the initial value of a minimum."""
+    return bounds(element_type)[1]
+
+
+def _reduction(op_name: str, start: Start) -> Callable[..., Tensor]:
     """A reduction over some dimensions, or all; they stay with size 1 if the output type has them."""
 
     def row(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
         self = convert(self, out.element_type)
         over = dimensions(dim, self.rank)
-        result = reduce((self,), (start(out.element_type),), over, partial(elementwise, op_name))[0]
-        return shaped(result, out)
+        return shaped(
+            reduce((self,), (start(out.element_type),), over, partial(elementwise, op_name))[0], out
+        )
 
     return row
-
-
-def _always(start: Any) -> Callable[[str], Any]:
-    return lambda element_type: start
 
 
 def shaped(tensor: Tensor, out: TensorType) -> Tensor:
@@ -49,53 +50,67 @@ def shaped(tensor: Tensor, out: TensorType) -> Tensor:
     return result if result.shape == out.shape else ops.reshape(result, sizes(out))
 
 
+def spread(reduced: Tensor, over: Sequence[int], shape: Sequence[int]) -> Tensor:
+    """The result of a reduction, repeated along the dimensions that it was over."""
+    return ops.broadcast_in_dim(reduced, shape, [d for d in range(len(shape)) if d not in over])
+
+
+def mean_over(self: Tensor, over: Sequence[int]) -> Tensor:
+    """The mean over dimensions."""
+    return reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over))
+
+
 def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
-    over = dimensions(dim, self.rank)
     (self,) = widened(convert(self, out.element_type))
-    return shaped(reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over)), out)
+    return shaped(mean_over(self, dimensions(dim, self.rank)), out)
 
 
 def _variance(
     out: TensorType, self: Tensor, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Tensor:
     (self,) = widened(self)
-    over = dimensions(dim, self.rank)
-    count = prod(sizes(self.type)[d] for d in over)
-    spread = self - _mean_over(self, over)
-    total = reduce_sum(spread * spread, over)
+    over, shape = dimensions(dim, self.rank), sizes(self.type)
+    count = prod(shape[d] for d in over)
+    centred = self - spread(mean_over(self, over), over, shape)
+    total = reduce_sum(centred * centred, over)
     return shaped(total / float(max(count - (1 if correction is None else correction), 0)), out)
-
-
-def _mean_over(self: Tensor, over: Sequence[int]) -> Tensor:
-    """The mean over dimensions, repeated along them."""
-    shape = sizes(self.type)
-    mean = reduce_sum(self, over) / float(prod(shape[d] for d in over))
-    return ops.broadcast_in_dim(mean, shape, [d for d in range(self.rank) if d not in over])
 
 
 def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Any:
     return _variance(out[0], self, dim, **options), _mean(out[1], self, dim)
 
 
-def _logarithm_of_sum(self: Tensor, over: Sequence[int]) -> Tensor:
-    """log(sum(exp(self))) over dimensions."""
-    peak = reduce_max(self, over)
-    kept = [d for d in range(self.rank) if d not in over]
-    shifted = self - ops.broadcast_in_dim(peak, sizes(self.type), kept)
-    return ops.log(reduce_sum(ops.exponential(shifted), over)) + peak
-
-
 def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+    """self - log(sum(exp(self)))."""
     (self,) = widened(convert(self, out.element_type))
-    over = dimensions(dim, self.rank)
-    kept = [d for d in range(self.rank) if d not in over]
-    total = ops.broadcast_in_dim(_logarithm_of_sum(self, over), sizes(self.type), kept)
-    return convert(self - total, out.element_type)
+    over, shape = dimensions(dim, self.rank), sizes(self.type)
+    peak = reduce_max(self, over)
+    shifted = self - spread(peak, over, shape)
+    total = ops.log(reduce_sum(ops.exponential(shifted), over)) + peak
+    return convert(self - spread(total, over, shape), out.element_type)
 
 
 def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return convert(softmax(self, dimension(dim, self.rank)), out.element_type)
+
+
+def softmax(operand: Tensor, dimension: int, *, empty_rows: bool = False) -> Tensor:
+    """exp(x - max) / sum; empty_rows: rows that are all -inf give 0."""
+    shape, over = sizes(operand.type), (dimension,)
+    peak = reduce_max(operand, over)
+    if empty_rows:
+        peak = _replaced(peak, -np.inf, 0)
+    weights = ops.exponential(operand - spread(peak, over, shape))
+    total = reduce_sum(weights, over)
+    if empty_rows:
+        total = _replaced(total, 0, 1)
+    return weights / spread(total, over, shape)
+
+
+def _replaced(operand: Tensor, old: float, new: float) -> Tensor:
+    """The tensor with `new` in place of `old`."""
+    return ops.select(ops.compare(operand, old, "EQ"), new, operand)
 
 
 def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
@@ -106,29 +121,25 @@ def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
     return ops.or_(leads, ops.and_(ops.compare(value, value, "NE"), ops.compare(other, other, "EQ")))
 
 
-def _places(direction: str) -> Callable[..., tuple[Tensor, Tensor]]:
+def _places(direction: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """The first greatest (GT) or smallest (LT) elements along a dimension, and their indices."""
 
-    def found(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        start = lowest(self.element_type) if direction == "GT" else highest(self.element_type)
+    def better(value: Tensor, place: Tensor, other: Tensor, other_place: Tensor) -> tuple[Tensor, Tensor]:
+        behind = _leads(direction, other, value)
+        first = ops.or_(_leads(direction, value, other), ops.and_(ops.not_(behind), place < other_place))
+        return ops.select(first, value, other), ops.select(first, place, other_place)
 
-        def better(value: Tensor, place: Tensor, other: Tensor, other_place: Tensor) -> tuple[Tensor, Tensor]:
-            behind = _leads(direction, other, value)
-            first = ops.or_(_leads(direction, value, other), ops.and_(ops.not_(behind), place < other_place))
-            return ops.select(first, value, other), ops.select(first, place, other_place)
-
-        count = ops.iota(sizes(self.type), dim, "i64")
-        values, places = reduce((self, count), (start, np.iinfo(np.int64).max), (dim,), better)
-        return values, places
-
-    return found
+    number = dimension(dim, self.rank)
+    start = bounds(self.element_type)[direction == "LT"]
+    count = ops.iota(sizes(self.type), number, "i64")
+    values, places = reduce((self, count), (start, np.iinfo(np.int64).max), (number,), better)
+    return values, places
 
 
 def _argument(direction: str) -> Callable[..., Tensor]:
     def row(out: TensorType, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        if dim is None:
-            self, dim = ops.reshape(self, (-1,)), 0
-        return shaped(_places(direction)(self, dimension(dim, self.rank))[1], out)
+        self, dim = (ops.reshape(self, (-1,)), 0) if dim is None else (self, dim)
+        return shaped(_places(direction, self, dim)[1], out)
 
     return row
 
@@ -139,8 +150,7 @@ def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]
     def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:
             return whole(out, self)
-        parts = _places(direction)(self, dimension(dim, self.rank))
-        return tuple(shaped(tensor, type_) for tensor, type_ in zip(parts, out, strict=True))
+        return tuple(starmap(shaped, zip(_places(direction, self, dim), out, strict=True)))
 
     return row
 
@@ -185,22 +195,23 @@ def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tenso
     )[0]
 
 
+_MAXIMUM, _MINIMUM = _reduction("maximum", lowest), _reduction("minimum", highest)
 ROWS: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
     "_softmax": _softmax,
-    "amax": _reduction("maximum", lowest),
-    "amin": _reduction("minimum", highest),
-    "any": _reduction("or", _always(False)),
+    "amax": _MAXIMUM,
+    "amin": _MINIMUM,
+    "any": _reduction("or", lambda _: False),
     "argmax": _argument("GT"),
     "argmin": _argument("LT"),
     "cumprod": _cumulative("multiply", 1),
     "cumsum": _cumulative("add", 0),
-    "max": _extreme("GT", _reduction("maximum", lowest)),
+    "max": _extreme("GT", _MAXIMUM),
     "mean": _mean,
-    "min": _extreme("LT", _reduction("minimum", highest)),
-    "prod": _reduction("multiply", _always(1)),
+    "min": _extreme("LT", _MINIMUM),
+    "prod": _reduction("multiply", lambda _: 1),
     "sort": _sort,
-    "sum": _reduction("add", _always(0)),
+    "sum": _reduction("add", lambda _: 0),
     "topk": _top_k,
     "var": _variance,
     "var_mean": _variance_mean,

@@ -10,8 +10,8 @@ from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops, scatter
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
-from shardy_py.frontends.aten.elements import convert, dimension, filled, highest, lowest, sizes
-from shardy_py.frontends.aten.reductions import cumulative
+from shardy_py.frontends.aten.elements import convert, dimension, filled, sizes
+from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
 
 Combine = Callable[[Tensor, Tensor], Tensor]
@@ -23,34 +23,25 @@ def _latest(old: Tensor, new: Tensor) -> Tensor:
 
 _ADD, _MULTIPLY = partial(elementwise, "add"), partial(elementwise, "multiply")
 
-_COMBINE: dict[str, Combine] = {
-    "": _latest,
-    "add": _ADD,
-    "amax": partial(elementwise, "maximum"),
-    "amin": partial(elementwise, "minimum"),
-    "mean": _ADD,
-    "multiply": _MULTIPLY,
-    "prod": _MULTIPLY,
-    "sum": _ADD,
+_REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Any]]] = {
+    "add": (_ADD, lambda _: 0),
+    "amax": (partial(elementwise, "maximum"), lowest),
+    "amin": (partial(elementwise, "minimum"), highest),
+    "mean": (_ADD, lambda _: 0),
+    "multiply": (_MULTIPLY, lambda _: 1),
+    "prod": (_MULTIPLY, lambda _: 1),
+    "sum": (_ADD, lambda _: 0),
 }
-
-_STARTS: dict[str, Callable[[str], Any]] = {
-    "amax": lowest,
-    "amin": highest,
-    "mean": lambda _: 0,
-    "prod": lambda _: 1,
-    "sum": lambda _: 0,
-}
-"""The initial values of reductions without the previous elements."""
+"""The combination of two elements, and the initial value of a reduction without the previous elements."""
 
 
 def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
     """Puts each element of `source` at its own position in `self`, but at its index along one dimension."""
     number, rank = dimension(dim, self.rank), self.rank
     updates = _updates(source, self.element_type, sizes(index.type))
-    if all(a == b for d, (a, b) in enumerate(zip(self.shape, index.shape, strict=True)) if d != number):
-        others = tuple(d for d in range(rank) if d != number)
-        vectors = ops.reshape(index, (*sizes(index.type), 1))
+    others, shape = tuple(d for d in range(rank) if d != number), (*sizes(index.type), 1)
+    if all(self.shape[d] == index.shape[d] for d in others):
+        vectors = ops.reshape(index, shape)
         numbers = ScatterDimensionNumbers(
             inserted_window_dims=(number,),
             input_batching_dims=others,
@@ -59,12 +50,9 @@ def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine)
             index_vector_dim=rank,
         )
     else:
-        parts = [
-            index if d == number else ops.iota(sizes(index.type), d, index.element_type) for d in range(rank)
-        ]
-        shape = (*sizes(index.type), 1)
-        vectors = ops.concatenate([ops.reshape(part, shape) for part in parts], rank)
-        every = tuple(range(rank))
+        counts = {d: ops.iota(sizes(index.type), d, index.element_type) for d in others}
+        parts = [ops.reshape(counts.get(d, index), shape) for d in range(rank)]
+        vectors, every = ops.concatenate(parts, rank), tuple(range(rank))
         numbers = ScatterDimensionNumbers(
             inserted_window_dims=every, scatter_dims_to_operand_dims=every, index_vector_dim=rank
         )
@@ -82,11 +70,7 @@ def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
 
 
 def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any, *, reduce: str = "") -> Tensor:
-    return _along(self, dim, index, src, _COMBINE[reduce])
-
-
-def _scatter_add(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any) -> Tensor:
-    return _along(self, dim, index, src, _ADD)
+    return _along(self, dim, index, src, _REDUCTIONS[reduce][0] if reduce else _latest)
 
 
 def _scatter_reduce(
@@ -99,9 +83,9 @@ def _scatter_reduce(
     *,
     include_self: bool = True,
 ) -> Tensor:
-    element = self.element_type
-    start = self if include_self else _along(self, dim, index, _STARTS[reduce](element), _latest)
-    result = _along(start, dim, index, src, _COMBINE[reduce])
+    combine, initial = _REDUCTIONS[reduce]
+    start = self if include_self else _along(self, dim, index, initial(self.element_type), _latest)
+    result = _along(start, dim, index, src, combine)
     if reduce != "mean":
         return result
     counts = _along(filled(self.type, int(include_self)), dim, index, 1, _ADD)
@@ -191,7 +175,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "index_put": _index_put,
     "masked_scatter": _masked_scatter,
     "scatter": _scatter,
-    "scatter_add": _scatter_add,
+    "scatter_add": partial(_scatter, reduce="add"),
     "scatter_reduce": _scatter_reduce,
     "slice_scatter": _slice_scatter,
 }

@@ -20,14 +20,6 @@ def _same(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
     return convert(self, out.element_type)
 
 
-def _permute(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
-    return ops.transpose(self, [dimension(d, self.rank) for d in dims])
-
-
-def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
-    return ops.broadcast_to(self, sizes(out))
-
-
 def part(self: Tensor, dim: int, start: int, limit: int, step: int = 1) -> Tensor:
     """The elements from `start` to before `limit` along one dimension."""
     shape = sizes(self.type)
@@ -97,10 +89,6 @@ def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
     return ops.reshape(spread, sizes(out))
 
 
-def _flip(out: TensorType, self: Tensor, dims: Sequence[int]) -> Tensor:
-    return ops.reverse(self, [dimension(d, self.rank) for d in dims])
-
-
 def _full(out: TensorType, _: Any, fill_value: Any, **__: Any) -> Tensor:
     if isinstance(fill_value, Tensor):
         return ops.broadcast_to(convert(fill_value, out.element_type), sizes(out))
@@ -111,24 +99,11 @@ def _copy(out: TensorType, self: Tensor, src: Tensor, *_: Any) -> Tensor:
     return _full(out, None, src)
 
 
-def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
-    """Unspecified numbers: zeros."""
-    return filled(out, 0)
-
-
-def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
-    return filled(out, s)
-
-
 def _arange(out: TensorType, *bounds: Any, **_: Any) -> Tensor:
     start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
     count = ops.iota(sizes(out), 0, out.element_type)
     count = count if step == 1 else count * step
     return count if start == 0 else count + start
-
-
-def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
-    return ops.take(weight, indices)
 
 
 def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -175,14 +150,6 @@ def _unfold(out: TensorType, self: Tensor, dim: int, size: int, step: int) -> Te
     index = ops.iota(shape, 0, "i64") * step + ops.iota(shape, 1, "i64")
     windows = _indexed(self, number, (index,))
     return ops.transpose(windows, [d for d in range(windows.rank) if d != number + 1] + [number + 1])
-
-
-def _view_as_real(out: TensorType, self: Tensor) -> Tensor:
-    return _stack(out, (ops.real(self), ops.imag(self)), -1)
-
-
-def _view_as_complex(out: TensorType, self: Tensor) -> Tensor:
-    return ops.complex(*(_select(out, self, -1, index) for index in (0, 1)))
 
 
 def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
@@ -234,7 +201,34 @@ def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) ->
     return ops.gather(self, ops.reshape(index, (*sizes(index.type), 1)), numbers, (1,) * self.rank)
 
 
+def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
+    """Unspecified numbers: zeros."""
+    return filled(out, 0)
+
+
+def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
+    return ops.take(weight, indices)
+
+
+def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
+    return filled(out, s)
+
+
+def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+    return ops.broadcast_to(self, sizes(out))
+
+
+_OF_ONE: dict[str, Callable[[TensorType, Tensor], Tensor]] = {
+    "view_as_complex": lambda out, self: ops.complex(*(_select(out, self, -1, index) for index in (0, 1))),
+    "view_as_real": lambda out, self: _stack(out, (ops.real(self), ops.imag(self)), -1),
+}
+_OF_DIMENSIONS: dict[str, Callable[[TensorType, Tensor, Sequence[int]], Tensor]] = {
+    "flip": lambda out, self, dims: ops.reverse(self, dims),
+    "permute": lambda out, self, dims: ops.transpose(self, dims),
+}
 ROWS: dict[str, Callable[..., Any]] = {
+    **_OF_ONE,
+    **_OF_DIMENSIONS,
     **dict.fromkeys(("view", "unsqueeze", "squeeze"), _reshape),
     **dict.fromkeys(("clone", "alias", "_to_copy"), _same),
     **dict.fromkeys(("empty", "empty_like", "empty_permuted"), _empty),
@@ -246,18 +240,14 @@ ROWS: dict[str, Callable[..., Any]] = {
     "diagonal": _diagonal,
     "embedding": _embedding,
     "expand": _expand,
-    "flip": _flip,
     "gather": _gather,
     "index": _index,
     "index_select": _index_select,
-    "permute": _permute,
     "repeat": _repeat,
     "scalar_tensor": _scalar,
     "select": _select,
     "slice": _slice,
     "split_with_sizes": _split,
     "unfold": _unfold,
-    "view_as_complex": _view_as_complex,
-    "view_as_real": _view_as_real,
 }
 """The rows by the name of the op without overload."""
