@@ -20,6 +20,8 @@ from shardy_py.builder.types import dtype_of, element_of
 Outputs = Sequence[TensorType]
 """The types of an op's results in torch."""
 Maybe = Tensor | None
+Bound = int | None
+"""The start or end of a slice; None: that of the dimension."""
 
 _ORDER = (
     "i1", "ui8", "i8", "ui16", "i16", "ui32", "i32", "ui64", "i64",

@@ -45,14 +45,7 @@ def _group_norm(
 
 
 def _batch_norm_inference(
-    out: Outputs,
-    input: Tensor,
-    weight: Maybe,
-    bias: Maybe,
-    mean: Tensor,
-    variance: Tensor,
-    _: float,
-    eps: float,
+    out: Outputs, input: Tensor, weight: Maybe, bias: Maybe, mean: Tensor, var: Tensor, _: float, eps: float
 ) -> tuple[Tensor, ...]:
     shape = sizes(out[0])
     input, weight, bias, mean, var = widened(input, weight, bias, mean, var)

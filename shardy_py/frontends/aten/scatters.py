@@ -10,7 +10,7 @@ from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops, scatter
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
-from shardy_py.frontends.aten.elements import convert, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, sizes
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
 
@@ -148,12 +148,12 @@ def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor)
 
 
 def _slice_scatter(
-    out: TensorType,
+    _: TensorType,
     self: Tensor,
     src: Tensor,
     dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
+    start: Bound = None,
+    end: Bound = None,
     step: int = 1,
 ) -> Tensor:
     number, shape = dimension(dim, self.rank), sizes(self.type)

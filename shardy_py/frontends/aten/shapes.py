@@ -9,7 +9,7 @@ import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
-from shardy_py.frontends.aten.elements import convert, converted, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Bound, convert, converted, dimension, filled, sizes
 
 
 def _reshape(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
@@ -32,8 +32,8 @@ def _slice(
     out: TensorType,
     self: Tensor,
     dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
+    start: Bound = None,
+    end: Bound = None,
     step: int = 1,
 ) -> Tensor:
     number = dimension(dim, self.rank)
