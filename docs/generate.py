@@ -25,7 +25,7 @@ from shardy_py.builder.dimensions import Dimensions
 _STUB_IMPORTS = """\
 from shardy_py.builder.tensor import Operand, Tensor
 from shardy_py.builder.types import TensorType
-from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]
 """

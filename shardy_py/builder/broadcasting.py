@@ -75,17 +75,17 @@ def _converted(array: Any, element: str) -> Any:
         with np.errstate(all="ignore"):
             if array.dtype.kind == "c" and not is_complex:
                 raise ValueError("complex numbers")
-            made = array.astype(dtype, order="C")
+            elements = array.astype(dtype, order="C")
             if element[0] in "iu" and array.dtype.kind != "b":
-                back = made.astype(array.dtype)
-                if not ((back == array) & ((made < dtype.type(0)) == (array < 0))).all():
+                back = elements.astype(array.dtype)
+                if not ((back == array) & ((elements < dtype.type(0)) == (array < 0))).all():
                     raise ValueError("out of range")
     except (TypeError, ValueError, OverflowError) as error:
         shown = f"{array}" if array.size <= 8 else f"an array of {array.dtype}"
         raise ShardyError(
             f"{shown} cannot be elements of {element} ({error}); convert the tensor or the numbers first"
         ) from None
-    return made
+    return elements
 
 
 def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
@@ -101,18 +101,23 @@ def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
         )
     first, second = _like(lhs, tensor_), _like(rhs, tensor_)
     types = tensor_type(first), tensor_type(second)
-    if types[0].element_type != types[1].element_type:
-        raise ShardyError.unexpected(
-            "operands",
-            expected="one element type",
-            got=f"{types[0].text} and {types[1].text}",
-            remedy="convert one with ops.convert",
-        )
+    require_one_element(*types)
     shapes = types[0].shape, types[1].shape
     if shapes[0] == shapes[1]:
         return first, second
     common = common_shape(*shapes)
     return broadcast_to(first, common), broadcast_to(second, common)
+
+
+def require_one_element(lhs: TensorType, rhs: TensorType, remedy: str = "") -> None:
+    """Raises `ShardyError` for operands of different element types."""
+    if lhs.element_type != rhs.element_type:
+        raise ShardyError.unexpected(
+            "operands",
+            expected="one element type",
+            got=f"{lhs.text} and {rhs.text}",
+            remedy=f"convert one with ops.convert{remedy}",
+        )
 
 
 def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
@@ -123,13 +128,8 @@ def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     if common_shape(type_.shape, shape) != shape:
         raise ShardyError(f"{type_.text} cannot be broadcast to shape {shape}")
     offset = len(shape) - len(type_.shape)
-    dimensions = range(offset, len(shape))
-    return emit_one(
-        "broadcast_in_dim",
-        value,
-        results=TensorType(shape, type_.element_type),
-        broadcast_dimensions=dimensions,
-    )
+    dimensions, result = range(offset, len(shape)), TensorType(shape, type_.element_type)
+    return emit_one("broadcast_in_dim", value, results=result, broadcast_dimensions=dimensions)
 
 
 def _like(data: Any, other: SSAValue) -> SSAValue:

@@ -1,18 +1,17 @@
-"""Products of tensors: dot_general, einsum in letters, convolutions.
+"""Products of tensors: dot_general, einsum in letters.
 
-Not here: `@` (`tensor.py`).
+Not here: `@` (`tensor.py`), convolutions (`ops/rows.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shardy_py.builder.dimensions import dimensions
-from shardy_py.builder.emit import emit_one
-from shardy_py.builder.tensor import Tensor, rank_of, value_of
+from shardy_py.builder.tensor import Tensor, emit, rank_of
 from shardy_py.builder.types import element_of
-from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, DotDimensionNumbers
+from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
 
 Pairs = tuple[Sequence[int], Sequence[int]]
@@ -35,17 +34,14 @@ def dot_general(
     batching, contracting = (
         (dimensions(pair[0], ranks[0]), dimensions(pair[1], ranks[1])) for pair in (batching, contracting)
     )
-    element = lhs.element_type if element_type is None else element_of(element_type)
-    return Tensor(
-        emit_one(
-            "dot_general",
-            value_of(lhs),
-            value_of(rhs),
-            results=element,
-            dot_dimension_numbers=DotDimensionNumbers(*batching, *contracting),
-            precision_config=precision,
-        )
-    )
+    return emit(
+        "dot_general",
+        lhs,
+        rhs,
+        results=lhs.element_type if element_type is None else element_of(element_type),
+        dot_dimension_numbers=DotDimensionNumbers(*batching, *contracting),
+        precision_config=precision,
+    )[0]
 
 
 def einsum(notation: str, lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -64,54 +60,17 @@ def einsum(notation: str, lhs: Tensor, rhs: Tensor) -> Tensor:
                 f"'{side}' in '{notation}' has {len(side)} letters; the tensor is {operand.type.text}"
             )
     left, right = sides
-    alone = [
-        letter for letter in left + right if letter not in output and not (letter in left and letter in right)
-    ]
-    if alone or not set(output) <= set(left + right):
+    if (set(left) ^ set(right)) - set(output) or not set(output) <= set(left + right):
         raise ShardyError(f"each letter of '{notation}' must be in the result or on both sides, and none new")
     shared = [letter for letter in left if letter in right]
     batch = [letter for letter in shared if letter in output]
     summed = [letter for letter in shared if letter not in output]
-    result = dot_general(
-        lhs,
-        rhs,
-        ([left.index(x) for x in summed], [right.index(x) for x in summed]),
-        ([left.index(x) for x in batch], [right.index(x) for x in batch]),
+    contracting, batching = (
+        ([left.index(x) for x in letters], [right.index(x) for x in letters]) for letters in (summed, batch)
     )
+    result = dot_general(lhs, rhs, contracting, batching)
     order = [*batch, *(x for x in left if x not in shared), *(x for x in right if x not in shared)]
     permutation = [order.index(letter) for letter in output]
     if permutation == list(range(len(permutation))):
         return result
-    return Tensor(emit_one("transpose", result.value, permutation=permutation))
-
-
-def convolution(
-    lhs: Tensor,
-    rhs: Tensor,
-    dimension_numbers: ConvDimensionNumbers | Mapping[str, Any],
-    *,
-    window_strides: Sequence[int] | None = None,
-    padding: Sequence[tuple[int, int]] | None = None,
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    window_reversal: Sequence[bool] | None = None,
-    feature_group_count: int = 1,
-    batch_group_count: int = 1,
-) -> Tensor:
-    """A convolution; sizes of the result as in StableHLO, "convolution"; elements as in `lhs`."""
-    return Tensor(
-        emit_one(
-            "convolution",
-            value_of(lhs),
-            value_of(rhs),
-            results=lhs.element_type,
-            dimension_numbers=dimension_numbers,
-            window_strides=window_strides,
-            padding=padding,
-            lhs_dilation=lhs_dilation,
-            rhs_dilation=rhs_dilation,
-            window_reversal=window_reversal,
-            feature_group_count=feature_group_count,
-            batch_group_count=batch_group_count,
-        )
-    )
+    return emit("transpose", result, permutation=permutation)[0]

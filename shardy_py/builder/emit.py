@@ -3,8 +3,7 @@
     emit_op("transpose", x, permutation=(1, 0))
 
 Inference and verification depend on the types of operands and on attributes alone for most ops: they run
-once for each such signature of a program. Not here: functions with the names of ops (`ops/`, `regions.py`),
-ops of other dialects (`other_ops.py`).
+once for each such signature of a program. Not here: functions with the names of ops (`ops/`, `regions.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.builder.insertion import Trace, caller_location, current_trace, insert
 from shardy_py.builder.types import TensorType, element_attribute
+from shardy_py.dialects import syntax_table
 from shardy_py.dialects.checks import results_check, rules_check
 from shardy_py.dialects.construction import infer_types, type_attribute
 from shardy_py.dialects.definition import OpRow
@@ -103,7 +103,8 @@ def _verified(
     bodies: Sequence[Region],
 ) -> Operation:
     """Returns the op, verified and not inserted."""
-    properties, discardable = _split(row, attributes)
+    encoders = {slot.name: partial(OPS.notation.encode, slot.kind) for slot in row.attribute_slots}
+    properties, discardable = _split(f"stablehlo.{row.name}", encoders, attributes)
     element = results if isinstance(results, str) else None
     follows = results is None or element is not None
     types = [NoneAttr() for slot in row.result_slots if not slot.many] if follows else result_types(results)
@@ -121,6 +122,45 @@ def _verified(
         if row.infer is not None:
             require(op, results_check(row.infer))
     return op
+
+
+def emit_other(
+    op_name: str,
+    *operands: SSAValue,
+    results: Types = None,
+    regions: Iterable[Region] = (),
+    **attributes: Any,
+) -> tuple[OpResult, ...]:
+    """Inserts an op of another dialect (CHLO, sdy, a user's) by its full name; as `emit_op`, with results given.
+
+    The class declares the attributes; its verifier runs when the whole program is built. Raises `ShardyError`
+    for an unknown op or attribute.
+    """
+    syntax = syntax_table().op(op_name)
+    definition: Any = getattr(syntax.op_class, "get_irdl_definition", lambda: None)() if syntax else None
+    if syntax is None or definition is None:
+        raise ShardyError(
+            f"unknown op '{op_name}'; register its dialect with shardy_py.dialects.register_dialect"
+        )
+    if results is None and definition.results:
+        raise ShardyError(f"the result types of {op_name} are not inferred; pass results=")
+    declared = dict.fromkeys((*definition.properties, *definition.attributes), plain_attribute)
+    own, discardable = _split(op_name, declared, attributes)
+    properties = {name: own.pop(name) for name in definition.properties if name in own}
+    types = [] if results is None else result_types(results)
+    op = build_operation(
+        syntax.op_class,
+        operands,
+        types,
+        properties,
+        own | discardable,
+        caller_location(),
+        None,
+        list(regions),
+    )
+    require(op, check_declared)
+    insert(op)
+    return tuple(op.results)
 
 
 def emit_one(op_name: str, *operands: SSAValue, results: Types = None, **attributes: Any) -> SSAValue:
@@ -165,24 +205,22 @@ def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> Non
     trace.kept.extend(operand.type for operand in operands_of(op))
 
 
-def _split(row: OpRow, attributes: Mapping[str, Any]) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+def _split(
+    op_name: str, encoders: Mapping[str, Callable[[Any], Attribute]], attributes: Mapping[str, Any]
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """The op's own attributes, and discardable ones of dialects (`mhlo.sharding`)."""
-    kinds = {slot.name: slot.kind for slot in row.attribute_slots}
     own: dict[str, Attribute] = {}
     others: dict[str, Attribute] = {}
     for name, value in attributes.items():
-        if name not in kinds and "." not in name:
-            raise ShardyError.unknown("attribute", name, kinds, what=f"stablehlo.{row.name}")
+        if name not in encoders and "." not in name:
+            raise ShardyError.unknown("attribute", name, encoders, what=op_name)
         if value is None:
             continue
         try:
-            if name in kinds:
-                own[name] = OPS.notation.encode(kinds[name], value)
-            else:
-                others[name] = plain_attribute(value)
+            (own if name in encoders else others)[name] = encoders.get(name, plain_attribute)(value)
         except ShardyError as error:
             message = error.diagnostics[0].message
-            raise ShardyError(f"attribute '{name}' of stablehlo.{row.name}: {message}") from None
+            raise ShardyError(f"attribute '{name}' of {op_name}: {message}") from None
     return own, others
 
 

@@ -19,8 +19,7 @@ from shardy_py.builder.bodies import Body, region
 from shardy_py.builder.broadcasting import constant_value
 from shardy_py.builder.dimensions import Dimensions
 from shardy_py.builder.dimensions import dimensions as from_front
-from shardy_py.builder.emit import emit_op
-from shardy_py.builder.tensor import Operand, Tensor, elementwise, rank_of, unwrapped, value_of
+from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType, dtype_of
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.errors import ShardyError
@@ -28,21 +27,18 @@ from shardy_py.errors import ShardyError
 
 def while_loop(cond: Body, body: Body, init: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """`stablehlo.while`: `body` while `cond` returns true."""
-    values = [value_of(tensor) for tensor in init]
-    types = [value.type for value in values]
-    return _wrapped(emit_op("while", *values, regions=(region(cond, types), region(body, types))))
+    types = [value_of(tensor).type for tensor in init]
+    return emit("while", *init, regions=(region(cond, types), region(body, types)))
 
 
 def if_(pred: Tensor, true_branch: Body, false_branch: Body) -> tuple[Tensor, ...]:
     """`stablehlo.if`: one of two branches without arguments."""
-    return _wrapped(
-        emit_op("if", value_of(pred), regions=(region(true_branch, ()), region(false_branch, ())))
-    )
+    return emit("if", pred, regions=(region(true_branch, ()), region(false_branch, ())))
 
 
 def case(index: Tensor, *branches: Body) -> tuple[Tensor, ...]:
     """`stablehlo.case`: the branch of that number; the last one if out of range."""
-    return _wrapped(emit_op("case", value_of(index), regions=[region(branch, ()) for branch in branches]))
+    return emit("case", index, regions=[region(branch, ()) for branch in branches])
 
 
 def reduce(
@@ -50,12 +46,9 @@ def reduce(
 ) -> tuple[Tensor, ...]:
     """`stablehlo.reduce`: `body` of two elements of each input, over dimensions; None: all."""
     numbers = from_front(dimensions, rank_of(inputs[0]) if inputs else 0)
-    operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
-    return _wrapped(
-        emit_op("reduce", *operands, *starts, dimensions=numbers, regions=(region(body, [*types, *types]),))
-    )
+    return emit("reduce", *inputs, *starts, dimensions=numbers, regions=(region(body, [*types, *types]),))
 
 
 def reduce_sum(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
@@ -115,21 +108,18 @@ def reduce_window(
     padding: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[Tensor, ...]:
     """`stablehlo.reduce_window`: `body` over windows, as in pooling."""
-    operands = [value_of(tensor) for tensor in inputs]
     starts = _scalars(inputs, init_values)
     types = [start.type for start in starts]
-    return _wrapped(
-        emit_op(
-            "reduce_window",
-            *operands,
-            *starts,
-            window_dimensions=window_dimensions,
-            window_strides=window_strides,
-            base_dilations=base_dilations,
-            window_dilations=window_dilations,
-            padding=padding,
-            regions=(region(body, [*types, *types]),),
-        )
+    return emit(
+        "reduce_window",
+        *inputs,
+        *starts,
+        window_dimensions=window_dimensions,
+        window_strides=window_strides,
+        base_dilations=base_dilations,
+        window_dilations=window_dilations,
+        padding=padding,
+        regions=(region(body, [*types, *types]),),
     )
 
 
@@ -147,17 +137,16 @@ def select_and_scatter(
     """`stablehlo.select_and_scatter`: `scatter` combines each source element where `select` chose."""
     (start,) = _scalars((operand,), (init_value,))
     types = [start.type, start.type]
-    made = emit_op(
+    return emit(
         "select_and_scatter",
-        value_of(operand),
-        value_of(source),
+        operand,
+        source,
         start,
         window_dimensions=window_dimensions,
         window_strides=window_strides,
         padding=padding,
         regions=(region(select, types), region(scatter, types)),
-    )
-    return Tensor(made[0])
+    )[0]
 
 
 def sort(
@@ -167,19 +156,11 @@ def sort(
 
     comparator: None: ascending by the first input.
     """
-    operands = [value_of(tensor) for tensor in inputs]
-    types = [TensorType((), tensor.element_type) for tensor in inputs for _ in range(2)]
+    types = [type_ for type_ in _elements(inputs) for _ in range(2)]
     if inputs:
         (dimension,) = from_front(dimension, rank_of(inputs[0]))
-    return _wrapped(
-        emit_op(
-            "sort",
-            *operands,
-            dimension=dimension,
-            is_stable=is_stable,
-            regions=(region(comparator or _comes_first, types),),
-        )
-    )
+    body = region(comparator or _comes_first, types)
+    return emit("sort", *inputs, dimension=dimension, is_stable=is_stable, regions=(body,))
 
 
 def _comes_first(first: Tensor, second: Tensor, *others: Tensor) -> Tensor:
@@ -197,39 +178,38 @@ def scatter(
     unique_indices: bool = False,
 ) -> tuple[Tensor, ...]:
     """`stablehlo.scatter`: `body` combines old and new elements at indices."""
-    operands = [*map(value_of, inputs), value_of(scatter_indices), *map(value_of, updates)]
-    types = [TensorType((), tensor.element_type) for tensor in inputs]
-    return _wrapped(
-        emit_op(
-            "scatter",
-            *operands,
-            scatter_dimension_numbers=dimension_numbers,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-            regions=(region(body, [*types, *types]),),
-        )
+    types = _elements(inputs)
+    return emit(
+        "scatter",
+        *inputs,
+        scatter_indices,
+        *updates,
+        scatter_dimension_numbers=dimension_numbers,
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        regions=(region(body, [*types, *types]),),
     )
 
 
 def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
     """`stablehlo.map`: `body` of one element of each input."""
-    operands = [value_of(tensor) for tensor in inputs]
-    types = [TensorType((), tensor.element_type) for tensor in inputs]
+    types = _elements(inputs)
     dimensions = range(rank_of(inputs[0])) if inputs else ()
-    return _wrapped(emit_op("map", *operands, dimensions=dimensions, regions=(region(body, types),)))[0]
+    return emit("map", *inputs, dimensions=dimensions, regions=(region(body, types),))[0]
 
 
-def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Any]:
+def _elements(inputs: Sequence[Tensor]) -> list[TensorType]:
+    """The types of single elements of the inputs."""
+    return [TensorType((), Tensor(value_of(tensor)).element_type) for tensor in inputs]
+
+
+def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Tensor]:
     """The initial values; numbers become constants of the inputs' element types."""
     if len(inputs) != len(init_values):
         raise ShardyError.unexpected(
             "", expected=f"an init value for each of {len(inputs)} inputs", got=f"{len(init_values)}"
         )
     return [
-        unwrapped(start) if isinstance(start, Tensor) else constant_value(start, tensor.element_type, ())
-        for tensor, start in zip(inputs, init_values, strict=True)
+        start if isinstance(start, Tensor) else Tensor(constant_value(start, type_.element_type, ()))
+        for type_, start in zip(_elements(inputs), init_values, strict=True)
     ]
-
-
-def _wrapped(values: Sequence[Any]) -> tuple[Tensor, ...]:
-    return tuple(map(Tensor, values))

@@ -6,6 +6,7 @@ Not here: shardings of arguments and results (`build.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -79,7 +80,7 @@ def manual_computation(
         _resolved(f"result {number}", sharding, len(type_.shape))
         for number, (type_, sharding) in enumerate(zip(returned, out_shardings, strict=True))
     ]
-    globals_ = [_global(type_, s, manual_axes) for type_, s in zip(returned, outs, strict=True)]
+    globals_ = [_resized(type_, _parts(s, manual_axes)) for type_, s in zip(returned, outs, strict=True)]
     op = ManualComputationOp(
         [value_of(tensor) for tensor in inputs],
         [s.value for s in ins],
@@ -112,13 +113,11 @@ def _local(number: int, type_: TensorType, sharding: Sharding, manual_axes: Sequ
                 f"dimension {dimension} of input {number}, a {type_.text}, is not divisible by {count}, "
                 f"the size of its manual axes among {', '.join(manual_axes)}; pad it or shard it differently"
             )
-    shape = (None if size is None else size // n for size, n in zip(type_.shape, parts, strict=True))
-    return TensorType(tuple(shape), type_.element_type)
+    return _resized(type_, [Fraction(1, count) for count in parts])
 
 
-def _global(type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
-    parts = _parts(sharding, manual_axes)
-    shape = (None if size is None else size * n for size, n in zip(type_.shape, parts, strict=True))
+def _resized(type_: TensorType, factors: Sequence[int | Fraction]) -> TensorType:
+    shape = (None if size is None else int(size * n) for size, n in zip(type_.shape, factors, strict=True))
     return TensorType(tuple(shape), type_.element_type)
 
 

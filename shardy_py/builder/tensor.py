@@ -12,23 +12,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
-from shardy_py.builder.broadcasting import broadcast_to, common_shape, constant_value, static_shape, together
-from shardy_py.builder.emit import Types, emit_one, emit_op
+from shardy_py.builder.broadcasting import (
+    broadcast_to,
+    common_shape,
+    constant_value,
+    require_one_element,
+    static_shape,
+    tensor_type,
+    together,
+)
+from shardy_py.builder.emit import Types, emit_one, emit_op, emit_other
 from shardy_py.builder.indexing import indexed
-from shardy_py.builder.other_ops import emit_other
-from shardy_py.builder.sharding_rules import Rule, give_rule
-from shardy_py.builder.types import Shape, TensorType, type_of
+from shardy_py.builder.types import Shape, TensorType
+from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
+from shardy_py.rules import einsum_rule
+from shardy_py.sharding import ShardingRule
 from shardy_py.text.attribute_writer import attribute_text
 
 Operand = Any
 """A `Tensor`, a number, or an array of numpy."""
+Rule = ShardingRule | Callable[..., ShardingRule] | str | None
+"""A rule; its notation, as `einsum_rule` reads it; a function from the shapes of operands and of results to
+it, where factors are more than passed through; None: the op's own, if it has one."""
 
 
 def _operator(op_name: str) -> Callable[[Tensor, Operand], Tensor]:
@@ -59,10 +72,7 @@ class Tensor:
     @property
     def type(self) -> TensorType:
         """Its type. Raises `ShardyError` for tokens and tuples."""
-        found = type_of(self.value.type)
-        if found is None:
-            raise ShardyError.unexpected("", expected="a ranked tensor", got=attribute_text(self.value.type))
-        return found
+        return tensor_type(self.value)
 
     @property
     def shape(self) -> Shape:
@@ -186,9 +196,18 @@ def emit(
     name = op_name.removeprefix("stablehlo.")
     build_op = emit_other if "." in name else emit_op
     made = build_op(name, *map(value_of, operands), results=results, regions=regions, **attributes)
-    if made:
-        give_rule(made[0].op, sharding_rule)
+    if made and sharding_rule is not None:
+        _give_rule(made[0].op, sharding_rule)
     return tuple(map(Tensor, made))
+
+
+def _give_rule(op: Operation, rule: Rule) -> None:
+    given: Any = partial(einsum_rule, rule) if isinstance(rule, str) else rule
+    if callable(given):
+        given = given(*([static_shape(value) for value in side] for side in (op.operands, op.results)))
+    if not isinstance(given, ShardingRule):
+        raise ShardyError.unexpected("", expected="a sharding rule, as 'i j, j k -> i k'", got=f"{given!r}")
+    op.attributes["sdy.sharding_rule"] = OpShardingRuleAttr(given)
 
 
 def elementwise(op_name: str, lhs: Operand, rhs: Operand, **attributes: Any) -> Tensor:
@@ -211,10 +230,7 @@ def matmul(lhs: Operand, rhs: Operand) -> Tensor:
     numbers = DotDimensionNumbers(
         tuple(range(count)), tuple(range(count)), (lhs.rank - 1,), (max(rhs.rank - 2, 0),)
     )
-    made = emit_one(
-        "dot_general", lhs.value, rhs.value, results=lhs.element_type, dot_dimension_numbers=numbers
-    )
-    return Tensor(made)
+    return emit("dot_general", lhs, rhs, results=lhs.element_type, dot_dimension_numbers=numbers)[0]
 
 
 def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
@@ -230,13 +246,7 @@ def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
             )
         found.append(operand)
     first, second = found
-    if first.element_type != second.element_type:
-        raise ShardyError.unexpected(
-            "operands",
-            expected="one element type",
-            got=f"{first.type.text} and {second.type.text}",
-            remedy="convert one with ops.convert, or use dot_general(..., element_type=...)",
-        )
+    require_one_element(first.type, second.type, ", or use dot_general(..., element_type=...)")
     return first, second
 
 

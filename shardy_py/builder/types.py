@@ -29,6 +29,8 @@ from shardy_py.text.source import Source
 Shape = tuple[int | None, ...]
 _LARGEST = (1 << 63) - 1
 
+_SMALL_FLOATS = """float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3b11fnuz
+    float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"""
 ELEMENT_OF_DTYPE = {
     **{name: name.replace("float", "f") for name in ("float16", "float32", "float64")},
     **{f"int{bits}": f"i{bits}" for bits in (2, 4, 8, 16, 32, 64)},
@@ -37,17 +39,7 @@ ELEMENT_OF_DTYPE = {
     "bfloat16": "bf16",
     "complex64": "complex<f32>",
     "complex128": "complex<f64>",
-    "float4_e2m1fn": "f4E2M1FN",
-    "float6_e2m3fn": "f6E2M3FN",
-    "float6_e3m2fn": "f6E3M2FN",
-    "float8_e3m4": "f8E3M4",
-    "float8_e4m3": "f8E4M3",
-    "float8_e4m3fn": "f8E4M3FN",
-    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
-    "float8_e4m3fnuz": "f8E4M3FNUZ",
-    "float8_e5m2": "f8E5M2",
-    "float8_e5m2fnuz": "f8E5M2FNUZ",
-    "float8_e8m0fnu": "f8E8M0FNU",
+    **{name: "f" + name[5:].replace("_", "").upper() for name in _SMALL_FLOATS.split()},
 }
 """Element types by the name of numpy's or ml_dtypes' type."""
 DTYPE_OF_ELEMENT = {element: name for name, element in ELEMENT_OF_DTYPE.items()}

@@ -23,7 +23,7 @@ from shardy_py.builder.ops.written import squeeze as squeeze
 from shardy_py.builder.ops.written import take as take
 from shardy_py.builder.tensor import Operand, Tensor
 from shardy_py.builder.types import TensorType
-from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]
 
@@ -146,6 +146,21 @@ def complex(lhs: Operand, rhs: Operand) -> Tensor:
 
 def convert(operand: Tensor, element_type: Any) -> Tensor:
     """The elements converted to another type."""
+
+def convolution(
+    lhs: Tensor,
+    rhs: Tensor,
+    dimension_numbers: ConvDimensionNumbers | Mapping[str, Any],
+    *,
+    window_strides: Sequence[int] | None = None,
+    padding: Sequence[tuple[int, int]] | None = None,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    window_reversal: Sequence[bool] | None = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+) -> Tensor:
+    """A convolution; sizes of the result as in StableHLO, "convolution"; elements as in `lhs`."""
 
 def cosine(operand: Tensor) -> Tensor:
     """`stablehlo.cosine` of a tensor."""

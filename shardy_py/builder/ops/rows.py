@@ -41,6 +41,11 @@ slice_(operand, start: integers(start_indices), limit: integers(limit_indices), 
 gather(operand, start_indices, dimension_numbers: gather, slice_sizes: integers, *,
        indices_are_sorted: flag = False)
     Windows of the operand at indices.
+convolution(lhs, rhs, dimension_numbers: convolution, *, window_strides: optional = None,
+            padding: pairs = None, lhs_dilation: optional = None, rhs_dilation: optional = None,
+            window_reversal: flags = None, feature_group_count: int = 1,
+            batch_group_count: int = 1) -> element
+    A convolution; sizes of the result as in StableHLO, "convolution"; elements as in `lhs`.
 reduce_precision(operand, exponent_bits: int, mantissa_bits: int)
     The elements rounded to a format of so many bits.
 uniform_quantize(operand, result: type)
@@ -210,8 +215,12 @@ _KINDS: dict[str, tuple[str, Encode | None]] = {
     **{kind: (kind, _same) for kind in ("bool", "float", "int", "str")},
     "flag": ("bool", lambda name, value, given: {name: value or None}),
     "integers": ("Sequence[int]", _same),
+    "optional": ("Sequence[int] | None", _same),
+    "pairs": ("Sequence[tuple[int, int]] | None", _same),
+    "flags": ("Sequence[bool] | None", _same),
     "strides": ("Sequence[int] | None", lambda name, value, given: {name: value or (1,) * _rank(given)}),
     "gather": ("GatherDimensionNumbers | Mapping[str, Any]", _same),
+    "convolution": ("ConvDimensionNumbers | Mapping[str, Any]", _same),
     "dimension": ("int", lambda name, value, given: {name: dimension(value, _rank(given))}),
     "dimensions": ("Dimensions", lambda name, value, given: {name: dimensions(value, _rank(given))}),
     "dimension_of_result": ("int", _of_result),
@@ -231,15 +240,16 @@ _KINDS: dict[str, tuple[str, Encode | None]] = {
     "received": ("int", lambda _, value, given: _channel(value, 3 if given["from_host"] else 1)),
 }
 """The annotation of a parameter of each kind, and its keywords of `emit`; None: operands."""
-_RESULTS: dict[str | None, tuple[str, dict[str, Any]]] = {
+_RESULTS: dict[str | None, tuple[str, dict[str, Any] | None]] = {
     None: ("Tensor", {}),
+    "element": ("Tensor", None),
     "token": ("Tensor", {"results": TokenType()}),
     "device": ("Tensor", {"results": TensorType((), "ui32")}),
     "two": ("tuple[Tensor, Tensor]", {}),
     "three": ("tuple[Tensor, Tensor, Tensor]", {}),
     "tensors": ("tuple[Tensor, ...]", {}),
 }
-"""The annotation of results, and their types where no parameter gives them."""
+"""The annotation of results, and their types where no parameter gives them; None: elements as of the operand."""
 
 # ---------------------------------------------------------------------------- functions
 
@@ -263,7 +273,8 @@ def _function(name: str, text: str, results: str | None, summary: str) -> Callab
         else:
             arguments = _bound(signature, given, keywords, name)
         operands: list[Tensor] = []
-        attributes: dict[str, Any] = dict(types)
+        given_types = {"results": _first(arguments).element_type} if types is None else types
+        attributes: dict[str, Any] = dict(given_types)
         for parameter, attribute, encode in slots:
             value = arguments[parameter.name]
             if encode is None:
