@@ -131,7 +131,7 @@ def emit_other(
     regions: Iterable[Region] = (),
     **attributes: Any,
 ) -> tuple[OpResult, ...]:
-    """Inserts an op of another dialect (CHLO, sdy, a user's) by its full name; as `emit_op`, with results given.
+    """Inserts an op of another dialect by its full name; as `emit_op`, with results given.
 
     The class declares the attributes; its verifier runs when the whole program is built. Raises `ShardyError`
     for an unknown op or attribute.

@@ -29,8 +29,8 @@ from shardy_py.text.source import Source
 Shape = tuple[int | None, ...]
 _LARGEST = (1 << 63) - 1
 
-_SMALL_FLOATS = """float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3b11fnuz
-    float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"""
+_SMALL_FLOATS = """float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3fn
+    float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"""
 ELEMENT_OF_DTYPE = {
     **{name: name.replace("float", "f") for name in ("float16", "float32", "float64")},
     **{f"int{bits}": f"i{bits}" for bits in (2, 4, 8, 16, 32, 64)},

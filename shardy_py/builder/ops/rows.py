@@ -249,7 +249,7 @@ _RESULTS: dict[str | None, tuple[str, dict[str, Any] | None]] = {
     "three": ("tuple[Tensor, Tensor, Tensor]", {}),
     "tensors": ("tuple[Tensor, ...]", {}),
 }
-"""The annotation of results, and their types where no parameter gives them; None: elements as of the operand."""
+"""The annotation of results, and their types where no parameter gives them; None: the operand's elements."""
 
 # ---------------------------------------------------------------------------- functions
 
