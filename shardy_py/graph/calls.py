@@ -1,6 +1,6 @@
 """The functions of a module and their calls: look-ups, the order of the call graph, copies of functions.
 
-The orders are those of a depth-first walk that starts at each function in turn, as the module lists them:
+The orders are those of a depth-first walk from each function in turn, as the module lists them:
 
     func @main { call @f  call @g }    top down   main, g, f
     func @f { }   func @g { }          bottom up  f, g, main
@@ -29,7 +29,6 @@ class Calls:
     """Functions by name and their calls, in program order; filled op by op."""
 
     def __init__(self) -> None:
-        """Start without any function."""
         self.functions: dict[str, Operation] = {}
         self._calls: dict[str, list[Operation]] = {}
 
@@ -44,19 +43,15 @@ class Calls:
         """The calls of `function`."""
         return [] if function is None else self._calls.get(function_name(function), [])
 
-    def callee(self, call: Operation) -> Operation | None:
-        """The callee of `call`, or None if the module lacks it."""
-        return self.functions.get(callee_name(call))
-
     def argument(self, call: Operation, index: int) -> SSAValue | None:
         """The callee's argument for operand `index` of `call`; None if the callee has no body."""
-        function = self.callee(call)
+        function = self.functions.get(callee_name(call))
         block = None if function is None else function.regions[0].first_block
         return None if block is None else block.args[index]
 
     def returned(self, call: Operation, index: int) -> SSAValue | None:
         """The value that the callee returns as result `index` of `call`; None if the callee has no body."""
-        function = self.callee(call)
+        function = self.functions.get(callee_name(call))
         terminator = terminator_of(function.regions[0]) if function is not None else None
         return None if terminator is None else operands_of(terminator)[index]
 
@@ -81,7 +76,7 @@ def functions_bottom_up(module: ModuleOp) -> list[Operation]:
         if root in seen:
             continue
         seen.add(root)
-        pending = [(root, iter(_callees(root, by_name)))]
+        pending = [(root, _callees(root, by_name))]
         while pending:
             function, rest = pending[-1]
             callee = next((c for c in rest if c not in seen), None)
@@ -90,7 +85,7 @@ def functions_bottom_up(module: ModuleOp) -> list[Operation]:
                 pending.pop()
             else:
                 seen.add(callee)
-                pending.append((callee, iter(_callees(callee, by_name))))
+                pending.append((callee, _callees(callee, by_name)))
     return ordered
 
 
@@ -125,7 +120,7 @@ def _defined_functions(module: ModuleOp) -> Iterator[Operation]:
             yield op
 
 
-def _callees(function: Operation, by_name: Mapping[tuple[int, str], Operation]) -> tuple[Operation, ...]:
+def _callees(function: Operation, by_name: Mapping[tuple[int, str], Operation]) -> Iterator[Operation]:
     """The callees in the same module, each once."""
     keys = dict.fromkeys((id(function.parent), callee_name(call)) for call in calls_in(function))
-    return tuple(by_name[key] for key in keys if key in by_name)
+    return iter([by_name[key] for key in keys if key in by_name])

@@ -1,8 +1,6 @@
-"""Copies of ops, whose operands a mapping can replace.
+"""Copies of ops, whose operands a mapping can replace: `copy = clone(op, {old_operand: new_operand})`.
 
 Uses are created in MLIR's order: first all ops of a region, then op by op its operands before its regions.
-
-    copy = clone(op, {old_operand: new_operand})
 """
 
 from __future__ import annotations

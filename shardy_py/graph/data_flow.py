@@ -46,18 +46,14 @@ def edge_owners(op: Operation) -> tuple[SSAValue, ...]:
 def edge_sources(owner: SSAValue) -> tuple[Source, ...]:
     """The sources of the edge of `owner`, as uses; raises `ShardyError` if `owner` cannot have an edge."""
     op = owning_op(owner)
-    if op is None or data_flow(op) is None:
+    if op is None or (flow := data_flow(op)) is None:
         edge = edge_of_owner(owner)
         place = None if edge is None else position_of(edge.location)
-        raise ShardyError(
-            Diagnostic(
-                f"invalid operand of '{EDGE_NAME}'",
-                place,
-                expected="a target of data flow, such as a result of stablehlo.while",
-                remedy="run sdy-add-data-flow-edges, which inserts all edges",
-            )
-        )
-    return required_data_flow(op).edge_sources(op, owner)
+        what = f"invalid operand of '{EDGE_NAME}'"
+        remedy = "run sdy-add-data-flow-edges, which inserts all edges"
+        expected = "a target of data flow, such as a result of stablehlo.while"
+        raise ShardyError(Diagnostic(what, place, expected=expected, remedy=remedy))
+    return flow.edge_sources(op, owner)
 
 
 def source_values(owner: SSAValue) -> tuple[SSAValue, ...]:
@@ -65,16 +61,11 @@ def source_values(owner: SSAValue) -> tuple[SSAValue, ...]:
     return tuple(operands_of(user)[index] for user, index in edge_sources(owner))
 
 
-def other_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
-    """The targets of the edge of `owner` without `owner` itself."""
-    op = owning_op(owner)
-    assert op is not None
-    return required_data_flow(op).non_edge_owner_targets(op, owner)
-
-
 def edge_targets(owner: SSAValue) -> tuple[SSAValue, ...]:
     """The targets of the edge of `owner`, the owner first."""
-    return (owner, *other_targets(owner))
+    op = owning_op(owner)
+    assert op is not None
+    return (owner, *required_data_flow(op).non_edge_owner_targets(op, owner))
 
 
 def owner_of_target(value: SSAValue) -> SSAValue | None:

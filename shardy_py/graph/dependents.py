@@ -19,7 +19,7 @@ from xdsl.traits import IsTerminator
 from shardy_py.dialects.sdy import DataFlowEdgeOp
 from shardy_py.dialects.traits import data_flow_of, is_terminator
 from shardy_py.graph.calls import Calls
-from shardy_py.graph.data_flow import edge_of_source, other_targets
+from shardy_py.graph.data_flow import edge_of_source, edge_targets
 from shardy_py.ir import next_use, operands_of, owning_op
 
 
@@ -34,7 +34,6 @@ class Dependents:
     """Finds the dependents of values, given the step of each op (by identity) and the calls of the module."""
 
     def __init__(self, step_of: Mapping[int, int], calls: Calls) -> None:
-        """Start from the steps and calls of a whole module."""
         self._step_of = step_of
         self._calls = calls
 
@@ -43,7 +42,7 @@ class Dependents:
         steps: list[int] = []
         owner = owning_op(value)
         if type(owner) is DataFlowEdgeOp:
-            for target in other_targets(operands_of(owner)[0]):
+            for target in edge_targets(operands_of(owner)[0])[1:]:
                 self.add_users(target, steps)
         step = self._step_of.get(id(owner))
         if step is not None:
@@ -64,24 +63,16 @@ class Dependents:
             use = next_use(use)
 
     def _add_forwarded(self, user: Operation, index: int, steps: list[int]) -> None:
-        edge = edge_of_source(user, index)
-        if edge is not None:
-            self._add(edge, steps)
-        elif isinstance(user, ReturnOp):
+        dependent = edge_of_source(user, index)
+        if dependent is None and isinstance(user, ReturnOp):
             for call in self._calls.of_function(user.parent_op()):
                 self.add_users(call.results[index], steps)
-        elif isinstance(user, CallOp):
+        elif dependent is None and isinstance(user, CallOp):
             argument = self._calls.argument(user, index)
             if argument is not None:
                 self.add_users(argument, steps)
-        elif is_terminator(user):
-            parent = user.parent_op()
-            if parent is not None:
-                self._add(parent, steps)
         else:
-            self._add(user, steps)
-
-    def _add(self, op: Operation, steps: list[int]) -> None:
-        step = self._step_of.get(id(op))
-        if step is not None:
-            steps.append(step)
+            dependent = dependent or (user.parent_op() if is_terminator(user) else user)
+            step = self._step_of.get(id(dependent))
+            if step is not None:
+                steps.append(step)

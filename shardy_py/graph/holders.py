@@ -16,7 +16,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -38,10 +38,7 @@ def sharding_attributes(op_class: type[Operation]) -> tuple[str, ...]:
 
 
 class Place(Enum):
-    """The kinds of places.
-
-    INNER_ARGUMENT, OUTER_RESULT: the owners of data-flow edges, when the op has no edges.
-    """
+    """The kinds of places; INNER_ARGUMENT, OUTER_RESULT: owners of data-flow edges that the op lacks."""
 
     RESULT = 0
     PROPERTY = 1
@@ -49,6 +46,9 @@ class Place(Enum):
     FUNCTION_RESULT = 3
     INNER_ARGUMENT = 4
     OUTER_RESULT = 5
+
+
+_LISTS = {Place.ARGUMENT: "arg_attrs", Place.FUNCTION_RESULT: "res_attrs"}
 
 
 class Holder(NamedTuple):
@@ -72,10 +72,9 @@ def read(holder: Holder) -> TensorSharding | None:
             return _at(result_shardings(op), index)
         case Place.PROPERTY:
             return _value(op.properties.get(sharding_attributes(type(op))[0]))
-        case Place.ARGUMENT:
-            return _in_list(op.properties.get("arg_attrs"), index)
-        case Place.FUNCTION_RESULT:
-            return _in_list(op.properties.get("res_attrs"), index)
+        case Place.ARGUMENT | Place.FUNCTION_RESULT:
+            dictionaries = _dictionaries(op.properties.get(_LISTS[holder.place]))
+            return _value(dictionaries[index].data.get(SHARDING)) if index < len(dictionaries) else None
         case Place.INNER_ARGUMENT:
             return _at(required_data_flow(op).block_argument_edge_owner_shardings(op), index)
         case Place.OUTER_RESULT:
@@ -103,54 +102,44 @@ def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
 
 def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorSharding]) -> None:
     match place:
-        case Place.ARGUMENT:
-            count = len(op.regions[0].blocks[0].args)
-            op.properties["arg_attrs"] = _with_shardings(op.properties.get("arg_attrs"), count, shardings)
-        case Place.FUNCTION_RESULT:
-            count = max(len(cast(Any, op).function_type.outputs), 1 + max(shardings))
-            op.properties["res_attrs"] = _with_shardings(op.properties.get("res_attrs"), count, shardings)
+        case Place.ARGUMENT | Place.FUNCTION_RESULT:
+            types = cast(Any, op).function_type
+            count = len(types.inputs if place is Place.ARGUMENT else types.outputs)
+            name = _LISTS[place]
+            count = max(count, 1 + max(shardings))
+            op.properties[name] = _with_shardings(op.properties.get(name), count, shardings)
         case Place.INNER_ARGUMENT:
             flow = required_data_flow(op)
             olds = flow.block_argument_edge_owner_shardings(op)
             new = _completed(flow.block_argument_edge_owners(op), olds, shardings)
-            flow.set_block_argument_edge_owner_shardings(op, tuple(new))
+            flow.set_block_argument_edge_owner_shardings(op, new)
         case Place.OUTER_RESULT:
             flow = required_data_flow(op)
             olds = flow.op_result_edge_owner_shardings(op)
             new = _completed(flow.op_result_edge_owners(op), olds, shardings)
-            flow.set_op_result_edge_owner_shardings(op, tuple(new))
+            flow.set_op_result_edge_owner_shardings(op, new)
         case _:
             new = _completed(op.results, result_shardings(op), shardings)
-            op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(new))
+            op.attributes[SHARDING] = TensorShardingPerValueAttr(new)
 
 
 def result_shardings(op: Operation) -> tuple[TensorSharding, ...]:
     """The shardings in `sdy.sharding` of an op, () if it has none."""
-    return _per_value(op.attributes.get(SHARDING))
+    attribute = op.attributes.get(SHARDING)
+    return attribute.data if isinstance(attribute, TensorShardingPerValueAttr) else ()
 
 
 def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorSharding | None, ...]:
     """The shardings in `arg_attrs` or `res_attrs`, None for values without; () without the list."""
-    if attributes is None:
-        return ()
-    dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
-    return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in dictionaries)
+    return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in _dictionaries(attributes))
 
 
-def _in_list(attributes: Attribute | None, index: int) -> TensorSharding | None:
-    """The sharding in one entry of `arg_attrs` or `res_attrs`, which may have thousands."""
-    if attributes is None:
-        return None
-    dictionaries = cast("ArrayAttr[DictionaryAttr]", attributes).data
-    return _value(dictionaries[index].data.get(SHARDING)) if index < len(dictionaries) else None
+def _dictionaries(attributes: Attribute | None) -> Sequence[DictionaryAttr]:
+    return () if attributes is None else cast("ArrayAttr[DictionaryAttr]", attributes).data
 
 
 def _value(attribute: Attribute | None) -> TensorSharding | None:
     return attribute.data if isinstance(attribute, TensorShardingAttr) else None
-
-
-def _per_value(attribute: Attribute | None) -> tuple[TensorSharding, ...]:
-    return attribute.data if isinstance(attribute, TensorShardingPerValueAttr) else ()
 
 
 def _at(
@@ -161,26 +150,22 @@ def _at(
 
 def _completed(
     values: Sequence[Any], olds: Sequence[TensorSharding], news: Mapping[int, TensorSharding]
-) -> list[TensorSharding]:
+) -> tuple[TensorSharding, ...]:
     """A sharding for each value: the new one, the old one, or an open one."""
-    some = next(iter(news.values()))
-    result: list[TensorSharding] = []
-    for index, value in enumerate(values):
-        known = news.get(index) or _at(olds, index)
-        rank = value.type.get_num_dims() if hasattr(value.type, "get_num_dims") else 0
-        result.append(known or TensorSharding.fully_open(some.mesh, rank))
-    return result
+    mesh = next(iter(news.values())).mesh
+    ranks = (v.type.get_num_dims() if isinstance(v.type, ShapedType) else 0 for v in values)
+    return tuple(
+        news.get(index) or _at(olds, index) or TensorSharding.fully_open(mesh, rank)
+        for index, rank in enumerate(ranks)
+    )
 
 
 def _with_shardings(
     attributes: Attribute | None, count: int, shardings: Mapping[int, TensorSharding]
 ) -> ArrayAttr[DictionaryAttr]:
-    olds = cast("ArrayAttr[DictionaryAttr]", attributes).data if attributes is not None else ()
-    news: list[DictionaryAttr] = []
-    for index in range(count):
-        old = olds[index] if index < len(olds) else DictionaryAttr({})
-        if index in shardings:
-            entries = {**old.data, SHARDING: TensorShardingAttr(shardings[index])}
-            old = DictionaryAttr(dict(sorted(entries.items())))
-        news.append(old)
-    return ArrayAttr(news)
+    olds = _dictionaries(attributes)
+    entries = [*olds, *(DictionaryAttr({}) for _ in range(count - len(olds)))]
+    for index, sharding in shardings.items():
+        named = {**entries[index].data, SHARDING: TensorShardingAttr(sharding)}
+        entries[index] = DictionaryAttr(dict(sorted(named.items())))
+    return ArrayAttr(entries)

@@ -1,14 +1,8 @@
-"""The values of a final program that correspond to those of its source.
-
-    lineage = Lineage(source_table, final_table, origin, record.events)
-    [final_table.entries[place] for place in lineage.counterparts(entry)]
-
-Not here: the events of passes that it reads (`movements.py`).
-"""
+"""The values of a final program that correspond to those of its source, from the events of passes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,9 +17,7 @@ from shardy_py.graph.value_table import ValueEntry, ValueTable
 class Lineage:
     """Maps the values of a program to those of the final one, which passes made from a copy of it.
 
-    source, final: the values of both.
-    origin: from values of the source to those of the copy.
-    events: the events of the passes.
+    origin: from values of the source to those of the copy. events: of the passes (`movements.py`).
     """
 
     source: ValueTable
@@ -52,7 +44,12 @@ class Lineage:
         """
         found = {id(entry.value): [place] for place, entry in enumerate(self.final.entries)}
         for event in reversed(self.events):
-            for old, new in _copies(event):
+            pairs: Iterable[tuple[SSAValue, SSAValue]] = ()
+            if isinstance(event, Copies):
+                pairs = event.values.items()
+            elif isinstance(event, Merger):
+                pairs = zip(event.values, event.kept_values, strict=True)
+            for old, new in pairs:
                 if old is not new and id(new) in found:
                     found.setdefault(id(old), []).extend(found[id(new)])
         return found
@@ -73,14 +70,3 @@ class Lineage:
         """The indices of the results of functions."""
         entries = enumerate(self.final.entries)
         return {(entry.function, entry.index): place for place, entry in entries if entry.value is None}
-
-
-def _copies(event: object) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Pairs of a value and its copy or replacement."""
-    match event:
-        case Copies():
-            yield from event.values.items()
-        case Merger():
-            yield from zip(event.values, event.kept_values, strict=True)
-        case _:
-            pass

@@ -7,7 +7,8 @@ Not here: their effect on propagation (`propagation/worklist.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
@@ -30,26 +31,20 @@ def dead_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
         for op in walk_pre_order(pending.pop()):
             for operand in operands_of(op):
                 maker = operand.owner
-                if (
-                    isinstance(maker, Operation)
-                    and id(maker) not in dead
-                    and all(
-                        _is_inside(use.operation, dead) for result in maker.results for use in result.uses
-                    )
-                    and is_dead_when_unused(maker)
-                ):
+                if not isinstance(maker, Operation) or id(maker) in dead:
+                    continue
+                users = (use.operation for result in maker.results for use in result.uses)
+                if all(_dead_around(user, dead) for user in users) and is_dead_when_unused(maker):
                     dead[id(maker)] = maker
                     pending.append(maker)
     return dead
 
 
-def _is_inside(user: Operation | None, dead: dict[int, Operation]) -> bool:
-    """Whether `user` or an op around it is dead."""
-    while user is not None:
-        if id(user) in dead:
-            return True
+def _dead_around(user: Operation | None, dead: Mapping[int, Operation]) -> Operation | None:
+    """The dead op that is `user` or around it, or None."""
+    while user is not None and id(user) not in dead:
         user = user.parent_op()
-    return False
+    return user
 
 
 def liveness_of(
@@ -61,15 +56,13 @@ def liveness_of(
     for identity, op in dead.items():
         step = step_of[identity]
         liveness.remaining_uses[step] = sum(result.uses.get_length() for result in op.results)
-        operands: list[tuple[int, int]] = []
-        for user, value in _uses_in(op):
-            if _user_step(user, step_of, dead) != step:
-                continue
+        operands = liveness.operands[step] = list[tuple[int, int]]()
+        own_users = (user for user in walk_pre_order(op) if _user_step(user, step_of, dead) == step)
+        for value in chain.from_iterable(map(operands_of, own_users)):
             number = numbers.setdefault(id(value), len(numbers))
             if number not in liveness.users:
                 liveness.users[number] = [_user_step(use.operation, step_of, dead) for use in value.uses]
             operands.append((step_of.get(id(value.owner), -1), number))
-        liveness.operands[step] = tuple(operands)
         inside = walk_pre_order(op, include_root=False) if op.regions else ()
         liveness.nested[step] = tuple(step_of[id(inner)] for inner in inside if id(inner) in step_of)
     for step in {user for users in liveness.users.values() for user in users if user >= 0}:
@@ -80,13 +73,6 @@ def liveness_of(
     return liveness
 
 
-def _uses_in(op: Operation) -> Iterator[tuple[Operation, SSAValue]]:
-    """The operands of `op` and its nested ops, each with its user."""
-    for user in walk_pre_order(op):
-        for value in operands_of(user):
-            yield user, value
-
-
 def _is_scalar(value: SSAValue) -> bool:
     tensor = tensor_type(value.type)
     return tensor is not None and not tensor.shape
@@ -94,9 +80,5 @@ def _is_scalar(value: SSAValue) -> bool:
 
 def _user_step(user: Operation, step_of: Mapping[int, int], dead: Mapping[int, Operation]) -> int:
     """The step of the dead op around a use, if any, else of the user; negative if the user is no step."""
-    outer: Operation | None = user
-    while outer is not None:
-        if id(outer) in dead:
-            return step_of[id(outer)]
-        outer = outer.parent_op()
-    return step_of.get(id(user), -id(user))
+    outer = _dead_around(user, dead)
+    return step_of.get(id(user), -id(user)) if outer is None else step_of[id(outer)]

@@ -1,8 +1,4 @@
-"""Events of passes: shardings moved, values copied and replaced; recorded within `recorded`.
-
-    with recorded() as events:
-        run passes
-    events          [Movement(target=%1, source=%0, "sdy-apply-sharding-constraints", ...), ...]
+"""Events of passes: shardings moved, values copied and replaced, in `with recorded() as events:`.
 
 Outside of `recorded`, an event costs one look-up. Not here: propagation (`propagation/journal.py`), the
 readers of events (`report/explain/`, `lineage.py`).
@@ -90,9 +86,7 @@ def note_moved(
 
 def note_copies(values: Mapping[SSAValue, SSAValue]) -> None:
     """Record copies of values; the mapping must not change afterwards."""
-    events = _EVENTS.get()
-    if events is not None:
-        events.append(Copies(values))
+    note(Copies(values))
 
 
 def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) -> tuple[Movement, ...]:

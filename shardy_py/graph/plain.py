@@ -10,7 +10,7 @@ have a method `plain()`. Memo tables are keyed by identity and keep their keys a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any, cast
 
@@ -53,7 +53,8 @@ def _convert(attribute: Attribute) -> Any:
     if converter is not None:
         return converter(attribute)
     if isinstance(attribute, builtin.DenseArrayBase):
-        return _dense_array(cast("builtin.DenseArrayBase[Any]", attribute))
+        array = cast("builtin.DenseArrayBase[Any]", attribute)
+        return _values(array.get_values(), array.elt_type)
     return str(attribute)
 
 
@@ -65,18 +66,13 @@ def _convert_tensor(type_: Attribute) -> TensorType | None:
     return TensorType(shape, str(tensor.element_type))
 
 
-def _is_bool(type_: Attribute) -> bool:
-    return type_ == builtin.i1
-
-
 def _integer(attribute: Any) -> int | bool:
     value: int = attribute.value.data
-    return bool(value) if _is_bool(attribute.type) else value
+    return bool(value) if attribute.type == builtin.i1 else value
 
 
-def _dense_array(attribute: builtin.DenseArrayBase[Any]) -> tuple[Any, ...]:
-    values = attribute.get_values()
-    return tuple(map(bool, values)) if _is_bool(attribute.elt_type) else tuple(values)
+def _values(values: Iterable[Any], element_type: Attribute) -> tuple[Any, ...]:
+    return tuple(map(bool, values) if element_type == builtin.i1 else values)
 
 
 def _dense_elements(attribute: Any) -> Any:
@@ -84,11 +80,9 @@ def _dense_elements(attribute: Any) -> Any:
     count = prod(shape)
     if len(shape) not in (1, 2) or count > MAX_DENSE_ELEMENTS:
         return None
-    values = tuple(attribute.get_values())
+    values = _values(attribute.get_values(), attribute.type.element_type)
     if len(values) == 1:  # a splat is kept as one element
         values *= count
-    if _is_bool(attribute.type.element_type):
-        values = tuple(map(bool, values))
     if len(shape) == 1:
         return values
     rows, columns = shape

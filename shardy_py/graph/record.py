@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from shardy_py.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.ir import operands_of, terminator_of
+from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE, OpRecord
 from shardy_py.session import SESSION
 
@@ -70,16 +70,11 @@ def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRec
 
 def _convert(op: Operation, context: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
-    operand_types = [value.type for value in operands_of(op)]
-    result_types = [value.type for value in op.results]
+    operands = tuple(value.type for value in operands_of(op))
+    results = tuple(value.type for value in op.results)
     values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
-    record = OpRecord(
-        name_of(op),
-        tuple(map(tensor_type, operand_types)),
-        tuple(map(tensor_type, result_types)),
-        values | context,
-    )
-    return record, (*operand_types, *result_types, *attributes.values())
+    tensors = tuple(map(tensor_type, operands)), tuple(map(tensor_type, results))
+    return OpRecord(name_of(op), *tensors, values | context), (*operands, *results, *attributes.values())
 
 
 def name_of(op: Operation) -> str:
@@ -91,24 +86,21 @@ def name_of(op: Operation) -> str:
 
 def combiner_of(op: Operation) -> str | None:
     """The op with which a scatter combines values, the same for all inputs; None if there is none."""
-    region = op.regions[0] if op.regions else None
-    terminator = terminator_of(region) if region is not None else None
-    block = region.first_block if region is not None else None
+    block = op.regions[0].first_block if op.regions else None
+    terminator = block.last_op if block is not None else None
     if terminator is None or block is None:
         return None
-    count = len(block.args) // 2
-    found: set[str | None] = set()
+    names: set[str | None] = set()
     for index, value in enumerate(operands_of(terminator)):
         combiner = value.owner
         tensor = tensor_type(value.type)
         element = tensor.element if tensor is not None else ""
         if not isinstance(combiner, Operation) or not TABLE[combiner.name].is_order_free(element):
             return None
-        arguments = [
-            a.index for a in operands_of(combiner) if isinstance(a, BlockArgument) and a.owner is block
-        ]
-        found.add(combiner.name if sorted(arguments) == [index, index + count] else None)
-    return found.pop() if len(found) == 1 else None
+        own = (a for a in operands_of(combiner) if isinstance(a, BlockArgument) and a.owner is block)
+        pair = [index, index + len(block.args) // 2]
+        names.add(combiner.name if sorted(a.index for a in own) == pair else None)
+    return names.pop() if len(names) == 1 else None
 
 
 def concatenates_slices(op: Operation) -> bool:
@@ -117,16 +109,8 @@ def concatenates_slices(op: Operation) -> bool:
     sliced = [isinstance(m, SliceOp) for m in makers]
     if all(sliced) or not any(sliced):
         return any(sliced)
-    sources = {
-        id(operands_of(maker)[0] if is_slice and isinstance(maker, Operation) else operand)
-        for maker, is_slice, operand in zip(makers, sliced, operands_of(op), strict=True)
-    }
-    return len(sources) == 1
-
-
-def has_constant_indices(op: Operation) -> bool:
-    """Whether the start indices of a dynamic_update_slice are all constants."""
-    return all(map(constant_of, operands_of(op)[2:]))
+    pairs = zip(makers, operands_of(op), strict=True)
+    return len({id(operands_of(m)[0] if isinstance(m, SliceOp) else operand) for m, operand in pairs}) == 1
 
 
 def feeds_rng_bit_generator(op: Operation) -> bool:
@@ -138,7 +122,7 @@ def feeds_rng_bit_generator(op: Operation) -> bool:
 _CONTEXTS: dict[str, Callable[[Operation], Hashable]] = {
     "context.combiner": combiner_of,
     "context.concatenates_slices": concatenates_slices,
-    "context.constant_indices": has_constant_indices,
+    "context.constant_indices": lambda op: all(map(constant_of, operands_of(op)[2:])),
     "context.feeds_rng_bit_generator": feeds_rng_bit_generator,
 }
 _CONTEXT = {row.name: (row.context, _CONTEXTS[row.context]) for row in TABLE.values() if row.context}

@@ -1,12 +1,6 @@
-"""The record of a run of passes: their events and journals of propagation, in order.
+"""The record of a run of passes: their events (`movements.py`) and journals of propagation, in order.
 
-    with recording() as record:                  from shardy_py.passes.runner
-        run passes
-    record.propagations[0].journal.entries
-
-Filled while passes run, read afterwards: `propagation/arrivals.py` (which axis came from where) and
-`report/explain/` (all the way from the user's annotations). Not here: events (`movements.py`) and the journal
-(`propagation/journal.py`).
+Filled while passes run within `recording` (`passes/runner.py`), read afterwards by `report/explain/`.
 """
 
 from __future__ import annotations
@@ -14,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -40,9 +35,7 @@ class Propagation:
 
     program: Program
     journal: Journal
-    edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(
-        default_factory=dict[int, "tuple[SSAValue, Operation | None]"]
-    )
+    edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(default_factory=dict[int, Any])
     edge_owners: Mapping[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
     @staticmethod
@@ -88,5 +81,5 @@ class Record:
 
     @property
     def propagations(self) -> tuple[Propagation, ...]:
-        """The propagations, in order."""
+        """Those among the events."""
         return tuple(event for event in self.events if isinstance(event, Propagation))

@@ -2,9 +2,6 @@
 
 Most equal attributes are one object, so functions are called once per attribute, not once per value.
 Not here: shardings of single values (`value_shardings.py`).
-
-    transform_shardings(module, TensorSharding.closed)
-    survey(module).any_sharding(lambda sharding: bool(sharding.unreduced_axes))
 """
 
 from __future__ import annotations
@@ -82,11 +79,7 @@ class _Changed:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The result of one walk over a program.
-
-    attributes: the attributes that hold shardings, each once.
-    ops: the ops with the given names, in program order, each before its nested ops.
-    """
+    """The attributes of a program that hold shardings, each once, and its ops of given names, in order."""
 
     attributes: tuple[Attribute, ...]
     ops: tuple[Operation, ...]

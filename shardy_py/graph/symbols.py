@@ -1,8 +1,5 @@
 """The symbols of a module (functions, meshes), and unique names for new ones.
 
-    symbols = Symbols(module)
-    symbols.insert(clone)           # "f" if that name is free, else "f_0", "f_1", ...
-
 Not here: which functions call which (`calls.py`), unreferenced symbols (`passes/symbol_dce.py`).
 """
 
@@ -31,7 +28,6 @@ class Symbols:
     """
 
     def __init__(self, module: ModuleOp) -> None:
-        """Collect the symbols of `module`."""
         self.module = module
         self._counter = 0
         named = ((symbol_name(op), op) for op in top_level_ops(module))
@@ -87,15 +83,15 @@ class Symbols:
 
     def main(self) -> Operation:
         """The entry function: the only function, or else `main`; raises `ShardyError` if there is none."""
-        functions = [op for op in self._ops.values() if isinstance(op, FuncOp)]
+        functions = {name: op for name, op in self._ops.items() if isinstance(op, FuncOp)}
         if len(functions) == 1:
-            return functions[0]
-        if self.get(MAIN) not in functions:
-            found = ", ".join(f"@{symbol_name(op)}" for op in functions) or "none"
-            place = position_of(cast(Any, functions[0] if functions else self.module).location)
-            fact = f"needs one function, or one named @{MAIN}; it has: {found}"
+            return next(iter(functions.values()))
+        if MAIN not in functions:
+            names = ", ".join(f"@{name}" for name in functions) or "none"
+            place = position_of(cast(Any, next(iter(functions.values()), self.module)).location)
+            fact = f"needs one function, or one named @{MAIN}; it has: {names}"
             raise ShardyError(Diagnostic(f"'builtin.module' op {fact}", place))
-        return self.function(MAIN)
+        return functions[MAIN]
 
 
 def symbol_name(op: Operation) -> str | None:

@@ -3,8 +3,6 @@
 The sharding of a value may be held elsewhere: by the data-flow edge of which it is a target, or by the
 attributes of the function whose argument it is. Not here: the places (`holders.py`), all shardings of a
 module (`sharding_walk.py`).
-
-    set_sharding(value, sharding_of(other))
 """
 
 from __future__ import annotations
@@ -110,14 +108,9 @@ def before_barriers(value: SSAValue) -> SSAValue:
 
 
 class ShardingReader:
-    """Reads shardings of many values fast; arguments of a function are read together.
-
-    reader = ShardingReader()
-    reader.of(value)
-    """
+    """Reads shardings of many values fast; arguments of a function are read together."""
 
     def __init__(self) -> None:
-        """Start with an empty memo table."""
         self._arguments: dict[int, tuple[Attribute, tuple[TensorSharding | None, ...]]] = {}
 
     def of(self, value: SSAValue) -> TensorSharding | None:
@@ -152,45 +145,33 @@ class ShardingReader:
 
 def function_argument_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
     """The shardings of the arguments, open where there is none; None if all are absent or maximal."""
-    return _completed(function, "arg_attrs", _function_type(function).inputs.data, symbols)
+    return _completed(function, "arg_attrs", cast(FuncOp, function).function_type.inputs.data, symbols)
 
 
 def function_result_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
     """The shardings of the results, open where there is none; None if all are absent or maximal."""
-    return _completed(function, "res_attrs", _function_type(function).outputs.data, symbols)
+    return _completed(function, "res_attrs", cast(FuncOp, function).function_type.outputs.data, symbols)
 
 
 def _completed(
     function: Operation, name: str, types: tuple[Attribute, ...], symbols: Symbols
 ) -> Shardings | None:
     given = attribute_list_shardings(function.properties.get(name))
-    mesh = next((s.mesh for s in given if s is not None and not _is_maximal(s, symbols)), None)
+    resolved = ((s.mesh, symbols.mesh(s.mesh)) for s in given if s is not None)
+    mesh = next((name for name, mesh in resolved if mesh is None or not mesh.is_maximal), None)
     if mesh is None:
         return None
     return tuple(s or TensorSharding.fully_open(mesh, rank_of(t)) for s, t in zip(given, types, strict=True))
 
 
-def _is_maximal(sharding: TensorSharding, symbols: Symbols) -> bool:
-    mesh = symbols.mesh(sharding.mesh)
-    return mesh is not None and mesh.is_maximal
-
-
 def remove_result_sharding(function: Operation, index: int) -> None:
     """Remove the sharding of a function's result, and `res_attrs` if it becomes empty."""
     given = function.properties.get("res_attrs")
-    if given is None:
-        return
-    entries = [dict(d.data) for d in cast("ArrayAttr[DictionaryAttr]", given).data]
-    if entries[index].pop(SHARDING, None) is None:
-        return
-    if any(entries):
-        function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
-    else:
+    entries = [dict(d.data) for d in cast("ArrayAttr[DictionaryAttr]", given).data] if given else []
+    if entries and entries[index].pop(SHARDING, None) is not None:
         del function.properties["res_attrs"]
-
-
-def _function_type(function: Operation) -> Any:
-    return function.properties["function_type"]
+        if any(entries):
+            function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
 
 
 # ---------------------------------------------------------------------- types

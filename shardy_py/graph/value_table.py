@@ -109,11 +109,6 @@ class ValueTable:
         """The symbols of the functions, in program order."""
         return tuple(map(function_name, functions_of(self.module)))
 
-    @cached_property
-    def names(self) -> ValueNames:
-        """The names of all SSA values, as the module prints."""
-        return ValueNames(self.module, syntax_table())
-
     def find_all(self, key: str) -> Sequence[ValueEntry]:
         """All values named `key`: a name, `@function:name`, label, or source `file:line[:column]`.
 
@@ -128,21 +123,19 @@ class ValueTable:
         found = self.find_all(key)
         if len(found) == 1:
             return found[0]
-        if found:
-            names = [f"@{entry.function}:{entry.name}" for entry in found]
-            remedy = "use one of these names"
-            if len(set(names)) < len(names):  # values of different regions of a function may share a name
-                places = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
-                names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, places, strict=True)]
-                remedy = "use a location (model.py:12), or values.named(key) in Python"
-            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-            got = f"{len(found)} values: {', '.join(names[:8])}{more}"
-            raise ShardyError.unexpected(
-                f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy
-            )
-        close = get_close_matches(key, self._by_name, 3)
-        remedy = f"did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
-        raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
+        if not found:
+            close = get_close_matches(key, self._by_name, 3)
+            remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
+        names = [f"@{entry.function}:{entry.name}" for entry in found]
+        remedy = "use one of these names"
+        if len(set(names)) < len(names):  # values of different regions of a function may share a name
+            places = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
+            names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, places, strict=True)]
+            remedy = "use a location (model.py:12), or values.named(key) in Python"
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        got = f"{len(found)} values: {', '.join(names[:8])}{more}"
+        raise ShardyError.unexpected(f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy)
 
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:
@@ -153,7 +146,7 @@ class ValueTable:
         return _listed((key, entry) for entry in self.entries for key in _places_of(entry))
 
     def _collect(self) -> Iterator[ValueEntry]:
-        names = self.names.of
+        names = ValueNames(self.module, syntax_table()).of
         function: Operation | None = None
         symbol = ""
         for op in walk_pre_order(self.module, include_root=False):
@@ -178,12 +171,11 @@ def _results(function: Operation | None) -> Iterator[ValueEntry]:
         return
     types = cast(Any, function.properties["function_type"]).outputs.data
     attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("res_attrs"))
+    symbol = function_name(function)
     for index, type_ in enumerate(types):
         info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
         label = info.data if isinstance(info, StringAttr) else ""
-        yield ValueEntry(
-            f"result {index}", function_name(function), "result", type_, function, index, None, label
-        )
+        yield ValueEntry(f"result {index}", symbol, "result", type_, function, index, None, label)
 
 
 def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:

@@ -10,7 +10,6 @@ Slot 0 is for values that cannot be sharded. Plain data without IR: `graph/build
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any
@@ -106,7 +105,7 @@ class Liveness:
     """
 
     remaining_uses: dict[int, int] = field(default_factory=dict[int, int])
-    operands: dict[int, Sequence[tuple[int, int]]] = field(default_factory=dict[int, Any])
+    operands: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, Any])
     nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
     users: dict[int, list[int]] = field(default_factory=dict[int, Any])
     reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
