@@ -61,9 +61,8 @@ def _preference(
         size = prod(s for s, f in zip(options.factor_sizes, tensor.factors, strict=True) if f is not None)
         for factor, axes in wanted.items():
             along = tensor.factors[factor]
-            if along is None or prefix_status(axes, along.axes) is Prefix.NONE:
-                continue
-            if size > sources[factor][0]:
+            is_source = along is not None and prefix_status(axes, along.axes) is not Prefix.NONE
+            if is_source and size > sources[factor][0]:
                 sources[factor] = (size, index)
 
     def rank(factor: int) -> tuple[int, int, int, int]:

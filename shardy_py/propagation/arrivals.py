@@ -1,8 +1,5 @@
 """Arrivals of axes: where an axis appeared, along which factor of which step, and from which tensors.
 
-    arrivals = Arrivals(program, journal)
-    arrivals.at(3)      (Arrival(entry=7, slot=3, dimension=1, axis=AxisRef("x"), step=2, factor=1, ...), ...)
-
 Computed from the journal on demand, once per distinct step. Not here: tracing an axis back to its origin
 (`report/explain/`).
 """
@@ -12,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
 from shardy_py.propagation.journal import FUNCTION_RESULT, Entry, Journal
@@ -20,8 +18,7 @@ from shardy_py.propagation.step import Passage, Step
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A tensor that had the axis: its position in the step, its slot, and the dimension of the factor."""
 
     position: int
@@ -51,8 +48,7 @@ class Arrival:
     sources: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(NamedTuple):
     """An arrival in terms of positions, shared by equal entries."""
 
     position: int
@@ -66,7 +62,6 @@ class Arrivals:
     """All arrivals of one propagation, by slot."""
 
     def __init__(self, program: FlatProgram, journal: Journal) -> None:
-        """The arrivals of a propagation through `program`, given its journal."""
         self.program = program
         self.journal = journal
         self._moves: dict[tuple[int, tuple[int, ...]], tuple[_Move, ...]] = {}
@@ -99,21 +94,17 @@ class Arrivals:
     def _of_entry(self, index: int, entry: Entry) -> Iterator[Arrival]:
         number, _, _, changes = entry
         slots = self.slots_of(number)
-        for move in self._moves_of(entry):
-            slot = slots[move.position]
-            if slot == UNSHARDABLE:
-                continue
-            sources = tuple(Source(position, slots[position], at) for position, at in move.sources)
-            yield Arrival(index, slot, move.dimension, move.axis, number, move.position, move.factor, sources)
-        for position, _ in changes:
-            slot = slots[position]
-            for member in self.program.groups.get(slot, ()):
-                for move in self._moves_of(entry):
-                    if move.position == position:
-                        source = (Source(position, slot, move.dimension),)
-                        yield Arrival(
-                            index, member.slot, move.dimension, move.axis, None, position, move.factor, source
-                        )
+        moves = self._moves_of(entry)
+        for position, dimension, axis, factor, holders in moves:
+            if (slot := slots[position]) != UNSHARDABLE:
+                sources = tuple(Source(holder, slots[holder], at) for holder, at in holders)
+                yield Arrival(index, slot, dimension, axis, number, position, factor, sources)
+        for changed, _ in changes:
+            for member in self.program.groups.get(slots[changed], ()):
+                for position, dimension, axis, factor, _ in moves:
+                    if position == changed:
+                        source = (Source(position, slots[position], dimension),)
+                        yield Arrival(index, member.slot, dimension, axis, None, position, factor, source)
 
     def _moves_of(self, entry: Entry) -> tuple[_Move, ...]:
         _, numbers, step, changes = entry

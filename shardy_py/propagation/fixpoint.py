@@ -37,7 +37,6 @@ class Propagator:
         conservative_propagation: bool = False,
         journal: Journal | None = None,
     ) -> None:
-        """Start from the initial shardings of the program; `journal` records all changes, if given."""
         self.program = program
         self.interner = Interner()
         self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
@@ -50,7 +49,6 @@ class Propagator:
         self._tables: dict[Step, StepTable] = {}
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
         self._modes: dict[tuple[int, Strategy, Directions], int] = {}
-        self._open_numbers: dict[tuple[int, int], int] = {}
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         self._settled = bytearray(
@@ -70,9 +68,8 @@ class Propagator:
     def set_sharding(self, slot: int, sharding: TensorSharding | None) -> None:
         """Replace what `slot` holds."""
         self.shardings[slot] = self.interner.number(sharding)
-        if self._journal is not None:
-            entry = len(self._journal.entries)
-            self._journal.settings.append(Setting(entry, slot, self.shardings[slot]))
+        if (journal := self._journal) is not None:
+            journal.settings.append(Setting(len(journal.entries), slot, self.shardings[slot]))
         self._unsettle(slot)
 
     def run_round(
@@ -117,10 +114,11 @@ class Propagator:
         """Propagate once between each value that the main function returns and its result, in order."""
         tables = self._returned_tables.get(strategy)
         if tables is None:
-            tables = self._returned_tables[strategy] = [
-                self._table(Step(value.rule, strategy, _both_ways(value.rule.factor_sizes)))
-                for value in self.program.returned
-            ]
+            sizes = (value.rule.factor_sizes for value in self.program.returned)
+            options = (StepOptions(own, (Direction.BOTH,) * len(own)) for own in sizes)
+            pairs = zip(self.program.returned, options, strict=True)
+            tables = [self._table(Step(value.rule, strategy, both_ways)) for value, both_ways in pairs]
+            self._returned_tables[strategy] = tables
         shardings = self.shardings
         for index, (value, table) in enumerate(zip(self.program.returned, tables, strict=True)):
             slots = (value.slot, value.result_slot)
@@ -129,12 +127,10 @@ class Propagator:
             if changes and self._journal is not None:
                 self._journal.entries.append((FUNCTION_RESULT - index, numbers, table.step, changes))
             for position, new in changes:
-                slot = slots[position]
-                self._write(slot, new)
-                self._unsettle(slot)
-                for member in self.program.groups.get(slot, ()):
-                    self._write(member.slot, new)
-                    self._unsettle(member.slot)
+                members = self.program.groups.get(slots[position], ())
+                for slot in (slots[position], *(member.slot for member in members)):
+                    self._write(slot, new)
+                    self._unsettle(slot)
 
     def _apply(self, step: int, changes: Sequence[Change], worklist: Worklist) -> None:
         program, settled, write = self.program, self._settled, self._write
@@ -178,9 +174,7 @@ class Propagator:
 
     def _unsettle(self, slot: int) -> None:
         """Between rounds: run the steps that read `slot` again."""
-        for step in self.program.dependents[slot]:
-            self._settled[step] = 0
-        for step in self.program.other_readers.get(slot, ()):
+        for step in (*self.program.dependents[slot], *self.program.other_readers.get(slot, ())):
             self._settled[step] = 0
 
     def _write(self, slot: int, new: int) -> None:
@@ -192,14 +186,9 @@ class Propagator:
         self.shardings[slot] = new
 
     def _open_number(self, like: int, slot: int) -> int:
-        rank = self.program.ranks[slot]
-        number = self._open_numbers.get((like, rank))
-        if number is None:
-            sharding = self.interner.values[like]
-            assert sharding is not None
-            number = self.interner.number(TensorSharding.fully_open(sharding.mesh, rank))
-            self._open_numbers[like, rank] = number
-        return number
+        sharding = self.interner.values[like]
+        assert sharding is not None
+        return self.interner.number(TensorSharding.fully_open(sharding.mesh, self.program.ranks[slot]))
 
     def _tables_of_round(
         self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int
@@ -213,10 +202,8 @@ class Propagator:
                 tables.append(None)
                 modes.append(0)
                 continue
-            conservative_propagation = self._is_conservative and not kind.is_edge and not kind.is_barrier
-            options = StepOptions(
-                kind.rule.factor_sizes, directions, conservative_propagation, kind.is_elementwise
-            )
+            is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
+            options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
             tables.append(self._table(Step(kind.rule, strategy, options, kind.boundary)))
             modes.append(self._mode(index, strategy, directions))
         return tables, modes
@@ -240,10 +227,6 @@ class Propagator:
         wanted = np.asarray(modes, np.uint8)[np.asarray(self._kinds, np.intp)]
         settled = np.frombuffer(self._settled, np.uint8)
         return bytearray(((wanted != 0) & (settled != wanted) & (settled != ALWAYS)).tobytes())
-
-
-def _both_ways(factor_sizes: tuple[int, ...]) -> StepOptions:
-    return StepOptions(factor_sizes, (Direction.BOTH,) * len(factor_sizes))
 
 
 def _reader(slots: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:

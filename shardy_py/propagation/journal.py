@@ -1,14 +1,8 @@
 """The journal of a propagation: all changes in order, at little cost.
 
-Each step that changes something appends one tuple of existing objects. `arrivals.py` derives from the journal
-which axis moved where.
-
-    journal = Journal()
-    propagate(program, meshes, journal=journal)
-    journal.entries        [(3, (1, 0, 0), step, ((2, 1),)), ...]: step 3 read the shardings number 1, 0, 0
-                           and changed that of its tensor 2 to number 1
-
-Not here: shardings that passes move before and after (`graph/movements.py`).
+Each step that changes something appends one tuple of existing objects: `(3, (1, 0, 0), step, ((2, 1),))` if
+step 3 read the shardings number 1, 0, 0 and changed that of its tensor 2 to number 1. `arrivals.py` derives
+which axis moved where. Not here: shardings that passes move before and after (`graph/movements.py`).
 """
 
 from __future__ import annotations
@@ -57,7 +51,6 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self.entries: list[Entry] = []
         self.stages: list[Stage] = []
         self.settings: list[Setting] = []
@@ -77,9 +70,5 @@ class Journal:
 
     def stage_of(self, entry: int) -> str:
         """The name of the round of entry number `entry`."""
-        name = ""
-        for stage in self.stages:
-            if stage.first_entry > entry:
-                break
-            name = stage.name
-        return name
+        names = [stage.name for stage in self.stages if stage.first_entry <= entry]
+        return names[-1] if names else ""

@@ -101,10 +101,9 @@ def propagate(
     between: Callable[[Propagator, int], None] | None = None,
     journal: Journal | None = None,
 ) -> Propagator:
-    """Propagate to the fixed point; the result knows what each slot holds.
+    """Propagate to the fixed point; returns the propagator with the sharding of each slot.
 
-    `log` gets every change, `trail` every step that made some, `journal` both in short. `between` is called
-    after each user priority but the last, with that priority.
+    journal: records all changes. between: called after each user priority but the last, with that priority.
     """
     propagator = Propagator(
         program, meshes, conservative_propagation=options.conservative_propagation, journal=journal

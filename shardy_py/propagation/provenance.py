@@ -8,7 +8,7 @@ Also their form in `#sdy.propagation_edges`: by step, by axis and source, the ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from shardy_py.sharding import (
@@ -102,32 +102,21 @@ def edges_of(moves: Iterable[tuple[int, Move]], operand_count: int) -> Edges:
 
 
 def _grouped(targets: dict[tuple[AxisRef, int], list[int]], operand_count: int) -> tuple[AxisEdge, ...]:
+    def node(position: int) -> EdgeValueRef:
+        if position < operand_count:
+            return EdgeValueRef("operand", position)
+        return EdgeValueRef("result", position - operand_count)
+
     return tuple(
-        AxisEdge(axis, node(source, operand_count), _nodes(targets[axis, source], operand_count))
+        AxisEdge(axis, node(source), tuple(map(node, sorted(targets[axis, source]))))
         for axis, source in sorted(targets, key=lambda key: (key[0].order, key[1]))
     )
-
-
-def _nodes(positions: Sequence[int], operand_count: int) -> tuple[EdgeValueRef, ...]:
-    return tuple(node(position, operand_count) for position in sorted(positions))
-
-
-def node(position: int, operand_count: int) -> EdgeValueRef:
-    """The operand or result at a position.
-
-    >>> str(node(0, 2)), str(node(2, 2))
-    ('operand-0', 'result-0')
-    """
-    if position < operand_count:
-        return EdgeValueRef("operand", position)
-    return EdgeValueRef("result", position - operand_count)
 
 
 class Origins:
     """By value, its axes and the names of the shardings that they come from."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._names: dict[int, dict[AxisRef, str]] = {}
 
     def __iter__(self) -> Iterator[int]:
@@ -144,7 +133,9 @@ class Origins:
 
     def move(self, source: int, target: int, axis: AxisRef) -> None:
         """Propagate the origin of `axis` from `source`, which may have it split or merged, to `target`."""
-        name = self._name(source, axis)
+        names = self.of(source)
+        related = (names[other] for other in names if other.contains(axis) or axis.contains(other))
+        name = names.get(axis) or next(related, None)
         if name is not None:
             self.add(target, (axis,), name)
 
@@ -152,9 +143,3 @@ class Origins:
         """Propagate the origins of all axes of `source` to `target`."""
         for axis, name in self.of(source).items():
             self.add(target, (axis,), name)
-
-    def _name(self, value: int, axis: AxisRef) -> str | None:
-        names = self.of(value)
-        if axis in names:
-            return names[axis]
-        return next((names[other] for other in names if other.contains(axis) or axis.contains(other)), None)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from shardy_py.ops import Role
 from shardy_py.propagation.flat import Direction, Directions, StepKind
-from shardy_py.sharding.rule import FactorType, ShardingRule
+from shardy_py.sharding.rule import FactorType
 
 DirectionOf = Callable[[StepKind, int], Direction]
 """The direction allowed along factor number n of a step."""
@@ -70,13 +70,11 @@ def directions_in_round(step: StepKind, schedule: tuple[DirectionOf, ...], numbe
         return ()
     if step.role is Role.BARRIER:
         return (Direction(step.barrier_direction),) * len(rule.factors)
-    return tuple(_along(step, rule, factor, schedule[: number + 1]) for factor in range(len(rule.factors)))
 
+    def along(factor: int) -> Direction:
+        union = Direction.NONE
+        for function in () if rule.factors[factor].is_blocked else schedule[: number + 1]:
+            union |= function(step, factor)
+        return union
 
-def _along(step: StepKind, rule: ShardingRule, factor: int, allowed: tuple[DirectionOf, ...]) -> Direction:
-    if rule.factors[factor].is_blocked:
-        return Direction.NONE
-    union = Direction.NONE
-    for function in allowed:
-        union |= function(step, factor)
-    return union
+    return tuple(map(along, range(len(rule.factors))))

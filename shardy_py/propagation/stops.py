@@ -1,22 +1,21 @@
 """Why a step does not propagate an axis: the condition that failed first.
 
-    stop(step, shardings, meshes, target, factor, axis)      Stop(StopKind.CLOSED, position=2, ...)
-
 For shardings with which the step changes nothing. The conditions are those of the strategies, in their order.
 Not here: which tensors and steps to examine (`report/explain/why_not.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from shardy_py.propagation.basic import basic, compatible_axes
 from shardy_py.propagation.flat import Direction
-from shardy_py.propagation.step import Passage, Step
-from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
-from shardy_py.sharding.axis_lists import Axes
+from shardy_py.propagation.step import Passage, Shardings, Step
+from shardy_py.sharding import AxisRef, Projection
+from shardy_py.sharding.axis_lists import Axes, total_size
+from shardy_py.sharding.meshes import Meshes
 from shardy_py.sharding.projection import TensorProjection
 
 
@@ -64,14 +63,7 @@ class Stop:
     dimension: int = -1
 
 
-def stop(
-    step: Step,
-    shardings: tuple[TensorSharding | None, ...],
-    meshes: Mapping[str, Mesh],
-    target: int,
-    factor: int,
-    axis: AxisRef,
-) -> Stop:
+def stop(step: Step, shardings: Shardings, meshes: Meshes, target: int, factor: int, axis: AxisRef) -> Stop:
     """Why the tensor at position `target` lacks `axis` along `factor`, which another tensor has."""
     passage = step.passage(shardings, meshes)
     if passage is None:
@@ -82,7 +74,8 @@ def stop(
         return Stop(StopKind.ELSEWHERE, -1, axis)
     if any(position == target for position, _ in step.take(shardings, meshes)):
         return Stop(StopKind.NOT_TAKEN, target, axis)
-    givers = [i for i in sources if _gives(i, projection.operand_count, direction)]
+    operands, forward, backward = projection.operand_count, Direction.FORWARD, Direction.BACKWARD
+    givers = [i for i in sources if direction & (forward if i < operands else backward)]
     if not givers:
         return Stop(StopKind.DIRECTION, -1, axis)
     wanted = compatible_axes(projection, factor, direction)
@@ -112,11 +105,6 @@ def _along(projection: Projection, factor: int) -> Iterator[tuple[int, Axes]]:
             yield position, along.axes
 
 
-def _gives(position: int, operand_count: int, direction: Direction) -> bool:
-    """Whether axes of the tensor may propagate to others."""
-    return bool(direction & (Direction.FORWARD if position < operand_count else Direction.BACKWARD))
-
-
 def _has(axes: Axes, axis: AxisRef) -> bool:
     return any(axis.overlaps(other) for other in axes)
 
@@ -129,16 +117,12 @@ def _conflict(
     wanted = given[giver]
     for position in (target, *given):
         for mine, its in zip(wanted, given[position], strict=False):
-            if not mine.overlaps(its) or (mine != its and not _is_prefix(mine, its)):
+            if not mine.is_prefix_of(its) and not its.is_prefix_of(mine):
                 dimension = _dimension_of(step, position, factor)
                 return Stop(StopKind.CONFLICT, position, axis, given[position], dimension)
             if mine == axis:
                 break
     return Stop(StopKind.CONFLICT, giver, axis, wanted, _dimension_of(step, giver, factor))
-
-
-def _is_prefix(first: AxisRef, second: AxisRef) -> bool:
-    return first.is_prefix_of(second) or second.is_prefix_of(first)
 
 
 def _refusal(
@@ -161,13 +145,12 @@ def _refusal(
         overflow = _overflow(step, tensor, position, dimension)
         if overflow:
             return Stop(StopKind.OVERFLOW, position, axis, overflow, dimension)
-    used = _used(step, tensor, position, factor, axis)
-    if used is not None:
-        return used
+    for index, other in enumerate(tensor.factors):
+        if index != factor and other is not None and _has(other.axes + other.overflow, axis):
+            at = _dimension_of(step, position, index)
+            return Stop(StopKind.USED, position, axis, other.axes + other.overflow, at)
     if along is not None and not along.is_minor_most:
-        parts = axis.size(passage.mesh)
-        for other in wanted[: wanted.index(axis)]:
-            parts *= other.size(passage.mesh)
+        parts = total_size(wanted[: wanted.index(axis) + 1], passage.mesh)
         if step.options.factor_sizes[factor] % parts:
             return Stop(StopKind.NON_DIVISIBLE, position, axis, (), dimension)
     return None
@@ -177,14 +160,6 @@ def _overflow(step: Step, tensor: TensorProjection, position: int, dimension: in
     """The axes of a dimension that fit no factor; they block the factors from there on."""
     along = (tensor.factors[factor] for factor in step.rule.tensors[position][dimension])
     return next((factor.overflow for factor in along if factor is not None and factor.overflow), ())
-
-
-def _used(step: Step, tensor: TensorProjection, position: int, factor: int, axis: AxisRef) -> Stop | None:
-    for index, other in enumerate(tensor.factors):
-        if index != factor and other is not None and _has(other.axes + other.overflow, axis):
-            at = _dimension_of(step, position, index)
-            return Stop(StopKind.USED, position, axis, other.axes + other.overflow, at)
-    return None
 
 
 def _dimension_of(step: Step, position: int, factor: int) -> int:

@@ -29,7 +29,6 @@ class Worklist:
     __slots__ = ("again", "cursor", "queued", "waiting")
 
     def __init__(self, waiting: bytearray) -> None:
-        """Start with the steps whose byte in `waiting` is 1."""
         self.waiting = waiting
         self.queued = bytearray(len(waiting))
         self.again: list[int] = []
@@ -62,7 +61,6 @@ class Erasure:
     """
 
     def __init__(self, program: FlatProgram, liveness: Liveness) -> None:
-        """Start with all dead ops present."""
         self._remaining = dict(liveness.remaining_uses)
         self._users = {value: list(users) for value, users in liveness.users.items()}
         self._liveness = liveness
