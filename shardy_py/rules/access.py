@@ -48,29 +48,21 @@ def classify(reads: Reads, shape: tuple[int, ...], operand: int, position: int, 
     expression = index_map.results[position]
     beside = reads.beside.get((operand, position))
     if isinstance(expression, Variable):
-        found = _lone(reads, index_map, shape, expression, size, beside)
-        if found:
-            return found
+        if expression.kind == "s" and expression.index in reads.whole:
+            return Access(Relation.WHOLE, variable=expression, result_dim=beside)
+        if access := _lone(index_map, shape, expression, size, beside):
+            return access
     return _compound(index_map, shape, expression, size, beside)
 
 
 def _lone(
-    reads: Reads,
-    index_map: IndexMap,
-    shape: tuple[int, ...],
-    variable: Variable,
-    size: int,
-    beside: int | None,
+    index_map: IndexMap, shape: tuple[int, ...], variable: Variable, size: int, beside: int | None
 ) -> Access | None:
-    if variable.kind == "s":
-        if variable.index in reads.whole:
-            return Access(Relation.WHOLE, variable=variable, result_dim=beside)
-        if index_map.ranges[variable.index] == extent(size):
-            return Access(Relation.CARRIED, (Digit(variable, 1, size),), result_dim=beside)
-    elif variable.kind == "d" and index_map.dims[variable.index] == extent(size) == extent(
-        shape[variable.index]
-    ):
-        return Access(Relation.CARRIED, (Digit(variable, 1, size),), result_dim=variable.index)
+    index, digits = variable.index, (Digit(variable, 1, size),)
+    if variable.kind == "s" and index_map.ranges[index] == extent(size):
+        return Access(Relation.CARRIED, digits, result_dim=beside)
+    if variable.kind == "d" and index_map.dims[index] == extent(size) and shape[index] == size:
+        return Access(Relation.CARRIED, digits, result_dim=index)
     return None
 
 
@@ -108,16 +100,15 @@ def _digits(expression: Expr, bounds: Mapping[Variable, Interval], size: int) ->
     if expression.constant:
         return None
     terms = [(factor, _digit(atom, bounds)) for atom, factor in expression.terms]
-    found: list[Digit] = []
+    digits: list[Digit] = []
     product = 1
     for factor, digit in sorted(terms, key=lambda term: (term[0], term[1].size if term[1] else 0)):
         if digit is None or factor != product:
             return None
-        found.append(digit)
+        digits.append(digit)
         product *= digit.size
     # A digit of size one above all others of its variable is always zero.
-    digits = tuple(d for d in reversed(found) if d.size != 1 or d.step == 1)
-    return digits if product == size else None
+    return tuple(d for d in reversed(digits) if d.size != 1 or d.step == 1) if product == size else None
 
 
 def _digit(atom: Expr, bounds: Mapping[Variable, Interval]) -> Digit | None:

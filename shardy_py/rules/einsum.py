@@ -14,8 +14,9 @@ different tensors has the smallest. Not here: rules in MLIR's notation (`dialect
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from shardy_py.errors import ShardyError
 from shardy_py.ops import TensorType, shape_of
@@ -30,13 +31,19 @@ Dimension = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor of the notation.
-
-    group: the number of the group of leading dimensions; None without an ellipsis.
-    """
+    """One tensor of the notation; group: the number of its leading dimensions, None without an ellipsis."""
 
     dimensions: tuple[Dimension, ...]
     group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One tensor of the op: its name in messages, its dimensions without an ellipsis, and their sizes."""
+
+    name: str
+    dimensions: tuple[Dimension, ...]
+    shape: tuple[int, ...]
 
 
 def einsum_rule(
@@ -57,24 +64,27 @@ def einsum_rule(
     is_custom: whether it is a user's rule of a custom call; no reshards are inserted before that.
     """
     sides = parse_notation(notation)
+    dimensions = [d for side in sides for tensor in side for d in tensor.dimensions]
     sizes = dict(factor_sizes or {})
-    _check_sizes(sides, sizes)
-    types = _types_by_factor(sides, reduction, need_replication, permutation)
-    shapes = tuple(tuple(map(_shape, side)) for side in (operands, results))
-    for kind, tensors, given in zip(("operand", "result"), sides, shapes, strict=True):
+    _check_sizes(dimensions, sizes)
+    listed = {
+        FactorType.REDUCTION: reduction,
+        FactorType.NEED_REPLICATION: need_replication,
+        FactorType.PERMUTATION: permutation,
+    }
+    types = _types_by_factor(dimensions, listed)
+    for kind, tensors, given in zip(("operand", "result"), sides, (operands, results), strict=True):
         if len(tensors) != len(given):
             raise ShardyError(
                 f"Sharding rule has {len(tensors)} {kind}s, but the operation has {len(given)} {kind}s"
             )
-    expanded = _expand(sides, shapes)
-    numbers = _number(expanded, shapes, sizes)
-    _check_compounds(expanded, shapes, sizes)
+    places = _expand(sides, (operands, results))
+    numbers = _number(places, sizes)
+    _check_compounds(places, sizes)
     factors = tuple(Factor(sizes[n], types.get(n, FactorType.PASS_THROUGH)) for n in numbers)
-    mapped = tuple(
-        tuple(tuple(tuple(numbers[name] for name in dimension) for dimension in tensor) for tensor in side)
-        for side in expanded
-    )
-    return ShardingRule(factors, mapped[0], mapped[1], is_custom=is_custom)
+    mapped = [tuple(tuple(numbers[name] for name in d) for d in place.dimensions) for place in places]
+    count = len(operands)
+    return ShardingRule(factors, tuple(mapped[:count]), tuple(mapped[count:]), is_custom=is_custom)
 
 
 def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -102,15 +112,11 @@ def _parse_tensor(text: str) -> Tensor:
                 dimensions.append((found[0],))
             else:
                 compound.append(found[0])
-            at = found.end()
-            continue
-        if found := _ELLIPSIS.match(text, at):
+        elif found := _ELLIPSIS.match(text, at):
             if dimensions or compound is not None or group is not None:
                 raise ShardyError("Ellipsis can only be used at the beginning of a dimension")
             group = int(found[1] or 0)
-            at = found.end()
-            continue
-        if character == "(":
+        elif character == "(":
             if compound is not None:
                 raise ShardyError("Compound factors should be one level, nested brackets are not allowed")
             compound = []
@@ -123,7 +129,7 @@ def _parse_tensor(text: str) -> Tensor:
             compound = None
         elif not character.isspace():
             raise ShardyError(_character_fault(character))
-        at += 1
+        at = found.end() if found else at + 1
     if compound is not None:
         raise ShardyError(f"Brackets are not balanced in rule: '{text.strip()}'")
     return Tensor(tuple(dimensions), group)
@@ -137,9 +143,8 @@ def _character_fault(character: str) -> str:
     return f"Unknown character '{character}'"
 
 
-def _check_sizes(sides: tuple[tuple[Tensor, ...], ...], sizes: Mapping[str, int]) -> None:
+def _check_sizes(dimensions: Sequence[Dimension], sizes: Mapping[str, int]) -> None:
     """Checks that sizes are given for exactly the factors that are not a whole dimension."""
-    dimensions = [d for side in sides for tensor in side for d in tensor.dimensions]
     used = {name for dimension in dimensions for name in dimension}
     whole = {dimension[0] for dimension in dimensions if len(dimension) == 1}
     for name in sizes:
@@ -152,21 +157,13 @@ def _check_sizes(sides: tuple[tuple[Tensor, ...], ...], sizes: Mapping[str, int]
 
 
 def _types_by_factor(
-    sides: tuple[tuple[Tensor, ...], ...],
-    reduction: Sequence[str],
-    need_replication: Sequence[str],
-    permutation: Sequence[str],
+    dimensions: Sequence[Dimension], listed: Mapping[FactorType, Sequence[str]]
 ) -> dict[str, FactorType]:
     """Returns the given types by factor."""
-    used = {name for side in sides for tensor in side for d in tensor.dimensions for name in d}
     types: dict[str, FactorType] = {}
-    for kind, listed in (
-        (FactorType.REDUCTION, reduction),
-        (FactorType.NEED_REPLICATION, need_replication),
-        (FactorType.PERMUTATION, permutation),
-    ):
-        for name in listed:
-            if name not in used:
+    for kind, names in listed.items():
+        for name in names:
+            if not any(name in dimension for dimension in dimensions):
                 raise ShardyError(f"Factor {name} in {kind.name.lower()}_factors is not used in the rule")
             if types.setdefault(name, kind) is not kind:
                 raise ShardyError(f"Factor {name} can only be in one of the factor sets")
@@ -174,82 +171,55 @@ def _types_by_factor(
 
 
 def _expand(
-    sides: tuple[tuple[Tensor, ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
-) -> tuple[tuple[tuple[Dimension, ...], ...], ...]:
-    """The dimensions of each tensor; those of an ellipsis have factors named `?GROUP_NUMBER`."""
+    sides: Sequence[Sequence[Tensor]], types: Sequence[Sequence[TensorType | Sequence[int]]]
+) -> list[_Place]:
+    """The tensors of the op; the dimensions of an ellipsis have factors named `?GROUP_NUMBER`."""
     ranks: dict[int, int] = {}
-
-    def dimensions_of(tensor: Tensor, shape: tuple[int, ...], place: str) -> tuple[Dimension, ...]:
-        leading = 0
-        if tensor.group is not None:
-            leading = max(len(shape) - len(tensor.dimensions), 0)
-            known = ranks.setdefault(tensor.group, leading)
-            if known != leading:
+    places: list[_Place] = []
+    for kind, tensors, given in zip(("operand", "result"), sides, types, strict=True):
+        for number, (tensor, type_) in enumerate(zip(tensors, given, strict=True)):
+            shape = shape_of(type_) if isinstance(type_, TensorType) else tuple(type_)
+            place, leading = f"{number}th {kind}", 0
+            if tensor.group is not None:
+                leading = max(len(shape) - len(tensor.dimensions), 0)
+                known = ranks.setdefault(tensor.group, leading)
+                if known != leading:
+                    raise ShardyError(
+                        f"Ellipsis represents different number of leading dimensions {known} and {leading}"
+                    )
+            rank = leading + len(tensor.dimensions)
+            if rank != len(shape):
                 raise ShardyError(
-                    f"Ellipsis represents different number of leading dimensions {known} and {leading}"
+                    f"Sharding rule {place} has rank {rank}, but the operation {place} has rank {len(shape)}"
                 )
-        rank = leading + len(tensor.dimensions)
-        if rank != len(shape):
-            raise ShardyError(
-                f"Sharding rule {place} has rank {rank}, but the operation {place} has rank {len(shape)}"
-            )
-        return (*((f"?{tensor.group}_{number}",) for number in range(leading)), *tensor.dimensions)
-
-    return tuple(
-        tuple(
-            dimensions_of(tensor, shape, f"{number}th {kind}")
-            for number, (tensor, shape) in enumerate(zip(tensors, given, strict=True))
-        )
-        for kind, tensors, given in zip(("operand", "result"), sides, shapes, strict=True)
-    )
+            first = ((f"?{tensor.group}_{i}",) for i in range(leading))
+            places.append(_Place(place, (*first, *tensor.dimensions), shape))
+    return places
 
 
-def _number(
-    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...],
-    shapes: tuple[tuple[tuple[int, ...], ...], ...],
-    sizes: dict[str, int],
-) -> dict[str, int]:
+def _number(places: Sequence[_Place], sizes: dict[str, int]) -> dict[str, int]:
     """Numbers the factors in order of occurrence; adds the sizes of whole dimensions to `sizes`."""
     numbers: dict[str, int] = {}
-    for _, dimension, size in _places(expanded, shapes):
-        for name in dimension:
-            numbers.setdefault(name, len(numbers))
-        if len(dimension) != 1:
-            continue
-        (name,) = dimension
-        known = sizes.setdefault(name, size)
-        if known != size and name.startswith("?"):
-            raise ShardyError(f"Batching dimension {name[1:]} corresponds to two sizes: {known} and {size}")
-        sizes[name] = min(known, size)
+    for place in places:
+        for dimension, size in zip(place.dimensions, place.shape, strict=True):
+            for name in dimension:
+                numbers.setdefault(name, len(numbers))
+            if len(dimension) == 1:
+                (name,) = dimension
+                known = sizes.setdefault(name, size)
+                if known != size and name.startswith("?"):
+                    sizes_text = f"{known} and {size}"
+                    raise ShardyError(f"Batching dimension {name[1:]} corresponds to two sizes: {sizes_text}")
+                sizes[name] = min(known, size)
     return numbers
 
 
-def _check_compounds(
-    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...],
-    shapes: tuple[tuple[tuple[int, ...], ...], ...],
-    sizes: Mapping[str, int],
-) -> None:
-    for place, dimension, size in _places(expanded, shapes):
-        if len(dimension) > 1:
-            total = 1
-            for name in dimension:
-                total *= sizes[name]
-            if total != size:
+def _check_compounds(places: Sequence[_Place], sizes: Mapping[str, int]) -> None:
+    for place in places:
+        for dimension, size in zip(place.dimensions, place.shape, strict=True):
+            total = prod(sizes[name] for name in dimension)
+            if len(dimension) > 1 and total != size:
                 raise ShardyError(
-                    f"{place} actual size {size} doesn't match the size {total} derived from the compound "
-                    f"factors {dimension}"
+                    f"{place.name} actual size {size} doesn't match the size {total} derived from the "
+                    f"compound factors {dimension}"
                 )
-
-
-def _places(
-    expanded: tuple[tuple[tuple[Dimension, ...], ...], ...], shapes: tuple[tuple[tuple[int, ...], ...], ...]
-) -> Iterator[tuple[str, Dimension, int]]:
-    """Yields the name of its tensor, the factors and the size of each dimension."""
-    for kind, tensors, given in zip(("operand", "result"), expanded, shapes, strict=True):
-        for number, (dimensions, shape) in enumerate(zip(tensors, given, strict=True)):
-            for dimension, size in zip(dimensions, shape, strict=True):
-                yield f"{number}th {kind}", dimension, size
-
-
-def _shape(tensor: TensorType | Sequence[int]) -> tuple[int, ...]:
-    return shape_of(tensor) if isinstance(tensor, TensorType) else tuple(tensor)

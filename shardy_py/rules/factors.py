@@ -1,8 +1,7 @@
 """From `Reads` to factors: each access gets the factor of its dimension.
 
 Digits of the same coordinate are one factor in all tensors; a treatment decides whether any other access
-shares the factor of its result dimension. Not here: the classes of access
-(`access.py`), treatments by op (`ops/`).
+shares the factor of its result dimension. Not here: classes of access (`access.py`), treatments (`ops/`).
 """
 
 from __future__ import annotations
@@ -180,16 +179,8 @@ class _Group:
         anchor = access.result_dim
         coordinate = self.coordinate(anchor) if anchor is not None else []
         own_size = self.shape[anchor] if anchor is not None else None
-        read = DimensionRead(
-            self.sketch.record,
-            access.relation,
-            slot.tensor,
-            slot.dimension,
-            size,
-            own_size,
-            anchor,
-            self.conservative,
-        )
+        at = slot.tensor, slot.dimension, size, own_size, anchor
+        read = DimensionRead(self.sketch.record, access.relation, *at, self.conservative)
         treatment = self.treat(read)
         is_free = len(coordinate) == 1 and not self._repeats(slot, coordinate)
         if treatment.size not in (None, own_size) and anchor in self.compounded:
@@ -199,16 +190,19 @@ class _Group:
         else:
             self._set_apart(slot, access, size, coordinate, treatment)
 
+    def _bound(self, variable: Variable) -> list[Atom]:
+        """The atoms of all values of a variable."""
+        return self.atoms_of(Digit(variable, 1, *self._extent(variable)))
+
     def _may_bind(self, access: Access, coordinate: Atom) -> bool:
         if not access.variable:
             return True
-        bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
+        bound = self._bound(access.variable)
         return len(bound) == 1 and self.sketch.may_join(coordinate, bound[0])
 
     def _share(self, slot: TensorDim, access: Access, coordinate: Atom, treatment: Treatment) -> None:
         if access.variable:
-            bound = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))
-            self.sketch.join(coordinate, bound[0])
+            self.sketch.join(coordinate, self._bound(access.variable)[0])
         if treatment.size is not None:
             self.sketch.give_size(coordinate, treatment.size)
         self._finish(coordinate, treatment.type, blocked=treatment.blocked)
@@ -218,7 +212,7 @@ class _Group:
         self, slot: TensorDim, access: Access, size: int, coordinate: list[Atom], treatment: Treatment
     ) -> None:
         if access.variable:
-            own = self.atoms_of(Digit(access.variable, 1, *self._extent(access.variable)))[0]
+            own = self._bound(access.variable)[0]
         elif access.relation in (Relation.RUNTIME, Relation.MOVED) and access.result_dim is not None:
             own = self.sketch.add(Atom(self.number, (size, access.result_dim)), size)
         else:

@@ -36,7 +36,8 @@ class _Side:
 
     @property
     def is_at_one(self) -> bool:
-        return not self.is_done and self.shape[self.dimension] == 1
+        """Whether a dimension of size one is next."""
+        return self.left == 1 and not self.is_done and self.shape[self.dimension] == 1
 
     def open(self) -> None:
         """Begins the current dimension if the previous one is finished."""
@@ -52,38 +53,32 @@ class _Side:
             self.dimension += 1
         return dimension
 
-    def skip(self) -> int:
-        """Passes a dimension of size one."""
-        self.dimension += 1
-        return self.dimension - 1
-
 
 def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[RadixFactor]:
     """Returns the factors, major to minor, including those of size one; shapes must not be empty."""
     left, right = _Side(operand), _Side(result)
     factors: list[RadixFactor] = []
     while not (left.is_done and right.is_done):
-        if left.is_at_one and left.left == 1:
-            factors.append((left.skip(), None, 1))
+        if left.is_at_one:
+            factors.append((left.take(1), None, 1))
             continue
-        if right.is_at_one and right.left == 1:
-            factors.append((None, right.skip(), 1))
+        if right.is_at_one:
+            factors.append((None, right.take(1), 1))
             continue
         left.open()
         right.open()
         common = gcd(left.left, right.left)
-        if left.product != right.product:
-            behind, ahead = (left, right) if left.product < right.product else (right, left)
-            size = _towards(behind, ahead, common)
-            dimension = behind.take(size)
-            factors.append((dimension, None, size) if behind is left else (None, dimension, size))
-        elif common > 1:
+        if left.product == right.product and common > 1:
             factors.append((left.take(common), right.take(common), common))
+            continue
+        if left.product == right.product:
+            alone = [(left, left.left), (right, right.left)]
         else:
-            for side in (left, right):
-                size = side.left
-                dimension = side.take(size)
-                factors.append((dimension, None, size) if side is left else (None, dimension, size))
+            behind, ahead = (left, right) if left.product < right.product else (right, left)
+            alone = [(behind, _towards(behind, ahead, common))]
+        for side, size in alone:
+            dimension = side.take(size)
+            factors.append((dimension, None, size) if side is left else (None, dimension, size))
     return factors
 
 
