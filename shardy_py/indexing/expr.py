@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, cast
 from weakref import WeakValueDictionary
 
 VariableKind = Literal["d", "s", "rt"]
 _KIND_RANK: dict[str, int] = {"d": 0, "s": 1, "rt": 2}
 DivisionOp = Literal["floordiv", "ceildiv", "mod"]
 _DIVISION_RANK: dict[str, int] = {"floordiv": 3, "ceildiv": 4, "mod": 5}
-
-
-_E = TypeVar("_E", bound="Expr")
 
 
 class Expr:
@@ -80,11 +77,6 @@ class Expr:
         """Whether the expression has no variables."""
         return not self.terms
 
-    @property
-    def is_zero(self) -> bool:
-        """Whether the expression is the constant 0."""
-        return not self.terms and not self.constant
-
     @cached_property
     def division_count(self) -> int:
         """The number of divisions, nested ones included."""
@@ -141,21 +133,6 @@ class Variable(Expr):
     def __str__(self) -> str:
         return f"{self.kind}{self.index}"
 
-    @cached_property
-    def division_count(self) -> int:
-        """Zero."""
-        return 0
-
-    @cached_property
-    def variables(self) -> frozenset[Variable]:
-        """The variable itself."""
-        return frozenset((self,))
-
-    @cached_property
-    def sort_key(self) -> tuple[Any, ...]:
-        """Kind, then number."""
-        return (_KIND_RANK[self.kind], self.index)
-
     def evaluate(self, values: Mapping[Variable, int]) -> int:
         """The value of the variable."""
         return values[self]
@@ -175,21 +152,6 @@ class Division(Expr):
     def __str__(self) -> str:
         inner = str(self.dividend)
         return f"{inner if isinstance(self.dividend, Variable) else f'({inner})'} {self.op} {self.divisor}"
-
-    @cached_property
-    def division_count(self) -> int:
-        """One more than that of the dividend."""
-        return 1 + self.dividend.division_count
-
-    @cached_property
-    def variables(self) -> frozenset[Variable]:
-        """The variables of the dividend."""
-        return self.dividend.variables
-
-    @cached_property
-    def sort_key(self) -> tuple[Any, ...]:
-        """Operator, then dividend and divisor."""
-        return (_DIVISION_RANK[self.op], self.dividend.sort_key, self.divisor)
 
     def evaluate(self, values: Mapping[Variable, int]) -> int:
         """The quotient or remainder."""
@@ -231,23 +193,28 @@ def constant(value: int) -> Expr:
 
 
 def _variable(kind: VariableKind, index: int) -> Variable:
-    def fill(variable: Variable) -> None:
-        variable.kind, variable.index = kind, index
-        variable.terms, variable.constant = ((variable, 1),), 0
-
-    return _intern((kind, index), Variable, fill)
+    known = Expr.interned.get((kind, index))
+    if known is None:
+        known = Variable()
+        known.kind, known.index = kind, index
+        known.terms, known.constant = ((known, 1),), 0
+        known.variables, known.division_count = frozenset((known,)), 0
+        known.sort_key = (_KIND_RANK[kind], index)
+        Expr.interned[kind, index] = known
+    return cast(Variable, known)
 
 
 def _sum(terms: Iterable[tuple[Expr, int]], value: int) -> Expr:
-    kept = sorted((t for t in terms if t[1]), key=lambda t: t[0].sort_key)
+    kept = tuple(sorted((t for t in terms if t[1]), key=lambda t: t[0].sort_key))
     if len(kept) == 1 and kept[0][1] == 1 and not value:
         return kept[0][0]
-    key = ("+", tuple(kept), value)
-
-    def fill(expression: Expr) -> None:
-        expression.terms, expression.constant = key[1], value
-
-    return _intern(key, Expr, fill)
+    key = ("+", kept, value)
+    known = Expr.interned.get(key)
+    if known is None:
+        known = Expr()
+        known.terms, known.constant = kept, value
+        Expr.interned[key] = known
+    return known
 
 
 def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
@@ -262,21 +229,16 @@ def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
     if isinstance(dividend, Division) and dividend.op == op != "mod":
         # (x floordiv a) floordiv b = x floordiv (a * b), and so for ceildiv
         return _divide(op, dividend.dividend, dividend.divisor * divisor)
-
-    def fill(division: Division) -> None:
-        division.op, division.dividend, division.divisor = op, dividend, divisor
-        division.terms, division.constant = ((division, 1),), 0
-
-    return _intern((op, dividend, divisor), Division, fill)
-
-
-def _intern(key: Any, cls: type[_E], fill: Callable[[_E], None]) -> _E:
-    expression = Expr.interned.get(key)
-    if expression is None:
-        expression = cls()
-        fill(expression)
-        Expr.interned[key] = expression
-    return cast(_E, expression)
+    key = (op, dividend, divisor)
+    known = Expr.interned.get(key)
+    if known is None:
+        known = Division()
+        known.op, known.dividend, known.divisor = op, dividend, divisor
+        known.terms, known.constant = ((known, 1),), 0
+        known.variables, known.division_count = dividend.variables, 1 + dividend.division_count
+        known.sort_key = (_DIVISION_RANK[op], dividend.sort_key, divisor)
+        Expr.interned[key] = known
+    return known
 
 
 def _term_text(atom: Expr, factor: int, *, leading: bool, negative: bool) -> str:
