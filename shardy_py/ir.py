@@ -11,9 +11,6 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
 other.
-
-    for op in walk_pre_order(module): ...
-    replace_uses(old, new, but_not_in=new_op)
 """
 
 # pyright: reportPrivateUsage=false
@@ -169,48 +166,17 @@ def build_operation(
     The dictionaries become the op's own; regions must be unattached. Nothing is verified.
     """
     op = _new(op_class)
-    uses: Any = ()
-    if operands:
-        uses = []
-        for index, value in enumerate(operands):
-            use = _new(Use)
-            first = value.first_use
-            use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
-            if first is not None:
-                first._prev_use = use
-            value.first_use = use
-            uses.append(use)
-        uses = tuple(uses)
-    if len(result_types) == 1:
+    results: list[OpResult] = []
+    for index, type_ in enumerate(result_types):
         result = _new(OpResult)
-        result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
-            "_type": result_types[0],
-            "op": op,
-            "index": 0,
-            "first_use": None,
-            "_name": None,
-        }
-        results: Any = SSAValues((result,))
-    elif result_types:
-        made: list[OpResult] = []
-        for index, type_ in enumerate(result_types):
-            result = _new(OpResult)
-            result.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
-                "_type": type_,
-                "op": op,
-                "index": index,
-                "first_use": None,
-                "_name": None,
-            }
-            made.append(result)
-        results = SSAValues(made)
-    else:
-        results = _NO_VALUES
+        fields = {"_type": type_, "op": op, "index": index, "first_use": None, "_name": None}
+        result.__dict__ = fields  # pyright: ignore[reportAttributeAccessIssue]
+        results.append(result)
     last = block._last_op if block is not None else None
     op.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
         "_operands": SSAValues(operands) if operands else _NO_VALUES,
-        "_operand_uses": uses,
-        "results": results,
+        "_operand_uses": _new_uses(op, operands) if operands else (),
+        "results": SSAValues(results) if results else _NO_VALUES,
         "_successors": (),
         "_successor_uses": (),
         "properties": properties,
@@ -234,6 +200,12 @@ def build_operation(
 
 def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """Give an op that was built without operands its operands."""
+    op._operands = SSAValues(operands)
+    op._operand_uses = _new_uses(op, operands)
+
+
+def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
+    """The uses of the operands of `op`, each the newest of its value."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
         use = _new(Use)
@@ -243,8 +215,7 @@ def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
             first._prev_use = use
         value.first_use = use
         uses.append(use)
-    op._operands = SSAValues(operands)
-    op._operand_uses = tuple(uses)
+    return tuple(uses)
 
 
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:

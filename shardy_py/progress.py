@@ -1,10 +1,5 @@
 """A progress bar for long work: shown on a terminal after one second, removed at the end.
 
-    with progress(len(calls)) as begin:
-        for call in calls:
-            begin(call.row.name)
-            ...
-
 `rich` is imported when the bar appears, so shorter work costs only a timer. Not here: the steps
 (`api/propagate.py`, `cli/driver.py`).
 """
@@ -86,12 +81,7 @@ class _Bar:
         with self._lock:
             if self._is_closed:
                 return
-            columns = (
-                MofNCompleteColumn(),
-                BarColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
-            )
+            columns = MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
             bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
             task = bar.add_task(self._name, total=self._steps, completed=max(self._begun - 1, 0))
             bar.tasks[task].start_time = self._start

@@ -1,7 +1,5 @@
 """Assertions for shardings and collectives in test suites; failures include an explanation.
 
-    from shardy_py.testing import assert_collectives, assert_sharding
-
     result = propagate(Program.from_jax(step, *arguments))
     assert_sharding(result, "result 0", P("data", None))
     assert_collectives(result, {"all_reduce": 2}, max_bytes=1 << 20)
@@ -27,13 +25,10 @@ Expected = Sharding | P | str | tuple[object, ...]
 
 
 def assert_sharding(subject: Result | Program, key: ValueKey, expected: Expected) -> None:
-    """Fails unless a value is sharded as expected; further dimensions are not sharded.
+    """Raises AssertionError, with an explanation, unless a value is sharded as expected.
 
-    subject: a result, or a program, which is propagated first. Open dimensions and priorities are ignored.
-
-    Raises:
-        AssertionError: the sharding is another, with its explanation.
-        ShardyError: there is no such value.
+    subject: a result, or a program, which is propagated first. Open dimensions and priorities are ignored;
+    further dimensions are not sharded. Raises ShardyError if there is no such value.
     """
     __tracebackhide__ = True
     result = _result(subject)
@@ -58,15 +53,12 @@ def assert_collectives(
     max_seconds: float | None = None,
     model: CostModel | str = DEFAULT,
 ) -> None:
-    """Fails unless the program needs exactly these collectives, and at most so many bytes and seconds.
+    """Raises AssertionError, with a report, unless the program needs these collectives and no more than said.
 
     expected: the number of each kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
         halo_exchange); other kinds must not occur; None: any.
-    max_bytes: received per device, over all iterations of loops.
-
-    Raises:
-        AssertionError: the collectives are others, with the communication report.
-        ShardyError: there is no such kind.
+    max_bytes: received per device, over all iterations of loops. max_seconds: as `model` estimates.
+    Raises ShardyError for an unknown kind.
     """
     __tracebackhide__ = True
     report = _result(subject).communication(model)

@@ -89,10 +89,8 @@ class Ranges:
         low = high = expression.constant
         for atom, factor in expression.terms:
             inner = self.of(atom)
-            if factor > 0:
-                low, high = low + inner.low * factor, high + inner.high * factor
-            else:
-                low, high = low + inner.high * factor, high + inner.low * factor
+            ends = (inner.low, inner.high) if factor > 0 else (inner.high, inner.low)
+            low, high = low + ends[0] * factor, high + ends[1] * factor
         return Interval(low, high)
 
     def _division(self, atom: Division) -> Interval:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import prod
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,7 +145,7 @@ def cardinality(index_map: IndexMap) -> int:
 
 def is_empty(index_map: IndexMap) -> bool:
     """Returns whether the domain has no point."""
-    return cardinality(index_map) == 0
+    return not cardinality(index_map)
 
 
 def connected(
@@ -169,28 +169,16 @@ def _count(bounds: dict[Variable, Interval], constraints: list[Constraint]) -> i
         return int(all(interval.contains(e.constant) for e, interval in constraints))
     if len(constraints) == 1:
         expression, interval = constraints[0]
-        if _is_small_remainder(expression):
-            return _count_remainders(expression.dividend, expression.divisor, interval, bounds)
-        if _is_linear(expression):
+        if isinstance(expression, Division) and expression.op == "mod" and expression.division_count == 1:
+            if expression.divisor <= _LARGEST_DIVISOR:
+                return _count_remainders(expression.dividend, expression.divisor, interval, bounds)
+        elif not expression.division_count:
             span = 1 + sum(abs(f) * (bounds[v].size - 1) for v, f in _linear(expression))
             if span <= _MOST_VALUES:
                 return _count_sums(expression, interval, bounds)
     renamed = {v: dim(i) for i, v in enumerate(bounds)}
     box = IndexMap((), tuple(bounds.values()), constraints=tuple(constraints)).substituted(renamed)
     return sum(len(chunk) for chunk in point_chunks(box))
-
-
-def _is_small_remainder(expression: Expr) -> TypeGuard[Division]:
-    return (
-        isinstance(expression, Division)
-        and expression.op == "mod"
-        and expression.divisor <= _LARGEST_DIVISOR
-        and _is_linear(expression.dividend)
-    )
-
-
-def _is_linear(expression: Expr) -> bool:
-    return expression.division_count == 0
 
 
 def _linear(expression: Expr) -> list[tuple[Variable, int]]:
@@ -220,7 +208,7 @@ def _count_remainders(
     dividend: Expr, divisor: int, interval: Interval, bounds: dict[Variable, Interval]
 ) -> int:
     """The number of points whose sum has a remainder in the interval."""
-    counts: NDArray[np.object_] = np.zeros(divisor, dtype=object)
+    counts = np.zeros(divisor, dtype=object)
     counts[dividend.constant % divisor] = 1
     for variable, factor in _linear(dividend):
         ends = bounds[variable]

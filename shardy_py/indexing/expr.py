@@ -116,12 +116,10 @@ class Expr:
     def __str__(self) -> str:
         text = ""
         for atom, factor in self.terms:
-            text += _term_text(atom, abs(factor), leading=not text, negative=factor < 0)
-        if not text:
-            return str(self.constant)
-        return (
-            text if not self.constant else f"{text} {'+' if self.constant > 0 else '-'} {abs(self.constant)}"
-        )
+            text += _term_text(atom, factor, leading=not text)
+        if not text or not self.constant:
+            return text or str(self.constant)
+        return f"{text} {'+' if self.constant > 0 else '-'} {abs(self.constant)}"
 
 
 class Variable(Expr):
@@ -241,12 +239,10 @@ def _divide(op: DivisionOp, dividend: Expr, divisor: int) -> Expr:
     return known
 
 
-def _term_text(atom: Expr, factor: int, *, leading: bool, negative: bool) -> str:
-    text = str(atom)
-    if isinstance(atom, Division) and (factor != 1 or (leading and negative)):
+def _term_text(atom: Expr, factor: int, *, leading: bool) -> str:
+    text, size = str(atom), abs(factor)
+    if isinstance(atom, Division) and (size != 1 or (leading and factor < 0)):
         text = f"({text})"  # A leading minus and a product bind tighter than a division.
     if leading:
-        if factor == 1:
-            return f"-{text}" if negative else text
-        return f"{text} * {-factor if negative else factor}"
-    return f" {'-' if negative else '+'} {text}{'' if factor == 1 else f' * {factor}'}"
+        return f"{'-' * (factor < 0)}{text}" if size == 1 else f"{text} * {factor}"
+    return f" {'-' if factor < 0 else '+'} {text}{'' if size == 1 else f' * {size}'}"

@@ -18,7 +18,7 @@ rt0 in [0, 5]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -76,7 +76,6 @@ class IndexMap:
         return hash(self.simplified.parts)
 
     def __mul__(self, then: IndexMap) -> IndexMap:
-        """`first * then` is `first.compose(then)`, simplified."""
         return self.compose(then).simplified
 
     def restricted(self, box: Mapping[Variable, Interval] | Sequence[Interval]) -> IndexMap:
@@ -114,7 +113,8 @@ class IndexMap:
         self, dims: Sequence[int], ranges: Sequence[int] = (), runtimes: Sequence[int] = ()
     ) -> tuple[int, ...] | None:
         """The element read at one point, None if the point is outside the domain."""
-        values = _point(dims, ranges, runtimes)
+        pairs = ((dim, dims), (range_var, ranges), (runtime, runtimes))
+        values = {variable(i): v for variable, given in pairs for i, v in enumerate(given)}
         if not self.holds(values):
             return None
         return tuple(result.evaluate(values) for result in self.results)
@@ -140,7 +140,12 @@ class IndexMap:
         if runtimes and keeps_runtimes:
             runtimes = [*range(len(self.runtimes))]
         if in_order:
-            ranges.sort(key=self._places())
+            expressions = (*self.results, *(e for e, _ in self.constraints))
+            occurring = chain.from_iterable(
+                sorted(e.variables, key=lambda v: v.sort_key) for e in expressions
+            )
+            first = [v.index for v in dict.fromkeys(occurring) if v.kind == "s"]
+            ranges.sort(key=lambda i: first.index(i) if i in first else len(first) + i)
         if ranges == [*range(len(self.ranges))] and len(runtimes) == len(self.runtimes):
             return self
         renamed: dict[Variable, Expr] = {
@@ -152,15 +157,6 @@ class IndexMap:
             ranges=tuple(self.ranges[i] for i in ranges),
             runtimes=tuple(self.runtimes[i] for i in runtimes),
         )
-
-    def _places(self) -> Callable[[int], int]:
-        """The rank of a range variable by its first occurrence in results and constraints."""
-        order: dict[int, int] = {}
-        for expression in (*self.results, *(e for e, _ in self.constraints)):
-            for variable in sorted(expression.variables, key=lambda v: v.sort_key):
-                if variable.kind == "s":
-                    order.setdefault(variable.index, len(order))
-        return lambda index: order.get(index, len(order) + index)
 
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
         """The map with expressions in place of variables and unchanged intervals."""
@@ -195,19 +191,17 @@ class IndexMap:
             self.dims,
             then.ranges + self.ranges,
             then.runtimes + self.runtimes,
-            _distinct((*shifted.constraints, *landing, *outer.constraints)),
+            tuple(dict.fromkeys((*shifted.constraints, *landing, *outer.constraints))),
         )
 
     def __str__(self) -> str:
-        def names(of: Iterable[Expr]) -> str:
-            return ", ".join(map(str, of))
+        def names(prefix: str, intervals: Sequence[Interval]) -> str:
+            return ", ".join(f"{prefix}{i}" for i in range(len(intervals)))
 
-        text = f"({names(map(dim, range(len(self.dims))))})"
-        if self.ranges:
-            text += f"[{names(map(range_var, range(len(self.ranges))))}]"
-        if self.runtimes:
-            text += f"{{{names(map(runtime, range(len(self.runtimes))))}}}"
-        text += f" -> ({names(self.results)})"
+        text = f"({names('d', self.dims)})"
+        text += f"[{names('s', self.ranges)}]" if self.ranges else ""
+        text += f"{{{names('rt', self.runtimes)}}}" if self.runtimes else ""
+        text += f" -> ({', '.join(map(str, self.results))})"
         domain = [f"{e} in {interval}" for e, interval in (*self.bounds.items(), *self.constraints)]
         return text + (",\ndomain:\n" + ",\n".join(domain) if domain else "")
 
@@ -237,14 +231,3 @@ def _simplify(index_map: IndexMap, *, keeps_names: bool) -> IndexMap:
     return IndexMap(results, **by_kind(bounds), constraints=constraints).trimmed(
         in_order=True, keeps_runtimes=keeps_names
     )
-
-
-def _point(dims: Sequence[int], ranges: Sequence[int], runtimes: Sequence[int]) -> dict[Variable, int]:
-    values: dict[Variable, int] = {dim(i): v for i, v in enumerate(dims)}
-    values.update({range_var(i): v for i, v in enumerate(ranges)})
-    values.update({runtime(i): v for i, v in enumerate(runtimes)})
-    return values
-
-
-def _distinct(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    return tuple(dict.fromkeys(constraints))

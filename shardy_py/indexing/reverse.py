@@ -63,10 +63,8 @@ class _Elimination:
         self.runtimes = index_map.runtimes
         self.bounds = {**index_map.bounds, **{dim(i): interval for i, interval in enumerate(target)}}
         self.fresh = count()
-        unknown: dict[Variable, Expr] = {}
-        for variable, interval in index_map.bounds.items():
-            if variable.kind != "rt":
-                unknown[variable] = self.unknown(interval)
+        own = ((v, interval) for v, interval in index_map.bounds.items() if v.kind != "rt")
+        unknown: dict[Variable, Expr] = {v: self.unknown(interval) for v, interval in own}
         self.dims = [unknown[dim(i)] for i in range(len(index_map.dims))]
         renamed = index_map.substituted(unknown)
         self.parts: dict[tuple[Expr, int], tuple[Expr, Expr]] = {}
@@ -91,9 +89,8 @@ class _Elimination:
         total = constant(expression.constant)
         for atom, factor in expression.terms:
             if isinstance(atom, Division) and any(v.kind == "s" for v in atom.variables):
-                total = total + self.part(atom) * factor
-            else:
-                total = total + atom * factor
+                atom = self.part(atom)
+            total = total + atom * factor
         return total
 
     def part(self, division: Division) -> Expr:
@@ -113,20 +110,14 @@ class _Elimination:
     def solved(self) -> IndexMap:
         while self.equations and any(step() for step in (self.lone, self.digit, self.pivot)):
             pass
-        results = [self.resolved(d) for d in self.dims]
+        results = tuple(map(self.resolved, self.dims))
         constraints = [(self.resolved(e), i) for e, i in self.constraints]
         constraints += [(self.resolved(u), self.bounds[u]) for u in self.values]
         free = {v for e in (*results, *(e for e, _ in constraints)) for v in e.variables if v.kind == "s"}
         ordered = sorted(free, key=lambda v: v.index)
-        renamed = {v: range_var(i) for i, v in enumerate(ordered)}
-        index_map = IndexMap(
-            tuple(results),
-            self.target,
-            tuple(self.bounds[v] for v in ordered),
-            self.runtimes,
-            tuple(constraints),
-        )
-        return index_map.substituted(renamed)
+        ranges = tuple(self.bounds[v] for v in ordered)
+        index_map = IndexMap(results, self.target, ranges, self.runtimes, tuple(constraints))
+        return index_map.substituted({v: range_var(i) for i, v in enumerate(ordered)})
 
     def resolved(self, expression: Expr) -> Expr:
         while any(v in self.values for v in expression.variables):
@@ -134,11 +125,8 @@ class _Elimination:
         return expression
 
     def unknowns(self, equation: Expr) -> list[tuple[Variable, int]]:
-        return [
-            (a, f)
-            for a, f in equation.terms
-            if isinstance(a, Variable) and a.kind == "s" and a not in self.frozen
-        ]
+        variables = ((atom, f) for atom, f in equation.terms if isinstance(atom, Variable))
+        return [(v, f) for v, f in variables if v.kind == "s" and v not in self.frozen]
 
     def set(self, unknown: Variable, value: Expr) -> None:
         self.values[unknown] = value
@@ -163,11 +151,9 @@ class _Elimination:
         """Solves an equation whose rest is smaller than the factor of its largest digit."""
         for equation in self.equations:
             unknown, factor = max(self.unknowns(equation), key=lambda term: abs(term[1]))
-            if factor < 0:
-                turned, factor = -equation, -factor
-            else:
-                turned = equation
-            rest = _sum([t for t in self.unknowns(turned) if t[0] is not unknown])
+            turned, factor = equation if factor > 0 else -equation, abs(factor)
+            others = (atom * f for atom, f in self.unknowns(turned) if atom is not unknown)
+            rest = sum(others, constant(0))
             known = rest + unknown * factor - turned
             inner = bounds_of(rest, self.bounds)
             if inner.size > factor:
@@ -197,10 +183,3 @@ class _Elimination:
         if factor > 1:
             self.constraints.append((product % factor, _ZERO))
         self.set(unknown, product // factor)
-
-
-def _sum(terms: Sequence[tuple[Expr, int]]) -> Expr:
-    total = constant(0)
-    for atom, factor in terms:
-        total = total + atom * factor
-    return total

@@ -44,19 +44,13 @@ class Rewriter:
 
         `d0 + rt0` then stays although d0 or rt0 has only one value; range variables with one value do not.
         """
-        if (
-            self.keeps_names
-            and not expression.division_count
-            and all(abs(f) == 1 for _, f in expression.terms)
-        ):
-            bounds = self.ranges.bounds
-            looped = [v for v in expression.variables if v.kind == "s" and bounds[v].size == 1]
-            return (
-                expression.replace(lambda v: constant(bounds[v].low) if v in looped else v)
-                if looped
-                else expression
-            )
-        return self.simplify(expression)
+        if not self.keeps_names or expression.division_count or any(abs(f) != 1 for _, f in expression.terms):
+            return self.simplify(expression)
+        bounds = self.ranges.bounds
+        looped = [v for v in expression.variables if v.kind == "s" and bounds[v].size == 1]
+        if not looped:
+            return expression
+        return expression.replace(lambda v: constant(bounds[v].low) if v in looped else v)
 
     def simplify(self, expression: Expr) -> Expr:
         """The normal form of `expression`."""

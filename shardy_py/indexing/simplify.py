@@ -88,10 +88,10 @@ def _tighten(bounds: dict[Variable, Interval], expression: Expr, interval: Inter
     (variable, factor), shift = expression.dividend.terms[0], expression.dividend.constant
     if not isinstance(variable, Variable):
         return
-    low, high = bounds[variable].low, bounds[variable].high
-    while low <= high and not interval.contains((low * factor + shift) % expression.divisor):
+    low, high, by = bounds[variable].low, bounds[variable].high, expression.divisor
+    while low <= high and not interval.contains((low * factor + shift) % by):
         low += 1
-    while low <= high and not interval.contains((high * factor + shift) % expression.divisor):
+    while low <= high and not interval.contains((high * factor + shift) % by):
         high -= 1
     bounds[variable] = Interval(low, high)
 

@@ -58,21 +58,15 @@ def is_bitcast(source: ArrayShape, target: ArrayShape, through: IndexMap | None 
 def _op_map(source: ArrayShape, target: ArrayShape, through: IndexMap | None) -> IndexMap:
     if through is None:
         if source.dimensions != target.dimensions:
-            raise ShardyError.unexpected(
-                "a bitcast without an op",
-                expected="arrays of the same sizes",
-                got=f"{source.dimensions} and {target.dimensions}",
-                remedy="pass the indexing map of the op",
-            )
+            what, expected = "a bitcast without an op", "arrays of the same sizes"
+            got, remedy = f"{source.dimensions} and {target.dimensions}", "pass the indexing map of the op"
+            raise ShardyError.unexpected(what, expected=expected, got=got, remedy=remedy)
         return IndexMap(_variables(target), _extents(target))
     if through.ranges or through.runtimes:
         raise ShardyError.unsupported("a bitcast through a map with range or runtime variables")
     if through.dims != _extents(target) or len(through.results) != len(source.dimensions):
-        raise ShardyError.unexpected(
-            "the map of the op",
-            expected=f"a domain of sizes {target.dimensions} and {len(source.dimensions)} results",
-            got=f"{through}",
-        )
+        expected = f"a domain of sizes {target.dimensions} and {len(source.dimensions)} results"
+        raise ShardyError.unexpected("the map of the op", expected=expected, got=f"{through}")
     return through
 
 

@@ -32,15 +32,12 @@ Buffer = bytes | bytearray | memoryview | NDArray[Any]
 
 
 def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
-    """The flat buffer of an array.
-
-    array: of any numpy or ml_dtypes type. fill: the value of padding, of that type.
+    """The flat buffer of an array of any numpy or ml_dtypes type; fill: the value of padding.
 
     Returns the elements in physical order, or the bytes of the buffer if the layout (`E(n)`) or the type (s4,
-    u2, ...) gives elements another size than numpy. `M(n)` bytes of metadata are not part of it.
-
-    Raises ShardyError for a layout of another rank, an `E(n)` that is neither 1, 2, 4 nor whole bytes or is
-    below the type's bits, and a fill that the type cannot hold.
+    u2, ...) gives elements another size than numpy. `M(n)` bytes of metadata are not part of it. Raises
+    ShardyError for a layout of another rank, an `E(n)` that is neither 1, 2, 4 nor whole bytes or is below
+    the type's bits, and a fill that the type cannot hold.
     """
     source = np.asarray(array)
     bits = _bits(source.dtype, layout)
@@ -56,13 +53,10 @@ def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
 def unpack(
     buffer: Buffer, layout: Layout, shape: ArrayShape | Sequence[int], dtype: DTypeLike | None = None
 ) -> NDArray[Any]:
-    """The array in a flat buffer: the inverse of `pack`.
+    """The array in a flat buffer of elements in physical order, or of bytes: the inverse of `pack`.
 
-    buffer: elements in physical order, or bytes. shape: logical sizes; the layout of an `ArrayShape` is
-    ignored.
-    dtype: of the elements; by default that of the shape or the buffer.
-
-    Raises ShardyError as `pack` does, and for a buffer of another length than the layout's.
+    shape: logical sizes; the layout of an `ArrayShape` is ignored. dtype: by default that of the shape or the
+    buffer. Raises ShardyError as `pack` does, and for a buffer of another length than the layout's.
     """
     flat = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
     dimensions = tuple(shape.dimensions if isinstance(shape, ArrayShape) else shape)
@@ -142,11 +136,9 @@ def _bits(dtype: np.dtype[Any], layout: Layout) -> int:
     least, natural = (row.value_bits, row.bits) if row else (8 * dtype.itemsize, 8 * dtype.itemsize)
     bits = layout.element_size_bits or natural
     if bits < least or (bits not in (1, 2, 4) and bits % 8):
-        raise ShardyError.unexpected(
-            f"element size E of {row.name if row else dtype}",
-            expected=f"1, 2, 4 or a multiple of 8 bits, at least {least}",
-            got=f"{bits}",
-        )
+        what = f"element size E of {row.name if row else dtype}"
+        expected = f"1, 2, 4 or a multiple of 8 bits, at least {least}"
+        raise ShardyError.unexpected(what, expected=expected, got=f"{bits}")
     return bits
 
 
@@ -161,11 +153,8 @@ def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any])
     """The buffer as elements if numpy has elements of this size, else as bytes; its length is checked."""
     size_bytes = -(-size * bits // 8)
     if flat.ndim != 1 or flat.nbytes != size_bytes:
-        raise ShardyError.unexpected(
-            f"buffer of {size} elements of {bits} bits",
-            expected=f"one dimension and {size_bytes} bytes",
-            got=f"{flat.nbytes} in shape {flat.shape}",
-        )
+        what, expected = f"buffer of {size} elements of {bits} bits", f"one dimension and {size_bytes} bytes"
+        raise ShardyError.unexpected(what, expected=expected, got=f"{flat.nbytes} in shape {flat.shape}")
     wanted = element if bits == 8 * element.itemsize else np.dtype(np.uint8)
     return flat if flat.dtype == wanted else np.ascontiguousarray(flat).view(wanted)
 

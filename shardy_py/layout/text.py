@@ -140,12 +140,12 @@ def read_shape(cursor: HloCursor) -> Shape:
     plain = _PLAIN.match(cursor.text, cursor.offset)
     if not plain or plain.end() - plain.start() > _MAX_MEMOIZED_TEXT:
         return _array(cursor)
-    known = _ARRAYS.get(plain.group())
-    if known is None:
-        known = _ARRAYS[plain.group()] = _array(cursor)
+    shape = _ARRAYS.get(plain.group())
+    if shape is None:
+        shape = _ARRAYS[plain.group()] = _array(cursor)
     else:
         cursor.move_to(plain.end())
-    return known
+    return shape
 
 
 _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
@@ -160,8 +160,7 @@ def _element(cursor: HloCursor) -> Shape:
     start = cursor.offset
     shape = read_shape(cursor)
     array = shape.element if isinstance(shape, BufferShape) else shape
-    wrong = faults(array) if isinstance(array, ArrayShape) else ()
-    if wrong:
+    if isinstance(array, ArrayShape) and (wrong := faults(array)):
         cursor.error(wrong[0], start)
     return shape
 
@@ -234,10 +233,6 @@ def _layout(cursor: HloCursor) -> Layout:
         layout = Layout(tuple(order), **parts)
     cursor.expect("}")
     return layout
-
-
-def _level_types(cursor: HloCursor) -> tuple[str, ...]:
-    return tuple(cursor.items(lambda: _level_type(cursor), "(", ")"))
 
 
 def _level_type(cursor: HloCursor) -> str:
@@ -317,7 +312,7 @@ def _integer(cursor: HloCursor) -> int:
 
 
 _PARTS: tuple[tuple[str, str, Callable[[HloCursor], object]], ...] = (
-    ("D", "dim_level_types", _level_types),
+    ("D", "dim_level_types", lambda cursor: tuple(cursor.items(lambda: _level_type(cursor), "(", ")"))),
     ("T", "tiles", _tiles),
     ("L", "tail_padding_alignment", _enclosed(_integer)),
     ("#", "index_primitive_type", _enclosed(_index_type)),

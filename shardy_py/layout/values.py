@@ -88,15 +88,14 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.tail_padding_alignment < 1:
-            raise ShardyError.unexpected(
-                "tail padding alignment L", expected="at least 1", got=f"{self.tail_padding_alignment}"
-            )
+            what, got = "tail padding alignment L", f"{self.tail_padding_alignment}"
+            raise ShardyError.unexpected(what, expected="at least 1", got=got)
         if self.dim_level_types and len(self.dim_level_types) != len(self.minor_to_major):
-            raise ShardyError.unexpected(
-                "level types D",
-                expected=f"one for each of {len(self.minor_to_major)} dimensions",
-                got=f"{len(self.dim_level_types)}",
+            expected, got = (
+                f"one for each of {len(self.minor_to_major)} dimensions",
+                len(self.dim_level_types),
             )
+            raise ShardyError.unexpected("level types D", expected=expected, got=f"{got}")
         if self.physical_shape is not None and not self.is_sparse:
             raise ShardyError("physical shape P of a dense array; give its level types with D(...)")
 
@@ -108,8 +107,7 @@ class Layout:
     def placement(self, dimensions: Sequence[int]) -> Placement:
         """The offsets of the elements of an array of these logical sizes.
 
-        Raises ShardyError if the layout has another rank or is sparse, if a size is unbounded or a tile
-        invalid.
+        Raises ShardyError if the rank is another, the layout sparse, a size unbounded or a tile invalid.
         """
         if self.is_sparse:
             raise ShardyError.unsupported(f"placement of a sparse array, levels {self.dim_level_types},")
@@ -119,8 +117,7 @@ class Layout:
     def indexing_map(self, shape: ArrayShape | Sequence[int]) -> IndexMap:
         """From the logical index to the offset in the buffer, in elements, simplified.
 
-        shape: an array, whose own layout is ignored, or logical sizes. Raises ShardyError as `placement`
-        does.
+        shape: an array, whose own layout is ignored, or logical sizes. Raises ShardyError as `placement`.
 
         >>> print(Layout((1, 0), (Tile((2, 2)),)).indexing_map((4, 8)))
         (d0, d1) -> (d0 * 2 + d1 + (d0 floordiv 2) * 12 + (d1 floordiv 2) * 2),
@@ -166,16 +163,14 @@ class ArrayShape:
         if self.element_type not in ELEMENT_TYPES:
             raise ShardyError.unknown("element type", self.element_type, ELEMENT_TABLE)
         if self.dynamic and len(self.dynamic) != rank:
-            raise ShardyError.unexpected(
-                "dynamic", expected=f"one flag for each of {rank} dimensions", got=f"{self.dynamic}"
-            )
+            expected = f"one flag for each of {rank} dimensions"
+            raise ShardyError.unexpected("dynamic", expected=expected, got=f"{self.dynamic}")
         for i, size in enumerate(self.dimensions):
             if size < 0 and not (size == UNBOUNDED and self.dynamic and self.dynamic[i]):
                 raise ShardyError(f"dimension {i} has negative size {size}")
         if self.layout is not None and len(self.layout.minor_to_major) != rank:
-            raise ShardyError.unexpected(
-                "layout", expected=f"{rank} dimensions", got=f"{len(self.layout.minor_to_major)}"
-            )
+            got = f"{len(self.layout.minor_to_major)}"
+            raise ShardyError.unexpected("layout", expected=f"{rank} dimensions", got=got)
 
     @property
     def placement(self) -> Placement:
@@ -245,24 +240,18 @@ def faults(shape: ArrayShape) -> tuple[str, ...]:
     >>> faults(ArrayShape("f32", (3, 5), (), Layout((1, 1))))
     ('minor_to_major: expected a permutation of 2 dimensions, got (1, 1)',)
     """
-    of_size = tuple(_size_faults(shape))
+    element_bytes = max(1, ELEMENT_TABLE[shape.element_type].bits // 8)
+    bounded = (size for size in shape.dimensions if size != UNBOUNDED)
+    products = tuple(accumulate(bounded, mul, initial=1))
+    text = f"array of {shape.element_type} with sizes {shape.dimensions}: more than 2^63 - 1 bytes"
+    of_size = (text,) if max(*products, products[-1] * element_bytes) > _MAX_BYTES else ()
     return (*of_size, *_layout_faults(shape.layout, shape.dimensions)) if shape.layout else of_size
 
 
-def _size_faults(shape: ArrayShape) -> Iterator[str]:
-    element_bytes = max(1, ELEMENT_TABLE[shape.element_type].bits // 8)
-    known = (size for size in shape.dimensions if size != UNBOUNDED)
-    products = tuple(accumulate(known, mul, initial=1))
-    if max(*products, products[-1] * element_bytes) > _MAX_BYTES:
-        yield f"array of {shape.element_type} with sizes {shape.dimensions}: more than 2^63 - 1 bytes"
-
-
 def _layout_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
-    if sorted(layout.minor_to_major) != list(range(len(dimensions))):
-        yield (
-            f"minor_to_major: expected a permutation of {len(dimensions)} dimensions, "
-            f"got {layout.minor_to_major}"
-        )
+    order, count = layout.minor_to_major, len(dimensions)
+    if sorted(order) != list(range(count)):
+        yield f"minor_to_major: expected a permutation of {count} dimensions, got {order}"
     for tile in layout.tiles:
         if not tile.sizes or any(size < 1 and size != COMBINE for size in tile.sizes):
             yield f"tile T: expected sizes of at least 1, got {tile}"
@@ -280,21 +269,15 @@ def _split_faults(layout: Layout, dimensions: tuple[int, ...]) -> Iterator[str]:
     sizes = tuple(dimensions[i] for i in order) if is_order else dimensions
     seen: set[int] = set()
     for split in layout.split_configs:
-        at = split.dimension
+        at, indices, what = split.dimension, split.split_indices, "split configuration SC"
         if not 0 <= at < len(dimensions):
-            yield f"split configuration SC: unknown dimension {at}"
+            yield f"{what}: unknown dimension {at}"
             continue
         if at in seen:
-            yield f"split configuration SC: dimension {at} is split twice"
+            yield f"{what}: dimension {at} is split twice"
         seen.add(at)
-        outside = [i for i in split.split_indices if not 0 < i < sizes[at]]
+        outside = [i for i in indices if not 0 < i < sizes[at]]
         if outside:
-            yield (
-                f"split configuration SC: expected indices from 1 to {sizes[at] - 1} for dimension {at}, "
-                f"got {outside[0]}"
-            )
-        if any(later <= earlier for earlier, later in pairwise(split.split_indices)):
-            yield (
-                f"split configuration SC: expected increasing indices for dimension {at}, "
-                f"got {split.split_indices}"
-            )
+            yield f"{what}: expected indices from 1 to {sizes[at] - 1} for dimension {at}, got {outside[0]}"
+        if any(later <= earlier for earlier, later in pairwise(indices)):
+            yield f"{what}: expected increasing indices for dimension {at}, got {indices}"
