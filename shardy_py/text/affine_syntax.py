@@ -9,7 +9,6 @@ Not here: the attributes that hold maps and sets (`attribute_reader.py`), indexi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -25,10 +24,7 @@ from xdsl.ir.affine import (
 )
 
 from shardy_py.text.affine_simplify import BUILDERS, add, multiply
-from shardy_py.text.cursor import MAX_NESTING
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
+from shardy_py.text.cursor import MAX_NESTING, Cursor
 
 _Kind = AffineBinaryOpKind
 _TIGHT = {"*": _Kind.Mul, "floordiv": _Kind.FloorDiv, "ceildiv": _Kind.CeilDiv, "mod": _Kind.Mod}

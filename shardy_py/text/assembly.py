@@ -14,18 +14,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import Cursor
+from shardy_py.text.op_writer import OpWriter
+from shardy_py.text.reader import OpReader
 from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_function_type, read_type_or_function
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
-    from shardy_py.text.op_writer import OpWriter
-    from shardy_py.text.reader import OpReader
 
 
 @dataclass(slots=True)

@@ -7,31 +7,15 @@ locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialec
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AffineSetAttr,
-    ArrayAttr,
-    BytesAttr,
-    DenseArrayBase,
-    DenseResourceAttr,
-    DictionaryAttr,
-    IntAttr,
-    IntegerAttr,
-    IntegerType,
-    NoneAttr,
-    StridedLayoutAttr,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from shardy_py.text.affine_syntax import read_affine
-from shardy_py.text.cursor import is_integer_token
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import Cursor, is_integer_token
 from shardy_py.text.dense import literal_bytes
 from shardy_py.text.dense_reader import elements_literal_type, read_dense
 from shardy_py.text.dialect_symbols import read_dialect_symbol
@@ -42,12 +26,9 @@ from shardy_py.text.strings import string_attribute
 from shardy_py.text.type_reader import is_type_start, read_type_or_function
 from shardy_py.text.type_tests import is_integer
 
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
-
-_UNIT = UnitAttr()
-_I1 = IntegerType(1)
-_TRUE, _FALSE = IntegerAttr(1, _I1), IntegerAttr(0, _I1)
+_UNIT = builtin.UnitAttr()
+_I1 = builtin.IntegerType(1)
+_TRUE, _FALSE = builtin.IntegerAttr(1, _I1), builtin.IntegerAttr(0, _I1)
 
 
 def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> Attribute:
@@ -108,12 +89,12 @@ def _string(cursor: Cursor) -> Attribute:
 
 def _symbol_reference(cursor: Cursor) -> Attribute:
     root = string_attribute(cursor.symbol())
-    nested: list[StringAttr] = []
+    nested: list[builtin.StringAttr] = []
     while cursor.accept("::"):
         if cursor.token[:1] != "@":
             cursor.error("expected nested symbol reference identifier")
         nested.append(string_attribute(cursor.symbol()))
-    return SymbolRefAttr(root, ArrayAttr(nested))
+    return builtin.SymbolRefAttr(root, builtin.ArrayAttr(nested))
 
 
 def _boolean(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -126,11 +107,11 @@ def _unit(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
 
 
 def _array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    return ArrayAttr(cursor.items(lambda: read_attribute(cursor)))
+    return builtin.ArrayAttr(cursor.items(lambda: read_attribute(cursor)))
 
 
 def _dictionary(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
-    return DictionaryAttr(read_dictionary(cursor))
+    return builtin.DictionaryAttr(read_dictionary(cursor))
 
 
 def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -139,8 +120,6 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     start = cursor.offset
     element: Any = cursor.type()
     if not is_integer(element) and getattr(element, "name", "") not in FORMATS:
-        from shardy_py.text.attribute_writer import attribute_text
-
         cursor.error(f"expected integer or float type, got: '{attribute_text(element)}'", start)
     if is_integer(element) and element != _I1 and element.width.data % 8:
         cursor.error("element type bitwidth must be a multiple of 8", start)
@@ -151,12 +130,12 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
         while cursor.accept(","):
             values.append(_array_element(cursor, element))
     cursor.expect(">", " to close an array attribute")
-    return DenseArrayBase.new((element, BytesAttr(b"".join(values))))
+    return builtin.DenseArrayBase.new((element, builtin.BytesAttr(b"".join(values))))
 
 
-def dense_array(values: tuple[int, ...], element: Any = i64) -> DenseArrayBase[Any]:
+def dense_array(values: tuple[int, ...], element: Any = builtin.i64) -> builtin.DenseArrayBase[Any]:
     """`array<element: values>` of integers."""
-    return DenseArrayBase.from_list(element, values)
+    return builtin.DenseArrayBase.from_list(element, values)
 
 
 def _array_element(cursor: Cursor, element: Any) -> bytes:
@@ -186,28 +165,28 @@ def _affine(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     cursor.expect("<", context)
     made = read_affine(cursor, is_map=is_map)
     cursor.expect(">", context)
-    return AffineMapAttr(made) if isinstance(made, AffineMap) else AffineSetAttr(made)
+    return builtin.AffineMapAttr(made) if isinstance(made, AffineMap) else builtin.AffineSetAttr(made)
 
 
 def _strided(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     cursor.advance()
     cursor.expect("<", " after 'strided'")
     strides = cursor.items(lambda: _size(cursor))
-    offset: IntAttr | NoneAttr = IntAttr(0)
+    offset: builtin.IntAttr | builtin.NoneAttr = builtin.IntAttr(0)
     if cursor.accept(","):
         cursor.expect("offset", " after comma")
         cursor.expect(":", " after 'offset'")
         offset = _size(cursor)
     cursor.expect(">")
-    return StridedLayoutAttr(strides, offset)
+    return builtin.StridedLayoutAttr(strides, offset)
 
 
-def _size(cursor: Cursor) -> IntAttr | NoneAttr:
+def _size(cursor: Cursor) -> builtin.IntAttr | builtin.NoneAttr:
     if cursor.accept("?"):
-        return NoneAttr()
+        return builtin.NoneAttr()
     if not cursor.is_integer():
         cursor.error("expected a 64-bit signed integer or '?'")
-    return IntAttr(cursor.integer())
+    return builtin.IntAttr(cursor.integer())
 
 
 def _location(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -224,7 +203,7 @@ def _dense_resource(cursor: Cursor, expected_type: Attribute | None) -> Attribut
     handle = cursor.string() if cursor.token[:1] == '"' else cursor.keyword()
     cursor.expect(">")
     type_ = elements_literal_type(cursor, expected_type, start)
-    return DenseResourceAttr.new((string_attribute(handle), type_))
+    return builtin.DenseResourceAttr.new((string_attribute(handle), type_))
 
 
 def _unsupported(cursor: Cursor, expected_type: Attribute | None) -> Attribute:

@@ -11,35 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AffineSetAttr,
-    ArrayAttr,
-    ComplexType,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    DictionaryAttr,
-    FloatAttr,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-    NoneType,
-    OpaqueAttr,
-    StridedLayoutAttr,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    TupleType,
-    UnitAttr,
-    UnrankedMemRefType,
-    UnrankedTensorType,
-    UnregisteredAttr,
-    VectorType,
-)
 from xdsl.ir import Attribute
 
 from shardy_py.session import SESSION
@@ -119,7 +90,7 @@ def dictionary_entries(entries: Mapping[str, Attribute]) -> str:
     """`a = 1 : i64, b`: the entries of a dictionary, sorted by name."""
     return ", ".join(
         keyword_or_string(name)
-        if isinstance(entries[name], UnitAttr)
+        if isinstance(entries[name], builtin.UnitAttr)
         else f"{keyword_or_string(name)} = {attribute_text(entries[name])}"
         for name in sorted(entries)
     )
@@ -193,7 +164,7 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 
 def _behind_comma(attribute: Attribute) -> str:
-    return "" if isinstance(attribute, NoneAttr) else f", {attribute_text(attribute)}"
+    return "" if isinstance(attribute, builtin.NoneAttr) else f", {attribute_text(attribute)}"
 
 
 def _tensor(attribute: Any) -> str:
@@ -209,15 +180,15 @@ def _vector(attribute: Any) -> str:
 
 def _memref(attribute: Any) -> str:
     sizes, layout = "*x", ""
-    if attribute.name == MemRefType.name and hasattr(attribute, "layout"):
+    if attribute.name == builtin.MemRefType.name and hasattr(attribute, "layout"):
         sizes, layout = _sizes(attribute.get_shape()), _behind_comma(attribute.layout)
     space: Any = attribute.memory_space
-    is_i64 = type(space) is IntegerAttr and attribute_text(space).endswith(" : i64")
+    is_i64 = type(space) is builtin.IntegerAttr and attribute_text(space).endswith(" : i64")
     tail = f", {_integer_value(space)}" if is_i64 else _behind_comma(space)
     return f"memref<{sizes}{attribute_text(attribute.element_type)}{layout}{tail}>"
 
 
-def _function(attribute: FunctionType) -> str:
+def _function(attribute: builtin.FunctionType) -> str:
     return function_type_text(
         [attribute_text(t) for t in attribute.inputs], [attribute_text(t) for t in attribute.outputs]
     )
@@ -240,39 +211,41 @@ def _typed(show: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 _NUMBER_WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
-    IntegerAttr: _integer_value,
-    FloatAttr: _float_value,
+    builtin.IntegerAttr: _integer_value,
+    builtin.FloatAttr: _float_value,
 }
-_UNTYPED_WRITERS = {**_NUMBER_WRITERS, DenseIntOrFPElementsAttr: dense_text}
+_UNTYPED_WRITERS = {**_NUMBER_WRITERS, builtin.DenseIntOrFPElementsAttr: dense_text}
 _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
-    StringAttr: lambda a: string_literal(a.data),
-    IntegerAttr: _integer,
-    FloatAttr: _typed(untyped_text),
-    UnitAttr: lambda a: "unit",
-    ArrayAttr: lambda a: f"[{', '.join(map(_element_text, a.data))}]",
-    DictionaryAttr: lambda a: f"{{{dictionary_entries(a.data)}}}",
-    SymbolRefAttr: _symbol,
-    DenseArrayBase: _dense_array,
-    DenseIntOrFPElementsAttr: _typed(dense_text),
-    DenseResourceAttr: _typed(lambda a: f"dense_resource<{keyword_or_string(a.resource_handle.data)}>"),
-    AffineMapAttr: lambda a: f"affine_map<{map_text(a.data)}>",
-    AffineSetAttr: lambda a: f"affine_set<{set_text(a.data)}>",
-    StridedLayoutAttr: lambda a: strided_text(a.get_strides(), a.get_offset()),
-    OpaqueAttr: str,
-    IntegerType: lambda a: f"{_SIGNS[a.signedness.data.name]}{a.width.data}",
-    IndexType: lambda a: "index",
-    NoneType: lambda a: "none",
-    TensorType: _tensor,
-    VectorType: _vector,
-    UnrankedTensorType: lambda a: f"tensor<*x{attribute_text(a.element_type)}>",
-    ComplexType: lambda a: f"complex<{attribute_text(a.element_type)}>",
-    TupleType: lambda a: f"tuple<{', '.join(map(attribute_text, a.types))}>",
-    FunctionType: _function,
-    MemRefType: _memref,
-    UnrankedMemRefType: _memref,
+    builtin.StringAttr: lambda a: string_literal(a.data),
+    builtin.IntegerAttr: _integer,
+    builtin.FloatAttr: _typed(untyped_text),
+    builtin.UnitAttr: lambda a: "unit",
+    builtin.ArrayAttr: lambda a: f"[{', '.join(map(_element_text, a.data))}]",
+    builtin.DictionaryAttr: lambda a: f"{{{dictionary_entries(a.data)}}}",
+    builtin.SymbolRefAttr: _symbol,
+    builtin.DenseArrayBase: _dense_array,
+    builtin.DenseIntOrFPElementsAttr: _typed(dense_text),
+    builtin.DenseResourceAttr: _typed(
+        lambda a: f"dense_resource<{keyword_or_string(a.resource_handle.data)}>"
+    ),
+    builtin.AffineMapAttr: lambda a: f"affine_map<{map_text(a.data)}>",
+    builtin.AffineSetAttr: lambda a: f"affine_set<{set_text(a.data)}>",
+    builtin.StridedLayoutAttr: lambda a: strided_text(a.get_strides(), a.get_offset()),
+    builtin.OpaqueAttr: str,
+    builtin.IntegerType: lambda a: f"{_SIGNS[a.signedness.data.name]}{a.width.data}",
+    builtin.IndexType: lambda a: "index",
+    builtin.NoneType: lambda a: "none",
+    builtin.TensorType: _tensor,
+    builtin.VectorType: _vector,
+    builtin.UnrankedTensorType: lambda a: f"tensor<*x{attribute_text(a.element_type)}>",
+    builtin.ComplexType: lambda a: f"complex<{attribute_text(a.element_type)}>",
+    builtin.TupleType: lambda a: f"tuple<{', '.join(map(attribute_text, a.types))}>",
+    builtin.FunctionType: _function,
+    builtin.MemRefType: _memref,
+    builtin.UnrankedMemRefType: _memref,
 }
 _WRITERS.update(dict.fromkeys(LOCATIONS, lambda a: f"loc({location_body(a)})"))
 _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
-    (UnregisteredAttr, _unregistered),
+    (builtin.UnregisteredAttr, _unregistered),
     (Attribute, lambda a: a.name if a.name in FORMATS else str(a)),
 )

@@ -11,7 +11,7 @@ module {
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -22,13 +22,10 @@ from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.location_syntax import read_location
-from shardy_py.text.reader import Argument
+from shardy_py.text.op_writer import OpWriter
+from shardy_py.text.reader import Argument, OpReader
 from shardy_py.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
 from shardy_py.text.type_reader import read_type_or_function
-
-if TYPE_CHECKING:
-    from shardy_py.text.op_writer import OpWriter
-    from shardy_py.text.reader import OpReader
 
 _VISIBILITIES = ("public", "private", "nested")
 

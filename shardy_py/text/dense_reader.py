@@ -8,30 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
-from xdsl.dialects.builtin import (
-    IntegerType,
-    MemRefType,
-    Signedness,
-    TensorType,
-    UnrankedMemRefType,
-    UnrankedTensorType,
-    VectorType,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
-from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import MAX_DIGITS, Cursor, integer_value, is_integer_token
 from shardy_py.text.dense import element_size, literal_bytes, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.number_reader import HEX_MINUS, HEX_RANGE, NO_FLOAT, NO_FLOAT_NOTE
 from shardy_py.text.type_tests import is_complex, is_integer, is_integral
 
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
-
-_UNRANKED = (UnrankedTensorType, UnrankedMemRefType)
-_RANKED = (TensorType, VectorType, MemRefType)
+_UNRANKED = (builtin.UnrankedTensorType, builtin.UnrankedMemRefType)
+_RANKED = (builtin.TensorType, builtin.VectorType, builtin.MemRefType)
 _BOOLEANS = ("true", "false")
 
 
@@ -139,41 +129,35 @@ class _Typed:
         element: Any = self.type.element_type
         scalar: Any = element.element_type if is_complex(element) else element
         if not (is_integral(scalar) or getattr(scalar, "name", "") in FORMATS):
-            self.cursor.error(f"elements of type '{_text(element)}' are not supported", self.start)
+            self._fail(f"elements of type '{attribute_text(element)}' are not supported")
         data = self._blob(scalar) if self.literal.blob is not None else self._elements(scalar)
         size = element_size(element)
         return data[:size] if len(data) > size and data == data[:size] * (len(data) // size) else data
 
     def _elements(self, scalar: Any) -> bytes:
         shape: tuple[int, ...] = self.type.get_shape()
-        written = self.literal.shape
+        written, tokens = self.literal.shape, self.literal.tokens
         if written and written != shape:
-            self.cursor.error(
+            self._fail(
                 f"inferred shape of elements literal ({_shape_text(written)}) does not match type "
-                f"({_shape_text(shape)})",
-                self.start,
+                f"({_shape_text(shape)})"
             )
-        tokens = self.literal.tokens
         if not tokens and prod(shape):
-            self.cursor.error(
-                f"parsed zero elements, but type ('{_text(self.type)}') expected at least 1", self.start
-            )
+            self._miscounted("zero", self.type, "at least 1")
         if is_complex(self.type.element_type):
             expected = 2 * prod(written) if written else 2 * bool(prod(shape))
             if len(tokens) != expected and (written or prod(shape)):
                 shown = self.type if written else self.type.element_type
-                self.cursor.error(
-                    f"parsed {len(tokens)} elements, but type ('{_text(shown)}') expected {expected} "
-                    "elements",
-                    self.start,
-                )
+                self._miscounted(len(tokens), shown, f"{expected} elements")
         elif len(tokens) != (prod(written) if written is not None else 0):
-            self.cursor.error(
-                f"parsed {len(tokens)} elements, but type ('{_text(self.type)}') expected {prod(shape)} "
-                "elements",
-                self.start,
-            )
+            self._miscounted(len(tokens), self.type, f"{prod(shape)} elements")
         return b"".join([self._scalar(token, scalar) for token in tokens])
+
+    def _fail(self, message: str) -> NoReturn:
+        self.cursor.error(message, self.start)
+
+    def _miscounted(self, count: object, type_: Attribute, expected: str) -> NoReturn:
+        self._fail(f"parsed {count} elements, but type ('{attribute_text(type_)}') expected {expected}")
 
     def _scalar(self, token: tuple[str, bool, int], scalar: Any) -> bytes:
         text, negated, offset = token
@@ -196,7 +180,8 @@ class _Typed:
         size = element_size(self.type.element_type)
         if len(data) != size and len(data) != size * prod(self.type.get_shape()):
             self.cursor.error(
-                f"elements hex data size is invalid for provided type: '{_text(self.type)}'", self.start
+                f"elements hex data size is invalid for provided type: '{attribute_text(self.type)}'",
+                self.start,
             )
         if not is_integer(scalar) or scalar.width.data % 8 == 0:
             return data
@@ -212,12 +197,12 @@ def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
     """The bytes of one literal under a type, or what is wrong with it."""
     if is_integral(element):
         if text in _BOOLEANS:
-            if element != IntegerType(1):
+            if element != builtin.IntegerType(1):
                 return "expected i1 type for 'true' or 'false' values"
             return b"\1" if text == "true" else b"\0"
         if not is_integer_token(text):
             return "expected integer elements, but parsed floating-point"
-        if negated and is_integer(element) and element.signedness.data is Signedness.UNSIGNED:
+        if negated and is_integer(element) and element.signedness.data is builtin.Signedness.UNSIGNED:
             return "expected unsigned integer elements, but parsed negative value"
         data = literal_bytes(text, negated, element)
         return "integer constant out of range for type" if data is None else data
@@ -237,9 +222,3 @@ def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
 
 def _shape_text(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
-
-
-def _text(attribute: Attribute) -> str:
-    from shardy_py.text.attribute_writer import attribute_text
-
-    return attribute_text(attribute)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from xdsl.dialects.builtin import UnregisteredAttr
 from xdsl.ir import Attribute
 
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
+from shardy_py.text.cursor import Cursor
 
 Kind = Literal["attributes", "types"]
 

@@ -9,7 +9,7 @@ Not here: which locations get an alias in print (`aliases.py`), places in a sour
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -24,11 +24,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.sharding.spelling import string_literal
+from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import FileRangeLoc
 from shardy_py.text.strings import string_attribute
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
 
 UNKNOWN = UnknownLoc()
 NONE = NoneAttr()

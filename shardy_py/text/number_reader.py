@@ -5,7 +5,7 @@ Not here: the elements of dense attributes (`dense_reader.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import (
     FloatAttr,
@@ -20,14 +20,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.session import SESSION
-from shardy_py.text.cursor import MAX_DIGITS, integer_value, is_integer_token
+from shardy_py.text.cursor import MAX_DIGITS, Cursor, integer_value, is_integer_token
 from shardy_py.text.dense import literal_bytes, load_integer
 from shardy_py.text.float_formats import FORMATS, FloatFormat
 from shardy_py.text.type_reader import float_type
 from shardy_py.text.type_tests import is_integer, is_integral
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
 
 OUT_OF_RANGE = "integer constant out of range for attribute"
 NO_FLOAT = "unexpected decimal integer literal for a floating point value"

@@ -6,15 +6,12 @@ behind it. Resources of external tools are read over, as MLIR's own tool does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from xdsl.ir import Operation
 
 from shardy_py.sharding.spelling import keyword_or_string
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
+from shardy_py.text.cursor import Cursor
 
 Resources = dict[str, dict[str, str]]
 """Blobs as they are spelled, by dialect and name."""

@@ -7,66 +7,26 @@ the same object as the first.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
-    BoolAttr,
-    ComplexType,
-    FunctionType,
-    IndexType,
-    IntAttr,
-    IntegerType,
-    MemRefLayoutAttr,
-    MemRefType,
-    NoneAttr,
-    NoneType,
-    Signedness,
-    TensorType,
-    TupleType,
-    UnrankedMemRefType,
-    UnrankedTensorType,
-    VectorType,
-)
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineMap
 
 from shardy_py.session import SESSION
-from shardy_py.text.cursor import is_integer_token
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.cursor import Cursor, is_integer_token
+from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_tests import is_integer, is_integral
-
-if TYPE_CHECKING:
-    from shardy_py.text.cursor import Cursor
 
 DYNAMIC = builtin.DYNAMIC_INDEX
 
-_FLOATS: dict[str, Attribute] = {
-    cls.name: cls()
-    for cls in (
-        builtin.BFloat16Type,
-        builtin.Float16Type,
-        builtin.Float32Type,
-        builtin.Float64Type,
-        builtin.Float80Type,
-        builtin.Float128Type,
-        builtin.FloatTF32Type,
-        builtin.Float8E5M2Type,
-        builtin.Float8E4M3Type,
-        builtin.Float8E4M3FNType,
-        builtin.Float8E5M2FNUZType,
-        builtin.Float8E4M3FNUZType,
-        builtin.Float8E4M3B11FNUZType,
-        builtin.Float8E3M4Type,
-        builtin.Float8E8M0FNUType,
-        builtin.Float6E2M3FNType,
-        builtin.Float6E3M2FNType,
-        builtin.Float4E2M1FNType,
-    )
+_FLOATS = {type_.name: type_() for type_ in builtin.Builtin.attributes if type_.name in FORMATS}
+_SCALARS: dict[str, Attribute] = {**_FLOATS, "index": builtin.IndexType(), "none": builtin.NoneType()}
+_SIGNS = {
+    "i": builtin.Signedness.SIGNLESS,
+    "si": builtin.Signedness.SIGNED,
+    "ui": builtin.Signedness.UNSIGNED,
 }
-_SCALARS: dict[str, Attribute] = {**_FLOATS, "index": IndexType(), "none": NoneType()}
-_SIGNS = {"i": Signedness.SIGNLESS, "si": Signedness.SIGNED, "ui": Signedness.UNSIGNED}
 _INTEGER = re.compile(r"(i|si|ui)([0-9]+)\Z", re.ASCII)
 _DIMENSION = re.compile(r"\s*+(\?|[0-9]++|\[\s*+[0-9]++\s*+\])\s*+x", re.ASCII)
 _FLAT_TENSOR = re.compile(r"tensor<[^<>\"]*(?:<[^<>\"]*>[^<>\"]*)*>")
@@ -75,12 +35,12 @@ _MAX_SIZE = 2**63 - 1
 _MAX_DIGITS = 19
 
 _by_text: dict[str, Attribute] = SESSION.table("types by text")
-_integers: dict[str, IntegerType] = SESSION.table("integer types")
-_function_types: dict[tuple[int, ...], FunctionType] = SESSION.table("function types")
-_sizes: dict[int, IntAttr] = SESSION.table("dimension sizes")
+_integers: dict[str, builtin.IntegerType] = SESSION.table("integer types")
+_function_types: dict[tuple[int, ...], builtin.FunctionType] = SESSION.table("function types")
+_sizes: dict[int, builtin.IntAttr] = SESSION.table("dimension sizes")
 
 
-def integer_type(name: str) -> IntegerType | None:
+def integer_type(name: str) -> builtin.IntegerType | None:
     """The integer type of that name, None for another name or a width out of range.
 
     >>> str(integer_type("ui8")), integer_type("int")
@@ -91,7 +51,7 @@ def integer_type(name: str) -> IntegerType | None:
         match = _INTEGER.match(name)
         if match is None or len(match[2]) > 8 or int(match[2]) > _MAX_WIDTH:
             return None
-        found = _integers[name] = IntegerType(int(match[2]), _SIGNS[match[1]])
+        found = _integers[name] = builtin.IntegerType(int(match[2]), _SIGNS[match[1]])
     return found
 
 
@@ -102,7 +62,7 @@ def float_type(name: str) -> Attribute | None:
 
 def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribute | None = None) -> Attribute:
     """A tensor type; `DYNAMIC` is an unknown size."""
-    return TensorType.new((_shape(shape), element, encoding or NoneAttr()))
+    return builtin.TensorType.new((_shape(shape), element, encoding or builtin.NoneAttr()))
 
 
 def is_type_start(cursor: Cursor) -> bool:
@@ -153,13 +113,13 @@ def read_type_or_function(cursor: Cursor) -> Attribute:
     return cursor.nested(lambda: read_function_type(cursor)) if cursor.at("(") else read_type(cursor)
 
 
-def read_function_type(cursor: Cursor) -> FunctionType:
+def read_function_type(cursor: Cursor) -> builtin.FunctionType:
     """`(a, b) -> c` or `(a, b) -> (c, d)`."""
     if not cursor.at("("):
         start = cursor.offset
-        found_text = _text(read_type(cursor))
+        text = attribute_text(read_type(cursor))
         cursor.form_error(
-            f"invalid kind of type specified: expected builtin.function, but found '{found_text}'", start
+            f"invalid kind of type specified: expected builtin.function, but found '{text}'", start
         )
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     cursor.expect("->", " in function type")
@@ -167,14 +127,8 @@ def read_function_type(cursor: Cursor) -> FunctionType:
     key = (*map(id, inputs), 0, *map(id, outputs))
     found = _function_types.get(key)
     if found is None:
-        found = _function_types[key] = FunctionType.from_lists(inputs, outputs)
+        found = _function_types[key] = builtin.FunctionType.from_lists(inputs, outputs)
     return found
-
-
-def _text(type_: Attribute) -> str:
-    from shardy_py.text.attribute_writer import attribute_text
-
-    return attribute_text(type_)
 
 
 def read_result_types(cursor: Cursor) -> list[Attribute]:
@@ -184,8 +138,10 @@ def read_result_types(cursor: Cursor) -> list[Attribute]:
     return [read_type(cursor)]
 
 
-def _shape(sizes: tuple[int, ...]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr([_sizes.get(size) or _sizes.setdefault(size, IntAttr(size)) for size in sizes])
+def _shape(sizes: tuple[int, ...]) -> builtin.ArrayAttr[builtin.IntAttr]:
+    return builtin.ArrayAttr(
+        [_sizes.get(size) or _sizes.setdefault(size, builtin.IntAttr(size)) for size in sizes]
+    )
 
 
 def _dimensions(cursor: Cursor, *, is_vector: bool = False) -> list[tuple[int, bool]]:
@@ -237,12 +193,12 @@ def _tensor(cursor: Cursor) -> Attribute:
         return ranked_tensor(shape, element, encoding)
     if encoding is not None:
         cursor.error("cannot apply encoding to unranked tensor")
-    return UnrankedTensorType(element)
+    return builtin.UnrankedTensorType(element)
 
 
-_NO_TENSOR_ELEMENTS = (
-    TensorType, UnrankedTensorType, MemRefType, UnrankedMemRefType, FunctionType, TupleType, NoneType,
-)  # fmt: skip
+_MEMREFS = (builtin.MemRefType, builtin.UnrankedMemRefType)
+_NO_MEMREF_ELEMENTS = (builtin.TensorType, builtin.UnrankedTensorType, builtin.TupleType, builtin.NoneType)
+_NO_TENSOR_ELEMENTS = (*_NO_MEMREF_ELEMENTS, *_MEMREFS, builtin.FunctionType)
 
 
 def _vector(cursor: Cursor) -> Attribute:
@@ -259,8 +215,8 @@ def _vector(cursor: Cursor) -> Attribute:
             )
     if not is_integral(element) and element not in _FLOATS.values():
         cursor.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
-    scalable = ArrayAttr([BoolAttr.from_bool(scales) for _, scales in dimensions])
-    return VectorType(element, [size for size, _ in dimensions], scalable)
+    scalable = builtin.ArrayAttr([builtin.BoolAttr.from_bool(scales) for _, scales in dimensions])
+    return builtin.VectorType(element, [size for size, _ in dimensions], scalable)
 
 
 def _sizes_text(dimensions: list[tuple[int, bool]]) -> str:
@@ -274,14 +230,14 @@ def _memref(cursor: Cursor) -> Attribute:
     shape = () if is_unranked else tuple([size for size, _ in _dimensions(cursor)])
     start = cursor.offset
     element = read_type(cursor)
-    if isinstance(element, TensorType | UnrankedTensorType | TupleType | NoneType):
+    if isinstance(element, _NO_MEMREF_ELEMENTS):
         cursor.error("invalid memref element type", start)
-    layout: Attribute = NoneAttr()
-    space: Attribute = NoneAttr()
+    layout: Attribute = builtin.NoneAttr()
+    space: Attribute = builtin.NoneAttr()
     while cursor.accept(","):
         start = cursor.offset
         found = cursor.attribute()
-        if isinstance(found, MemRefLayoutAttr):
+        if isinstance(found, builtin.MemRefLayoutAttr):
             if is_unranked:
                 cursor.error("cannot have affine map for unranked memref type", start)
             layout = found
@@ -289,10 +245,10 @@ def _memref(cursor: Cursor) -> Attribute:
             space = found
     cursor.expect(">", " in memref type")
     if is_unranked:
-        return UnrankedMemRefType.new((element, space))
-    if isinstance(layout, AffineMapAttr) and is_identity(layout.data, len(shape)):
-        layout = NoneAttr()
-    return MemRefType.new((_shape(shape), element, layout, space))
+        return builtin.UnrankedMemRefType.new((element, space))
+    if isinstance(layout, builtin.AffineMapAttr) and is_identity(layout.data, len(shape)):
+        layout = builtin.NoneAttr()
+    return builtin.MemRefType.new((_shape(shape), element, layout, space))
 
 
 def is_identity(affine_map: AffineMap, rank: int) -> bool:
@@ -308,13 +264,13 @@ def _complex(cursor: Cursor) -> Attribute:
     cursor.expect(">", " in complex type")
     if not (is_integer(element) or element in _FLOATS.values()):
         cursor.error("invalid element type for complex", start)
-    return ComplexType.new((element,))
+    return builtin.ComplexType.new((element,))
 
 
 def _tuple(cursor: Cursor) -> Attribute:
     cursor.advance()
     members = cursor.items(lambda: read_type_or_function(cursor), "<", ">", " in tuple type")
-    return TupleType.new((ArrayAttr(members),))
+    return builtin.TupleType.new((builtin.ArrayAttr(members),))
 
 
 _READERS = {"tensor": _tensor, "vector": _vector, "memref": _memref, "complex": _complex, "tuple": _tuple}

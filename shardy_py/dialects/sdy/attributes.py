@@ -14,20 +14,7 @@ from typing import Any, TypeVar
 from xdsl.ir import OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 
-from shardy_py.sharding import (
-    AxisEdge,
-    AxisRef,
-    DimensionSharding,
-    DimMapping,
-    EdgeValueRef,
-    Mesh,
-    MeshAxis,
-    PropagationStep,
-    ShardingRule,
-    SubAxis,
-    TensorMapping,
-    TensorSharding,
-)
+from shardy_py import sharding
 from shardy_py.text.xdsl_hooks import DialectAttribute
 
 T = TypeVar("T")
@@ -47,31 +34,31 @@ class _Enclosed(_Named[T], OpaqueSyntaxAttribute):
     """One that is printed `#sdy<name...>`: its text does not start with `<`."""
 
 
-class MeshAttr(_Named[Mesh], name="sdy.mesh"):
+class MeshAttr(_Named[sharding.Mesh], name="sdy.mesh"):
     """`#sdy.mesh<["x"=2, "y"=4]>`."""
 
 
-class MeshAxisAttr(_Enclosed[MeshAxis], name="sdy.mesh_axis"):
+class MeshAxisAttr(_Enclosed[sharding.MeshAxis], name="sdy.mesh_axis"):
     """`#sdy<mesh_axis"x"=2>`."""
 
 
-class SubAxisInfoAttr(_Enclosed[SubAxis], name="sdy.sub_axis_info"):
+class SubAxisInfoAttr(_Enclosed[sharding.SubAxis], name="sdy.sub_axis_info"):
     """`#sdy<sub_axis_info(1)2>`."""
 
 
-class AxisRefAttr(_Enclosed[AxisRef], name="sdy.axis_ref"):
+class AxisRefAttr(_Enclosed[sharding.AxisRef], name="sdy.axis_ref"):
     """`#sdy<axis_ref"x":(1)2>`."""
 
 
-class DimensionShardingAttr(_Enclosed[DimensionSharding], name="sdy.dimension_sharding"):
+class DimensionShardingAttr(_Enclosed[sharding.DimensionSharding], name="sdy.dimension_sharding"):
     """`#sdy<dimension_sharding{"x", ?}p1>`."""
 
 
-class TensorShardingAttr(_Named[TensorSharding], name="sdy.sharding"):
+class TensorShardingAttr(_Named[sharding.TensorSharding], name="sdy.sharding"):
     """`#sdy.sharding<@mesh, [{"x"}, {?}]>`."""
 
 
-class TensorShardingPerValueAttr(_Named[tuple[TensorSharding, ...]], name="sdy.sharding_per_value"):
+class TensorShardingPerValueAttr(_Named[tuple[sharding.TensorSharding, ...]], name="sdy.sharding_per_value"):
     """`#sdy.sharding_per_value<[<@mesh, [{"x"}]>, ...]>`: one sharding a value."""
 
 
@@ -79,27 +66,29 @@ class ManualAxesAttr(_Enclosed[tuple[str, ...]], name="sdy.manual_axes"):
     """`#sdy<manual_axes{"x", "y"}>`."""
 
 
-class DimMappingAttr(_Enclosed[DimMapping], name="sdy.dim_mapping"):
+class DimMappingAttr(_Enclosed[sharding.DimMapping], name="sdy.dim_mapping"):
     """`#sdy<dim_mapping ij>`: the factors of a dimension."""
 
 
-class TensorMappingAttr(_Enclosed[TensorMapping], name="sdy.tensor_mapping"):
+class TensorMappingAttr(_Enclosed[sharding.TensorMapping], name="sdy.tensor_mapping"):
     """`#sdy<tensor_mapping[ij, k]>`: the factors of each dimension of a tensor."""
 
 
-class OpShardingRuleAttr(_Named[ShardingRule], name="sdy.op_sharding_rule"):
+class OpShardingRuleAttr(_Named[sharding.ShardingRule], name="sdy.op_sharding_rule"):
     """`#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`."""
 
 
-class AxisRefListAttr(_Enclosed[tuple[AxisRef, ...]], name="sdy.axis_ref_list"):
+class AxisRefListAttr(_Enclosed[tuple[sharding.AxisRef, ...]], name="sdy.axis_ref_list"):
     """`#sdy<axis_ref_list{"x", "y"}>`: axes, as in the reduction axes of an all-reduce."""
 
 
-class ListOfAxisRefListsAttr(_Enclosed[tuple[tuple[AxisRef, ...], ...]], name="sdy.list_of_axis_ref_lists"):
+class ListOfAxisRefListsAttr(
+    _Enclosed[tuple[tuple[sharding.AxisRef, ...], ...]], name="sdy.list_of_axis_ref_lists"
+):
     """`#sdy<list_of_axis_ref_lists[{"x"}, {}]>`: axes by dimension."""
 
 
-AllToAllParam = tuple[tuple[AxisRef, ...], int, int]
+AllToAllParam = tuple[tuple[sharding.AxisRef, ...], int, int]
 """Axes, source and target dimension."""
 
 
@@ -111,17 +100,17 @@ class AllToAllParamListAttr(_Enclosed[tuple[AllToAllParam, ...]], name="sdy.all_
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, source and target dimension."""
 
 
-class EdgeValueRefAttr(_Enclosed[EdgeValueRef], name="sdy.edge_value_ref"):
+class EdgeValueRefAttr(_Enclosed[sharding.EdgeValueRef], name="sdy.edge_value_ref"):
     """`#sdy<edge_value_ref operand-0>`."""
 
 
-class AxisToPropagationDetailsAttr(_Enclosed[AxisEdge], name="sdy.axis_to_propagation_details"):
+class AxisToPropagationDetailsAttr(_Enclosed[sharding.AxisEdge], name="sdy.axis_to_propagation_details"):
     """`#sdy<axis_to_propagation_details{"x" = operand-0 -> [result-0]}>`."""
 
 
-class PropagationOneStepAttr(_Enclosed[PropagationStep], name="sdy.propagation_one_step"):
+class PropagationOneStepAttr(_Enclosed[sharding.PropagationStep], name="sdy.propagation_one_step"):
     """`#sdy<propagation_one_step{step-0 = [{"x" = operand-0 -> [result-0]}]}>`."""
 
 
-class PropagationEdgesAttr(_Named[tuple[PropagationStep, ...]], name="sdy.propagation_edges"):
+class PropagationEdgesAttr(_Named[tuple[sharding.PropagationStep, ...]], name="sdy.propagation_edges"):
     """`#sdy.propagation_edges<[{step-0 = [...]}, ...]>`: how an op's values got their axes, step by step."""

@@ -11,28 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    FunctionType,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-)
+from xdsl import irdl
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    AnyAttr,
-    AttrConstraint,
-    AttrSizedOperandSegments,
-    AttrSizedResultSegments,
-    BaseAttr,
-    MessageConstraint,
-    OptionalDef,
-    OptPropertyDef,
-    VariadicDef,
-    VerificationContext,
-)
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.faults import Fault
@@ -46,7 +27,7 @@ class _Part:
     name: str
     is_variadic: bool
     is_optional: bool
-    constraint: AttrConstraint | None
+    constraint: irdl.AttrConstraint | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +56,7 @@ class _Definition:
     operands: _Side
     results: _Side
     regions: _Side
-    properties: tuple[tuple[str, bool, AttrConstraint | None], ...]
+    properties: tuple[tuple[str, bool, irdl.AttrConstraint | None], ...]
 
 
 def check_declared(op: Operation, *, with_results: bool = True) -> None:
@@ -94,7 +75,7 @@ def check_declared(op: Operation, *, with_results: bool = True) -> None:
     _check_segments(definition.operands, op, len(operands), "operand")
     if with_results:
         _check_segments(definition.results, op, len(results), "result")
-    context = VerificationContext()
+    context = irdl.VerificationContext()
     _check_properties(definition, op, context)
     _check_types(definition.operands, op, operands, "operand", context)
     if with_results:
@@ -137,10 +118,10 @@ def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
 def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     """The sizes in a segments property, None if it is absent or of another kind."""
     found: Any = op.properties.get(name) or op.attributes.get(name)
-    return tuple(found.get_values()) if isinstance(found, DenseArrayBase) else None
+    return tuple(found.get_values()) if isinstance(found, builtin.DenseArrayBase) else None
 
 
-def _check_properties(definition: _Definition, op: Operation, context: VerificationContext) -> None:
+def _check_properties(definition: _Definition, op: Operation, context: irdl.VerificationContext) -> None:
     for name, is_optional, constraint in definition.properties:
         attribute = op.properties.get(name)
         if attribute is None:
@@ -151,7 +132,7 @@ def _check_properties(definition: _Definition, op: Operation, context: Verificat
 
 
 def _check_types(
-    side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: VerificationContext
+    side: _Side, op: Operation, types: Sequence[Attribute], what: str, context: irdl.VerificationContext
 ) -> None:
     if all(part.constraint is None for part in side.parts):
         return
@@ -194,7 +175,9 @@ def _equal_shares(side: _Side, count: int) -> tuple[_Part, ...]:
     return tuple(part for part in side.parts for _ in range(each if part.is_variadic else 1))
 
 
-def _broken(constraint: AttrConstraint, attribute: Attribute, context: VerificationContext) -> str | None:
+def _broken(
+    constraint: irdl.AttrConstraint, attribute: Attribute, context: irdl.VerificationContext
+) -> str | None:
     """Why `attribute` does not satisfy `constraint`; None if it does."""
     try:
         constraint.verify(attribute, context)
@@ -203,24 +186,24 @@ def _broken(constraint: AttrConstraint, attribute: Attribute, context: Verificat
     return None
 
 
-def _described(constraint: AttrConstraint) -> str | None:
+def _described(constraint: irdl.AttrConstraint) -> str | None:
     """MLIR's description of the attributes that satisfy a constraint."""
-    if isinstance(constraint, BaseAttr):
+    if isinstance(constraint, irdl.BaseAttr):
         return _DESCRIPTIONS.get(constraint.attr)
-    if isinstance(constraint, MessageConstraint):
+    if isinstance(constraint, irdl.MessageConstraint):
         return _MESSAGES.get(constraint.message)
     return None
 
 
 _MESSAGES = {"Expected SymbolRefAttr with no nested symbols.": "flat symbol reference attribute"}
 _DESCRIPTIONS: dict[Any, str] = {
-    ArrayAttr: "array attribute",
-    DenseArrayBase: "i64 dense array attribute",
-    DictionaryAttr: "dictionary of named attribute values",
-    FunctionType: "type attribute of function type",
-    IntegerAttr: "64-bit signless integer attribute",
-    StringAttr: "string attribute",
-    SymbolRefAttr: "symbol reference attribute",
+    builtin.ArrayAttr: "array attribute",
+    builtin.DenseArrayBase: "i64 dense array attribute",
+    builtin.DictionaryAttr: "dictionary of named attribute values",
+    builtin.FunctionType: "type attribute of function type",
+    builtin.IntegerAttr: "64-bit signless integer attribute",
+    builtin.StringAttr: "string attribute",
+    builtin.SymbolRefAttr: "symbol reference attribute",
 }
 
 
@@ -232,11 +215,11 @@ def _definition_of(op_class: Any) -> _Definition | None:
     found = read()
     options: dict[Any, Any] = {type(option): option for option in found.options}
     return _Definition(
-        operands=_side(found.operands, options.get(AttrSizedOperandSegments)),
-        results=_side(found.results, options.get(AttrSizedResultSegments)),
+        operands=_side(found.operands, options.get(irdl.AttrSizedOperandSegments)),
+        results=_side(found.results, options.get(irdl.AttrSizedResultSegments)),
         regions=_side(found.regions, None),
         properties=tuple(
-            (name, isinstance(part, OptPropertyDef) or part.default_value is not None, _constraint(part))
+            (name, isinstance(part, irdl.OptPropertyDef) or part.default_value is not None, _constraint(part))
             for name, part in found.properties.items()
         ),
     )
@@ -245,19 +228,24 @@ def _definition_of(op_class: Any) -> _Definition | None:
 def _side(parts: Sequence[tuple[str, Any]], option: Any) -> _Side:
     return _Side(
         tuple(
-            _Part(name, isinstance(part, VariadicDef), isinstance(part, OptionalDef), _constraint(part))
+            _Part(
+                name,
+                isinstance(part, irdl.VariadicDef),
+                isinstance(part, irdl.OptionalDef),
+                _constraint(part),
+            )
             for name, part in parts
         ),
         option.attribute_name if option is not None else None,
     )
 
 
-def _constraint(part: Any) -> AttrConstraint | None:
+def _constraint(part: Any) -> irdl.AttrConstraint | None:
     """The constraint on an attribute or on the type of a value; None if anything goes."""
     constraint: Any = getattr(part, "constr", None)
-    while constraint is not None and not isinstance(constraint, AttrConstraint):
+    while constraint is not None and not isinstance(constraint, irdl.AttrConstraint):
         # A range of types holds the constraint on each; one of a given length holds such a range.
         constraint = getattr(constraint, "constr", None) or getattr(constraint, "constraint", None)
-    if not isinstance(constraint, AttrConstraint) or isinstance(constraint, AnyAttr):
+    if not isinstance(constraint, irdl.AttrConstraint) or isinstance(constraint, irdl.AnyAttr):
         return None
     return constraint  # pyright: ignore[reportUnknownVariableType]
