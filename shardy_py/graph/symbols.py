@@ -1,6 +1,6 @@
 """The symbols of a module (functions, meshes), and unique names for new ones.
 
-Not here: which functions call which (`calls.py`), unreferenced symbols (`passes/symbol_dce.py`).
+Not here: which functions call which (`calls.py`), unreferenced symbols (`passes/call_graph.py`).
 """
 
 from __future__ import annotations

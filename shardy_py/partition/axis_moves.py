@@ -30,14 +30,14 @@ class AxisMoves:
     """
 
     def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
-        """Starts at `source`."""
         self.mesh = mesh
         self.current = [dimension.axes for dimension in source.dimensions]
         wanted = [dimension.axes for dimension in target.dimensions]
         self.have = [_split_all(axes, _ordered(wanted), mesh) for axes in self.current]
         self.want = [_split_all(axes, _ordered(self.current), mesh) for axes in wanted]
         for have, want in zip(self.have, self.want, strict=True):
-            _drop_common_prefix(have, want)
+            while have and want and have[0] == want[0]:
+                del have[0], want[0]
 
     @property
     def rank(self) -> int:
@@ -126,12 +126,7 @@ class AxisMoves:
 
 
 def fit(axis: AxisRef, capacity: int, mesh: Mesh) -> tuple[AxisRef | None, AxisRef | None]:
-    """The major part of `axis` of at most size `capacity`, and the rest of it; None if there is none.
-
-    >>> from shardy_py.sharding import MeshAxis
-    >>> [str(part) for part in fit(AxisRef("x"), 2, Mesh((MeshAxis("x", 8),)))]
-    ['"x":(1)2', '"x":(2)4']
-    """
+    """The major part of `axis` of at most size `capacity`, and the rest of it; None if there is none."""
     size = axis.size(mesh)
     if capacity <= 1 or not is_multiple(size, capacity):
         return None, None
@@ -171,8 +166,3 @@ def _split(axis: AxisRef, others: Sequence[AxisRef], mesh: Mesh) -> list[AxisRef
         if rest is None:
             return parts
     return [*parts, rest]
-
-
-def _drop_common_prefix(first: list[AxisRef], second: list[AxisRef]) -> None:
-    while first and second and first[0] == second[0]:
-        del first[0], second[0]

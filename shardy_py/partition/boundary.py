@@ -2,11 +2,6 @@
 
 Callers pass tensors without padding, and many do not support sub-axes, so the shardings of function arguments
 and results are truncated. Not here: the values concerned (`passes/`).
-
->>> from shardy_py.sharding import MeshAxis
->>> mesh = Mesh((MeshAxis("x", 4),))
->>> str(evenly_divided(TensorSharding("mesh", (DimensionSharding((AxisRef("x"),), True),)), (6,), mesh))
-'<@mesh, [{"x":(1)2}]>'
 """
 
 from __future__ import annotations

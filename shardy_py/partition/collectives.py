@@ -13,7 +13,7 @@ round completes most reshards. The rest is gathered and sliced.
         all_slice [{"y"}, {}]       [{"x", "y"}, {}]
         all_to_all {"x", "y"}: 0->1     [{}, {"x", "y"}]
 
-Not here: reductions (`steps.py`, `scatter_fusion.py`), inserting reshards (`reshard_plan.py`).
+Not here: reductions (`steps.py`), inserting reshards (`reshard_plan.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shardy_py.partition.axis_moves import AxisMoves
-from shardy_py.partition.permutes import needs_permute, permuted
-from shardy_py.partition.slices import take_slices
+from shardy_py.partition.slices_and_permutes import needs_permute, permuted, take_slices
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes
 
@@ -72,19 +71,11 @@ def collectives_between(
     """The collectives from `source` to `target`, whose meshes are `mesh` up to the order of devices.
 
     All intermediate shardings have the unreduced axes of `target`.
-
-    >>> from shardy_py.sharding import AxisRef, MeshAxis
-    >>> x = (DimensionSharding((AxisRef("x"),), True),)
-    >>> mesh, replicated = Mesh((MeshAxis("x", 2),)), TensorSharding.fully_closed("mesh", 1)
-    >>> [type(c).__name__ for c in collectives_between(TensorSharding("mesh", x), replicated, (8,), mesh)]
-    ['AllGather']
     """
     return tuple(_Sequence(source, target, shape, mesh).run())
 
 
 class _Sequence:
-    """Generates collectives until the sharding is the wanted one."""
-
     def __init__(
         self, source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
     ) -> None:
@@ -97,7 +88,9 @@ class _Sequence:
         for _ in range(_ROUNDS):
             if self._is_done:
                 return
-            yield from self._slice()
+            axes = take_slices(self._moves, self._shape)
+            if any(axes):
+                yield AllSlice(self._current(), axes)
             yield from self._permute()
             # Axes that go directly to their place first: a wrong order there would require a permute.
             yield from self._exchange(only_in_place=True)
@@ -113,11 +106,6 @@ class _Sequence:
     def _current(self) -> TensorSharding:
         dimensions = tuple(DimensionSharding(axes, is_closed=True) for axes in self._moves.current)
         return replace(self._target, mesh=self._mesh_name, dimensions=dimensions, replicated_axes=())
-
-    def _slice(self) -> Iterator[Collective]:
-        axes = take_slices(self._moves, self._shape)
-        if any(axes):
-            yield AllSlice(self._current(), axes)
 
     def _permute(self) -> Iterator[Collective]:
         """Permutes if it helps, or if the devices are in another order."""
@@ -176,3 +164,42 @@ class _Sequence:
             moves.add(dimension, want)
         if any(sliced):
             yield AllSlice(self._current(), sliced)
+
+
+AxesPerDimension = tuple[Axes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterFusion:
+    """A reduce-scatter instead of an all-reduce and an all-slice, and the axes left to slice or None."""
+
+    axes: AxesPerDimension
+    sharding: TensorSharding
+    sliced_after: AxesPerDimension | None
+
+
+def scatter_fusion(
+    reduced: Axes, reduced_from: TensorSharding, sliced: AxesPerDimension, target: TensorSharding, mesh: Mesh
+) -> ScatterFusion | None:
+    """The fusion of reducing along `reduced` and slicing along `sliced`; None if `sliced` lacks some of them.
+
+    reduced_from: the sharding of the operand. target: that of the result of slicing.
+    """
+    left = set(reduced)
+    scattered: list[Axes] = []
+    rest: list[Axes] = []
+    for axes in sliced:
+        count = 0
+        while count < len(axes) and axes[count] in left:
+            left.discard(axes[count])
+            count += 1
+        scattered.append(axes[:count])
+        rest.append(axes[count:])
+    if left:
+        return None
+    dimensions = tuple(
+        DimensionSharding(append_axes(d.axes, axes, mesh), True)
+        for d, axes in zip(reduced_from.dimensions, scattered, strict=True)
+    )
+    sharding = replace(target, dimensions=dimensions)
+    return ScatterFusion(tuple(scattered), sharding, tuple(rest) if any(rest) else None)

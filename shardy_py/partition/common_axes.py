@@ -11,7 +11,7 @@ Not here: the reshards that follow (`reshard_plan.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -125,7 +125,6 @@ class _Candidate:
     gain: int
 
     def key(self) -> tuple[int, int, int, int, int, list[tuple[str, int, int]]]:
-        """The sort key; the largest candidate is picked."""
         order = [axis.order for axis in self.axes]
         return self.source_size, self.precedence, self.gain, self.factor, len(order), order
 
@@ -143,7 +142,6 @@ class _Choice:
         self._waits_for = _dependencies(rule)
 
     def run(self) -> AxesPerFactor:
-        """Picks candidates until none is left that may be picked."""
         while free := [c for c in self._candidates if not self._waits_for.get(c.factor)]:
             self._pick(max(free, key=_Candidate.key))
         return tuple(self._assigned)
@@ -177,7 +175,6 @@ class _Choice:
 def _candidates(
     projection: Projection, rule: ShardingRule, tensor_sizes: Sequence[int], mesh: Mesh
 ) -> list[_Candidate]:
-    """All prefixes of the axes that a tensor has along a factor."""
     sources = [
         (factor, f.axes, size)
         for tensor, size in zip(projection.tensors, tensor_sizes, strict=True)
@@ -214,7 +211,9 @@ def _dependencies(rule: ShardingRule) -> dict[int, set[int]]:
 def _move_to_batching(axes_per_factor: AxesPerFactor, rule: ShardingRule, mesh: Mesh) -> AxesPerFactor:
     """Moves the axes of factors that need replication to batching factors that they divide."""
     result = list(axes_per_factor)
-    everywhere = {f for f in range(len(rule.factors)) if _in_all_tensors(f, rule.tensors)}
+    tensors = [mapping for mapping in rule.tensors if mapping]  # without scalars
+    factors = range(len(rule.factors))
+    everywhere = {f for f in factors if all(any(f in d for d in mapping) for mapping in tensors)}
     batching = [f for f in sorted(everywhere) if rule.factors[f].type is FactorType.PASS_THROUGH]
     for index, factor in enumerate(rule.factors):
         if factor.type is FactorType.NEED_REPLICATION:
@@ -222,11 +221,6 @@ def _move_to_batching(axes_per_factor: AxesPerFactor, rule: ShardingRule, mesh: 
             if index in everywhere:
                 _distribute(axes, batching, result, rule, mesh)
     return tuple(result)
-
-
-def _in_all_tensors(factor: int, tensors: Iterable[tuple[tuple[int, ...], ...]]) -> bool:
-    """Whether all tensors except scalars have `factor`."""
-    return all(any(factor in d for d in mapping) for mapping in tensors if mapping)
 
 
 def _distribute(

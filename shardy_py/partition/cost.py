@@ -45,7 +45,6 @@ class Link:
     latency_seconds: float
 
     def __post_init__(self) -> None:
-        """Raises a `ShardyError` for an infinite value, a bandwidth of 0 or a latency below 0."""
         if not (0 < self.bytes_per_second < inf and 0 <= self.latency_seconds < inf):
             expected = "a bandwidth above 0 and a latency of at least 0"
             got = f"{self.bytes_per_second} bytes/s and {self.latency_seconds} s"
@@ -138,7 +137,6 @@ class CostModel:
 
 
 def _count(axes: Iterable[AxisSize]) -> int:
-    """The devices along some axes."""
     return prod(size for _, size in axes)
 
 

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from shardy_py.partition.cost import Cost, CostModel
 from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.local import device_slices
-from shardy_py.sharding.slices import DeviceSlices, Split, check_listed
+from shardy_py.sharding.slices import Split, check_listed
 
 Integers = NDArray[np.int64]
 Sizes = NDArray[np.float64]
@@ -62,7 +62,9 @@ def reshard_cost(
     """
     check_listed(mesh.device_count)
     before, after = (device_slices(sharding, mesh, shape) for sharding in (source, target))
-    move = _Move(mesh, _dimensions(before, after), element_bytes)
+    splits = zip(before.shape, before.splits, after.splits, strict=True)
+    dimensions = tuple(_dimension(size, old, new) for size, (old,), (new,) in splits)
+    move = _Move(mesh, dimensions, element_bytes)
     by_speed = _lacking_by_speed(move, model)
     speeds = [*(speed for speed, _ in by_speed), inf]
     if not by_speed or not by_speed[-1][1]:
@@ -146,13 +148,6 @@ def _latency_seconds(move: _Move, model: CostModel) -> float:
         hops = sum(hop for part, hop in parts if move.bytes_lacking((part,), part.size(move.mesh)))
         seconds += hops * model.link_of(axis.name).latency_seconds
     return seconds
-
-
-def _dimensions(before: DeviceSlices, after: DeviceSlices) -> tuple[_Dimension, ...]:
-    return tuple(
-        _dimension(size, old, new)
-        for size, (old,), (new,) in zip(before.shape, before.splits, after.splits, strict=True)
-    )
 
 
 def _dimension(size: int, old: Split, new: Split) -> _Dimension:

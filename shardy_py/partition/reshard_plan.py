@@ -4,7 +4,7 @@
     plan: reshard operand 1 to [{}, {}]
 
 `reshard_plan` is the full version: it leaves no conflict. `minimal_plan` changes only what partitioners are
-known to handle badly. Not here: control flow and calls (`steps.py`), single devices (`single_device.py`), the
+known to handle badly. Not here: control flow and calls (`steps.py`), single devices (`op_plans.py`), the
 IR (`passes/`).
 """
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.compare import is_equivalent
-from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding import Axes, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Prefix, difference, prefix_status, sort_and_merge
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
@@ -123,23 +123,12 @@ def unreducing_steps(
         steps += (Reshard(replace(source, dimensions=between)),)
     from_sharded = tuple(axis for axes in sharded for axis in axes)
     if replicated := difference(wanted, from_sharded, mesh):
-        steps += (
-            ReplicatedToUnreduced(_unreduced_more(source, target, between, replicated, mesh), replicated),
-        )
+        unreduced = sort_and_merge((*source.unreduced_axes, *replicated), mesh)
+        made = replace(target, mesh=source.mesh, dimensions=between, unreduced_axes=unreduced)
+        steps += (ReplicatedToUnreduced(made, replicated),)
     if from_sharded:
         steps += (ShardedToUnreduced(target, sharded),)
     return steps
-
-
-def _unreduced_more(
-    source: TensorSharding,
-    target: TensorSharding,
-    dimensions: tuple[DimensionSharding, ...],
-    axes: Axes,
-    mesh: Mesh,
-) -> TensorSharding:
-    unreduced = sort_and_merge((*source.unreduced_axes, *axes), mesh)
-    return replace(target, mesh=source.mesh, dimensions=dimensions, unreduced_axes=unreduced)
 
 
 def _freed(old: Axes, new: Axes, wanted: Axes, mesh: Mesh) -> Axes | None:

@@ -37,15 +37,15 @@ xla-merge-meshes
     Merges meshes over the same devices.
 xla-fold
     Applies the folds of StableHLO's target independent optimization.
-xla-inline-calls
+xla-inline-calls in inlining
     Inlines calls and composites.
-xla-fold-empty-values in dead_values
+xla-fold-empty-values in fold
     Replaces results without elements by constants.
 xla-drop-invariant-loop-values in loops
     Removes values that no iteration changes from loops.
-xla-erase-dead-ops in dead_values
+xla-erase-dead-ops in fold
     Erases ops without effects whose results are not used.
-xla-order-ops
+xla-order-ops in inlining
     Orders ops as XLA reads them back from HLO.
 xla-populate-expanded-op-rules
     Gives ops that XLA expands the sharding rule of their indexing maps.
@@ -53,13 +53,13 @@ xla-open-free-loop-values in loops
     Inserts open constraints between sharded values and the loops that use them from outside.
 
 # Import: prepares the user's program for propagation.
-symbol-dce on any
+symbol-dce in call_graph on any
     Erases private functions and meshes that are never referenced.
 sdy-lift-inlined-meshes in meshes
     Converts inlined meshes to mesh symbols, one per distinct mesh.
 sdy-remove-size-one-axes in removal
     Removes axes of size one from all shardings.
-sdy-propagate-sharding-from-func-to-call in function_results
+sdy-propagate-sharding-from-func-to-call in function_shardings
     Copies the result shardings of functions to their calls without shardings.
 sdy-constant-or-scalar-splitter in constants
     Clones constants and broadcast scalars so that each has a single use.
@@ -75,9 +75,9 @@ sdy-import-func-calls in named_computations with ImportFuncCallsOptions
     Converts calls to named computations that hold the body of the callee.
 sdy-add-func-data-flow-edges in data_flow_edges
     Inserts an op for each edge between calls and functions.
-sdy-apply-sharding-constraints with DebugInfoOptions
+sdy-apply-sharding-constraints in constraints with DebugInfoOptions
     Copies the sharding of a constraint to its input where no other use conflicts.
-sdy-sharding-group-import
+sdy-sharding-group-import in constraints
     Merges and validates sharding groups that share a member.
 sdy-pre-order-funcs in call_graph
     Sorts functions so that callers precede callees.
@@ -97,13 +97,13 @@ sdy-user-priority-propagate in propagating with UserPriorityPropagateOptions
 # Export: prepares the propagated program for a partitioner.
 sdy-export-named-computations in named_computations
     Converts named computations back to functions and calls.
-sdy-propagate-to-func-results in function_results
+sdy-propagate-to-func-results in function_shardings
     Copies the shardings of returned values to function results.
 sdy-unflatten-call-graph in call_graph with UnflattenCallGraphOptions
     Merges clones of a function whose shardings agree.
 sdy-auto-partition
     Runs the registered auto-partitioner, which may change shardings only.
-sdy-insert-func-call-reshards in function_results
+sdy-insert-func-call-reshards in function_shardings
     Inserts reshards where the result shardings of a call and its function differ.
 sdy-constant-or-scalar-merger in constants on func.func
     Merges equal constants and broadcast scalars that have the same sharding.
@@ -115,9 +115,9 @@ sdy-remove-sharding-groups in removal
     Erases all sharding groups.
 sdy-sharding-constraint-to-reshard in reshards on func.func
     Converts sharding constraints to reshards.
-sdy-update-non-divisible-input-output-shardings in input_output_shardings
+sdy-update-non-divisible-input-output-shardings in function_shardings
     Truncates shardings of function arguments and results to axes that divide the dimensions evenly.
-sdy-remove-sub-axes-in-input-output-shardings in input_output_shardings
+sdy-remove-sub-axes-in-input-output-shardings in function_shardings
     Truncates shardings of function arguments and results before the first sub-axis.
 sdy-close-shardings in removal
     Closes all dimensions and drops replicated axes.
@@ -137,7 +137,7 @@ sdy-drop-sharding-and-mesh in removal
     Removes all shardings and meshes.
 sdy-inline-meshes in meshes
     Replaces mesh symbols in shardings by the meshes themselves.
-sdy-save-module with SaveModuleOptions
+sdy-save-module in propagating with SaveModuleOptions
     Writes the module to a file for debugging.
 sdy-remove-propagation-debug-info in removal
     Removes the debug information of propagation.

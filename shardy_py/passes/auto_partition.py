@@ -70,7 +70,7 @@ def auto_partition(module: ModuleOp) -> None:
     after   func.func @main(%a: tensor<8xf32> {sdy.sharding = ...})      what `shard_the_rest` decided
 
     Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
-    The verifiers check the new shardings. Not here: registering a partitioner (`auto_partitioner.py`).
+    The verifiers check the new shardings. Not here: registering a partitioner (`auto_partition.py`).
     """
     partitioner = registered_auto_partitioner()
     before = structure(module)

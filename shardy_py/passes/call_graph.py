@@ -1,13 +1,17 @@
-"""The passes that copy functions for each call, merge the copies again, and order functions."""
+"""The passes on functions and calls: erasing unused ones, one copy for each call, merging the copies."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any
 
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 
 from shardy_py.graph.calls import (
     ORIGINAL_NAME,
@@ -18,10 +22,120 @@ from shardy_py.graph.calls import (
     original_name,
 )
 from shardy_py.graph.movements import Merger, is_recording, note
-from shardy_py.graph.symbols import Symbols, function_name, set_callee
+from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
-from shardy_py.ir import find_ops, place_at_end, take_out, walk_pre_order
+from shardy_py.ir import erase, find_ops, place_at_end, take_out, walk_pre_order
 from shardy_py.passes.options import UnflattenCallGraphOptions
+from shardy_py.sharding import TensorSharding
+
+
+def symbol_dce(module: builtin.ModuleOp) -> None:
+    """`symbol-dce`: removes private functions and other private symbols that are unreferenced.
+
+    Symbols that only unreferenced symbols refer to are removed too. References inside attributes count.
+
+    before  func.func @main() { return }    func.func private @unused() { return }
+    after   func.func @main() { return }
+    """
+    for nested in (inner for inner in module.body.block.ops if isinstance(inner, builtin.ModuleOp)):
+        symbol_dce(nested)
+    for symbol in unreferenced_symbols(module):
+        erase(symbol)
+
+
+def unreferenced_symbols(module: builtin.ModuleOp) -> list[Operation]:
+    """The private symbols that are not reachable from the other ops of `module`."""
+    removable: dict[str, Operation] = {}
+    roots: list[Operation] = []
+    for op in module.body.block.ops:
+        name = symbol_name(op)
+        if name is None or _is_public(op):
+            roots.append(op)
+        else:
+            removable[name] = op
+    # In most programs, calls alone reach every symbol, and they are found fast.
+    if not _unreachable(roots, removable, lambda op: {callee_name(call) for call in calls_in(op)}):
+        return []
+    return list(_unreachable(roots, removable, _References().of).values())
+
+
+def _unreachable(
+    roots: Iterable[Operation], symbols: dict[str, Operation], references: Callable[[Operation], set[str]]
+) -> dict[str, Operation]:
+    """The symbols to which neither a root nor a symbol reached from one refers."""
+    left = dict(symbols)
+    pending = list(roots)
+    while left and pending:
+        for name in references(pending.pop()):
+            if (op := left.pop(name, None)) is not None:
+                pending.append(op)
+    return left
+
+
+def _is_public(op: Operation) -> bool:
+    visibility = op.properties.get("sym_visibility") or op.attributes.get("sym_visibility")
+    return not isinstance(visibility, builtin.StringAttr) or visibility.data == "public"
+
+
+class _References:
+    """Collects references to symbols; visits each attribute object once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Attribute] = {}
+
+    def of(self, root: Operation) -> set[str]:
+        """The symbols that `root` and its nested ops refer to and that no earlier root did."""
+        seen = self._seen
+        found: set[str] = set()
+        for op in walk_pre_order(root):
+            for attribute in (*op.properties.values(), *op.attributes.values()):
+                if id(attribute) not in seen:
+                    seen[id(attribute)] = attribute
+                    found.update(_names(attribute))
+        return found
+
+
+def _names(attribute: Attribute) -> Iterator[str]:
+    pending: list[Any] = [attribute]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        else:
+            pending += _parts_of(value.__class__)(value)
+
+
+Parts = Callable[[Any], Iterable[Any]]
+
+
+def _no_parts(value: Any) -> Iterable[Any]:
+    return ()
+
+
+_PARTS: tuple[tuple[type, Parts], ...] = (
+    (TypeAttribute, _no_parts),
+    (builtin.StringAttr, _no_parts),
+    (builtin.DenseArrayBase, _no_parts),
+    (builtin.DenseIntOrFPElementsAttr, _no_parts),
+    (builtin.SymbolRefAttr, lambda value: (value.root_reference.data,)),
+    (TensorSharding, lambda value: (value.mesh,)),
+    (ParametrizedAttribute, lambda value: value.parameters),
+    (Data, lambda value: () if isinstance(value.data, str) else (value.data,)),
+    (Mapping, lambda value: value.values()),
+    (tuple, lambda value: [part for part in value if not isinstance(part, str)]),
+)
+"""By class, the nested values to search; the first match counts. A nested string is a symbol."""
+
+
+@lru_cache(maxsize=4096)
+def _parts_of(kind: type) -> Parts:
+    known = next((parts for base, parts in _PARTS if issubclass(kind, base)), None)
+    if known is not None:
+        return known
+    if not is_dataclass(kind):
+        return _no_parts
+    names = [field.name for field in fields(kind)]
+    return lambda value: [part for name in names if not isinstance(part := getattr(value, name), str)]
 
 
 def flatten_call_graph(module: ModuleOp) -> None:

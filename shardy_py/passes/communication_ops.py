@@ -5,38 +5,17 @@ Not a pass: several passes share it. Which steps are needed is decided in `parti
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import (
-    AllGatherOp,
-    AllReduceOp,
-    AllSliceOp,
-    AllToAllOp,
-    AllToAllParamListAttr,
-    AxisRefListAttr,
-    CollectivePermuteOp,
-    ListOfAxisRefListsAttr,
-    ReplicatedToUnreducedOp,
-    ReshardOp,
-    ShardedToUnreducedOp,
-    TensorShardingAttr,
-)
+from shardy_py import ir
+from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
-from shardy_py.dialects.traits import sharding_property
 from shardy_py.graph.movements import Movement, note
-from shardy_py.ir import (
-    build_operation,
-    operands_of,
-    place_after,
-    place_at_start,
-    place_before,
-    replace_operand,
-    replace_uses,
-)
+from shardy_py.graph.plain import tensor_type
 from shardy_py.partition.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
 from shardy_py.sharding import TensorSharding
@@ -48,23 +27,17 @@ def chain_before_use(
     user: Operation, index: int, steps: Iterable[Step], *, after_maker: bool = False
 ) -> None:
     """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it."""
-    value = made = operands_of(user)[index]
-    last: Operation | None = None
+    value = made = ir.operands_of(user)[index]
     for step in steps:
         op = step_op(step, value, location_of(value))
         note(Movement(op.results[0], value, RESHARDING, user, index, new=step.sharding))
-        if not after_maker:
-            place_before(op, user)
-        elif last is not None:
-            place_after(op, last)
-        elif isinstance(made, OpResult):
-            place_after(op, made.op)
+        if after_maker:
+            ir.place_after_value(op, value)
         else:
-            assert isinstance(made.owner, Block)
-            place_at_start(op, made.owner)
-        last, value = op, op.results[0]
+            ir.place_before(op, user)
+        value = op.results[0]
     if value is not made:
-        replace_operand(user, index, value)
+        ir.replace_operand(user, index, value)
 
 
 def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation) -> Operation:
@@ -73,8 +46,8 @@ def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation)
     for step in steps:
         op = step_op(step, value, result.op.location)
         note(Movement(op.results[0], value, RESHARDING, result.op, new=step.sharding))
-        place_after(op, last)
-        replace_uses(value, op.results[0], but_not_in=op)
+        ir.place_after(op, last)
+        ir.replace_uses(value, op.results[0], but_not_in=op)
         last, value = op, op.results[0]
     return last
 
@@ -89,34 +62,51 @@ def location_of(value: SSAValue) -> Any:
     return value.op.location if isinstance(value, OpResult) else getattr(value, "location", None)
 
 
+_FORMS: dict[type, tuple[type[Operation], str, Callable[[Any], Attribute]]] = {
+    AllReduce: (sdy.AllReduceOp, "reduction_axes", sdy.AxisRefListAttr),
+    ReplicatedToUnreduced: (sdy.ReplicatedToUnreducedOp, "axes", sdy.AxisRefListAttr),
+    ShardedToUnreduced: (sdy.ShardedToUnreducedOp, "axes", sdy.ListOfAxisRefListsAttr),
+    AllSlice: (sdy.AllSliceOp, "slicing_axes", sdy.ListOfAxisRefListsAttr),
+    AllGather: (sdy.AllGatherOp, "gathering_axes", sdy.ListOfAxisRefListsAttr),
+}
+"""The op of each step along axes, and its property for the axes."""
+
+
 def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operation:
     """The op of `step` on `value`, not yet inserted."""
     properties: dict[str, Attribute] = {}
     match step:
         case Reshard():
-            op_class = ReshardOp
-        case AllReduce(axes=axes, reduction=reduction):
-            op_class = AllReduceOp
-            properties["reduction_axes"] = AxisRefListAttr(axes)
-            if reduction != REDUCTIONS[0]:
-                properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(reduction), i32)
-        case ReplicatedToUnreduced(axes=axes):
-            op_class = ReplicatedToUnreducedOp
-            properties["axes"] = AxisRefListAttr(axes)
-        case ShardedToUnreduced(axes=axes):
-            op_class = ShardedToUnreducedOp
-            properties["axes"] = ListOfAxisRefListsAttr(axes)
-        case AllSlice(axes=axes):
-            op_class = AllSliceOp
-            properties["slicing_axes"] = ListOfAxisRefListsAttr(axes)
+            return identity_op(sdy.ReshardOp, value, step.sharding, location)
         case CollectivePermute():
-            op_class = CollectivePermuteOp
+            op_class = sdy.CollectivePermuteOp
         case AllToAll(axes=axes, source=source, target=target):
-            op_class = AllToAllOp
-            properties["params"] = AllToAllParamListAttr(((axes, source, target),))
-        case AllGather(axes=axes):
-            op_class = AllGatherOp
-            properties["gathering_axes"] = ListOfAxisRefListsAttr(axes)
-    op = build_operation(op_class, (value,), (value.type,), properties, {}, location)
-    properties[sharding_property(op) or ""] = TensorShardingAttr(step.sharding)
-    return op
+            op_class = sdy.AllToAllOp
+            properties["params"] = sdy.AllToAllParamListAttr(((axes, source, target),))
+        case _:
+            op_class, name, attribute = _FORMS[type(step)]
+            properties[name] = attribute(step.axes)
+            if isinstance(step, AllReduce) and step.reduction != REDUCTIONS[0]:
+                properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(step.reduction), i32)
+    properties["out_sharding"] = sdy.TensorShardingAttr(step.sharding)
+    return ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+
+
+def identity_op(
+    op_class: type[Operation], value: SSAValue, sharding: TensorSharding | None, location: Any
+) -> Operation:
+    """An op on `value` with its type and the property `sharding`, not yet inserted."""
+    properties: dict[str, Attribute] = {"sharding": sdy.TensorShardingAttr(sharding)} if sharding else {}
+    return ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+
+
+def only_user(op: Operation) -> Operation | None:
+    """The user of the result of `op` if there is a single use."""
+    use = op.results[0].first_use
+    return use.operation if use is not None and ir.next_use(use) is None else None
+
+
+def sizes_of(value: SSAValue) -> tuple[int, ...]:
+    """The sizes of a tensor, 0 for dynamic ones; () for other types."""
+    tensor = tensor_type(value.type)
+    return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
-from shardy_py.dialects.stablehlo import BroadcastInDimOp, op_class
+from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
 from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
@@ -278,7 +278,6 @@ def _has_one_use(op: Operation) -> bool:
 
 
 def _erase_if_unused(op: Operation) -> None:
-    """Erases `op` and its sharding groups if it has no other uses."""
     users: list[Operation] = []
     for result in op.results:
         use = result.first_use
@@ -326,13 +325,9 @@ def renew_uses(module: Operation) -> None:
                 if (use := value.first_use) is not None and next_use(use) is not None:
                     taken[id(value)] = value
     for value in taken.values():
-        for use in sorted(value.uses, key=lambda use: _place(use, positions)):
+        for use in sorted(value.uses, key=lambda use: (positions[id(use.operation)], use.index)):
             value.remove_use(use)
             value.add_use(use)
-
-
-def _place(use: Use, positions: dict[int, int]) -> tuple[int, int]:
-    return positions[id(use.operation)], use.index
 
 
 def constant_or_scalar_merger(module: ModuleOp) -> None:
@@ -341,21 +336,13 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
     The reverse of `sdy-constant-or-scalar-splitter` for copies that got equal shardings. Other common
     subexpressions are not merged.
 
-        before  %0 = sdy.constant dense<1.0>   %1 = sdy.constant dense<1.0>   "use"(%0)   "use"(%1)
-        after   %0 = sdy.constant dense<1.0>   "use"(%0)   "use"(%0)
+    before  %0 = sdy.constant dense<1.0>   %1 = sdy.constant dense<1.0>   "use"(%0)   "use"(%1)
+    after   %0 = sdy.constant dense<1.0>   "use"(%0)   "use"(%0)
     """
-    merge_constants(module)
-
-
-BROADCAST = BroadcastInDimOp.name
-
-
-def merge_constants(root: Operation) -> None:
-    """Erases constants and broadcast scalars that equal an earlier one in their region."""
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
-    for op in find_ops_where(root, lambda op: op.name == BROADCAST or is_constant(op)):
+    for op in find_ops_where(module, lambda op: op.__class__ is Broadcast or is_constant(op)):
         block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
         (result,) = op.results
         key = (
@@ -372,10 +359,11 @@ def merge_constants(root: Operation) -> None:
         if earlier is None:
             if operands and not is_scalar(operands[0]):
                 continue
+            entries = {**properties, **attributes}
             value = (
-                op.name == BROADCAST,
+                op.__class__ is Broadcast,
                 id(block and block.parent),
-                numbers.of_dictionary({**properties, **attributes}),
+                tuple(sorted((name, numbers.of(entry)) for name, entry in entries.items())),
                 *map(id, operands),
                 numbers.of(result.type),
             )
@@ -392,12 +380,7 @@ class _Numbers:
         self._by_identity: dict[int, tuple[int, Attribute]] = {}
         self._by_value: dict[Attribute, int] = {}
 
-    def of_dictionary(self, attributes: dict[str, Attribute]) -> Hashable:
-        """A key for a dictionary of attributes."""
-        return tuple(sorted((name, self.of(value)) for name, value in attributes.items()))
-
     def of(self, attribute: Attribute) -> int:
-        """The number of an attribute."""
         known = self._by_identity.get(id(attribute))
         if known is None:
             number = self._by_value.setdefault(attribute, len(self._by_value))

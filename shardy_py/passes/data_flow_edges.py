@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardy_py.dialects.sdy import (
-    DataFlowEdgeOp,
-    FuncDataFlowEdgeOp,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-)
+from shardy_py import ir
+from shardy_py.dialects.sdy import DataFlowEdgeOp, FuncDataFlowEdgeOp, TensorShardingPerValueAttr
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners, edge_of_target, result_owners
@@ -22,18 +17,8 @@ from shardy_py.graph.holders import SHARDING, Holder, Place, read, write_all
 from shardy_py.graph.movements import note_moved
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import has_static_shape, own_holder, rank_of, set_sharding, sharding_of
-from shardy_py.ir import (
-    build_operation,
-    erase,
-    find_ops,
-    find_ops_where,
-    operands_of,
-    place_after,
-    place_after_value,
-    place_at_start,
-    replace_uses,
-)
-from shardy_py.passes.debug_notes import EDGES, ORIGINS, sink_notes
+from shardy_py.passes.communication_ops import identity_op, location_of
+from shardy_py.passes.debug_trail import EDGES, ORIGINS, sink_notes
 from shardy_py.passes.options import SinkDataFlowEdgesOptions
 from shardy_py.sharding import TensorSharding
 
@@ -46,7 +31,7 @@ def add_data_flow_edges(module: ModuleOp) -> None:
     before  %0 = stablehlo.while(%i = %a) ...          return %0
     after   %0 = stablehlo.while(%i = %a) ...          %1 = sdy.data_flow_edge %0   return %1
     """
-    for inner in find_ops_where(module, data_flow):
+    for inner in ir.find_ops_where(module, data_flow):
         insert_edges(argument_owners(inner))
         insert_edges(result_owners(inner))
 
@@ -55,12 +40,9 @@ def insert_edges(owners: Sequence[SSAValue]) -> None:
     """Insert an edge after each owner of static shape that has none, with its sharding and uses."""
     for owner in reversed(owners):
         if has_static_shape(owner.type) and edge_of_target(owner) is None:
-            sharding = sharding_of(owner)
-            properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(sharding)} if sharding else {}
-            location = owner.op.location if isinstance(owner, OpResult) else cast(Any, owner).location
-            edge = build_operation(DataFlowEdgeOp, [owner], [owner.type], properties, {}, location)
-            place_after_value(edge, owner)
-            replace_uses(owner, edge.results[0], but_not_in=edge)
+            edge = identity_op(DataFlowEdgeOp, owner, sharding_of(owner), location_of(owner))
+            ir.place_after_value(edge, owner)
+            ir.replace_uses(owner, edge.results[0], but_not_in=edge)
 
 
 def sink_data_flow_edges(module: ModuleOp, options: SinkDataFlowEdgesOptions) -> None:
@@ -74,7 +56,7 @@ def sink_data_flow_edges(module: ModuleOp, options: SinkDataFlowEdgesOptions) ->
     """
     notes = (ORIGINS,) * options.sink_debug_sharding_origins
     notes += (EDGES,) * options.sink_debug_propagation_edge_sharding
-    for inner in find_ops_where(module, lambda op: op.name == EDGE_NAME or data_flow(op)):
+    for inner in ir.find_ops_where(module, lambda op: op.name == EDGE_NAME or data_flow(op)):
         if inner.name == EDGE_NAME:
             remove_edge(inner)
         else:
@@ -115,8 +97,8 @@ def remove_edges(owners: Iterable[SSAValue]) -> None:
 
 def remove_edge(edge: Operation) -> None:
     """Replace an edge by its operand."""
-    replace_uses(edge.results[0], operands_of(edge)[0])
-    erase(edge)
+    ir.replace_uses(edge.results[0], ir.operands_of(edge)[0])
+    ir.erase(edge)
 
 
 def add_func_data_flow_edges(module: ModuleOp) -> None:
@@ -129,7 +111,7 @@ def add_func_data_flow_edges(module: ModuleOp) -> None:
     after   %0 = call @f(%a)   %1 = sdy.func_data_flow_edge %0    return %1
     """
     main = Symbols(module).main()
-    for function in find_ops(module, FuncOp.name):
+    for function in ir.find_ops(module, FuncOp.name):
         if function is not main and is_defined_function(function):
             for argument in reversed(function.regions[0].blocks[0].args):
                 add_edge(argument, function)
@@ -144,12 +126,9 @@ def add_edge(value: SSAValue, op: Operation) -> None:
         return
     sharding = sharding_of(value)
     attributes: dict[str, Attribute] = {SHARDING: TensorShardingPerValueAttr((sharding,))} if sharding else {}
-    edge = build_operation(FuncDataFlowEdgeOp, [value], [value.type], {}, attributes, op.location)
-    if isinstance(value, OpResult):
-        place_after(edge, op)
-    else:
-        place_at_start(edge, op.regions[0].blocks[0])
-    replace_uses(value, edge.results[0], but_not_in=edge)
+    edge = ir.build_operation(FuncDataFlowEdgeOp, [value], [value.type], {}, attributes, op.location)
+    ir.place_after_value(edge, value)
+    ir.replace_uses(value, edge.results[0], but_not_in=edge)
 
 
 def sink_func_data_flow_edges(module: ModuleOp) -> None:
@@ -160,18 +139,12 @@ def sink_func_data_flow_edges(module: ModuleOp) -> None:
     before  func.func private @f(%a) { %0 = sdy.func_data_flow_edge %a {sdy.sharding = ...}  return %0 }
     after   func.func private @f(%a {sdy.sharding = ...}) { return %a }
     """
-    for edge in find_ops(module, FuncDataFlowEdgeOp.name):
-        sink(edge)
-
-
-def sink(edge: Operation) -> None:
-    """Erases `edge`: its operand gets its sharding and its uses."""
-    operand, result = edge.operands[0], edge.results[0]
-    old, new = sharding_of(operand), sharding_of(result)
-    if new is None and old is not None:
-        new = TensorSharding.fully_open(old.mesh, old.rank)
-    if new is not None:
-        set_sharding(operand, new)
-        note_moved((operand,), (result,), "sdy-sink-func-data-flow-edges")
-    replace_uses(result, operand)
-    erase(edge)
+    for edge in ir.find_ops(module, FuncDataFlowEdgeOp.name):
+        operand, result = edge.operands[0], edge.results[0]
+        old, new = sharding_of(operand), sharding_of(result)
+        if new is None and old is not None:
+            new = TensorSharding.fully_open(old.mesh, old.rank)
+        if new is not None:
+            set_sharding(operand, new)
+            note_moved((operand,), (result,), "sdy-sink-func-data-flow-edges")
+        remove_edge(edge)

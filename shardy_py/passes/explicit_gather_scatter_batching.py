@@ -10,19 +10,12 @@ Propagation replicates indexed dimensions, but not batch dimensions. Ops are rew
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    ModuleOp,
-    Signedness,
-    TensorType,
-    i64,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
@@ -50,22 +43,22 @@ class Fields:
 
 
 GATHER = Fields(
-    "dimension_numbers",
-    "start_index_map",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
+    property="dimension_numbers",
+    index_map="start_index_map",
+    dropped="collapsed_slice_dims",
+    batching="operand_batching_dims",
+    indices_batching="start_indices_batching_dims",
 )
 SCATTER = Fields(
-    "scatter_dimension_numbers",
-    "scatter_dims_to_operand_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
+    property="scatter_dimension_numbers",
+    index_map="scatter_dims_to_operand_dims",
+    dropped="inserted_window_dims",
+    batching="input_batching_dims",
+    indices_batching="scatter_indices_batching_dims",
 )
 
 
-def explicit_gather_scatter_batching(module: ModuleOp) -> None:
+def explicit_gather_scatter_batching(module: builtin.ModuleOp) -> None:
     """Makes implicit batch dimensions of gathers and scatters explicit."""
     apply_rewrites(module, REWRITES)
 
@@ -73,22 +66,18 @@ def explicit_gather_scatter_batching(module: ModuleOp) -> None:
 def make_explicit(op: Operation, fields: Fields) -> bool:
     """Rewrites `op` if dimension 0 of its first operand is an implicit batch dimension; returns whether."""
     numbers = cast(Any, op.properties[fields.property])
-    indices = op.operands[_indices_position(op)]
+    position = len(op.operands) // 2  # after the operands: one of a gather, half of the others of a scatter
+    indices = op.operands[position]
     component = _row_component(numbers.data, op.operands[0], indices, fields)
     if component is None:
         return False
-    batched = replace(
-        numbers.data,
-        **{
-            fields.index_map: _without_zero(getattr(numbers.data, fields.index_map)),
-            fields.dropped: _without_zero(getattr(numbers.data, fields.dropped)),
-            fields.batching: (0,),
-            fields.indices_batching: (0,),
-        },
-    )
+    shared = (fields.index_map, fields.dropped)
+    changes = {name: tuple(d for d in getattr(numbers.data, name) if d) for name in shared}
+    changes |= {fields.batching: (0,), fields.indices_batching: (0,)}
+    batched = replace(numbers.data, **changes)
     fewer = without_component(op, indices, numbers.data.index_vector_dim, component)
     new = clone(op, {})
-    replace_operand(new, _indices_position(op), fewer)
+    replace_operand(new, position, fewer)
     new.properties[fields.property] = type(numbers)(batched)
     replace_op(op, new)
     return True
@@ -112,15 +101,6 @@ def _row_component(numbers: Any, operand: SSAValue, indices: SSAValue, fields: F
     return component if counts_rows(indices, vector_dimension, component) else None
 
 
-def _indices_position(op: Operation) -> int:
-    """Indices follow the operands: one of a gather, one half of a scatter's other operands."""
-    return len(op.operands) // 2
-
-
-def _without_zero(dimensions: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dimension for dimension in dimensions if dimension)
-
-
 REWRITES: tuple[Rewrite, ...] = (
     *FOLDS,
     Rewrite(op_class("gather"), partial(make_explicit, fields=GATHER)),
@@ -131,17 +111,23 @@ REWRITES: tuple[Rewrite, ...] = (
 def counts_rows(indices: SSAValue, vector_dimension: int, component: int) -> bool:
     """Returns whether a component of the index vectors provably equals the position along dimension 0."""
     producer = _producer(indices)
-    if isinstance(producer, Concatenate):
-        part = _part(producer, vector_dimension, component)
-        return part is not None and _counts_rows(part)
-    return _counts_rows(indices)
+    if not isinstance(producer, Concatenate):
+        return _counts_rows(indices)
+    start, is_along = 0, plain(producer.properties["dimension"]) == vector_dimension
+    for operand in operands_of(producer) if is_along else ():
+        size = shape_of(operand)[vector_dimension]
+        if start == component:
+            return size == 1 and _counts_rows(operand)
+        start += size
+    return False
 
 
 def without_component(op: Operation, indices: SSAValue, vector_dimension: int, component: int) -> SSAValue:
     """The index vectors without a component, computed by ops placed before `op`."""
     total = shape_of(indices)[vector_dimension]
     producer = _producer(indices)
-    if producer is not None and _joins_components(producer, vector_dimension, total):
+    is_joined = isinstance(producer, Concatenate) and len(operands_of(producer)) == total
+    if producer is not None and is_joined and plain(producer.properties["dimension"]) == vector_dimension:
         kept = [value for number, value in enumerate(operands_of(producer)) if number != component]
     else:
         kept = [
@@ -152,13 +138,14 @@ def without_component(op: Operation, indices: SSAValue, vector_dimension: int, c
     if len(kept) == 1:
         return kept[0]
     shape = [size - (d == vector_dimension) for d, size in enumerate(shape_of(indices))]
-    properties: dict[str, Attribute] = {"dimension": IntegerAttr(vector_dimension, i64)}
-    return _insert(op, "concatenate", kept, _like(indices, shape), properties)
+    return _insert(
+        op, "concatenate", kept, shape, {"dimension": builtin.IntegerAttr(vector_dimension, builtin.i64)}
+    )
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor; negative: dynamic."""
-    return tuple(cast("TensorType[Attribute]", value.type).get_shape())
+    return tuple(cast("builtin.TensorType[Attribute]", value.type).get_shape())
 
 
 def _counts_rows(value: SSAValue) -> bool:
@@ -174,12 +161,11 @@ def _counts_rows(value: SSAValue) -> bool:
 
 
 def _can_count(value: SSAValue) -> bool:
-    """Returns whether the element type can represent every row number."""
-    element = cast("TensorType[Attribute]", value.type).element_type
-    if not isinstance(element, IntegerType):
+    element = cast("builtin.TensorType[Attribute]", value.type).element_type
+    if not isinstance(element, builtin.IntegerType):
         return False
     integer = cast(Any, element)
-    bits: int = integer.width.data - (integer.signedness.data is not Signedness.UNSIGNED)
+    bits: int = integer.width.data - (integer.signedness.data is not builtin.Signedness.UNSIGNED)
     return shape_of(value)[0] <= 2**bits
 
 
@@ -208,15 +194,11 @@ def _is_negative_row(predicate: SSAValue) -> bool:
     if not isinstance(producer, Compare):
         return False
     left, right = operands_of(producer)
-    return (
-        plain(producer.properties["comparison_direction"]) == "LT"
-        and _splat(right) == 0
-        and _counts_rows(left)
-    )
+    is_less = plain(producer.properties["comparison_direction"]) == "LT"
+    return is_less and _splat(right) == 0 and _counts_rows(left)
 
 
 def _splat(value: SSAValue) -> int | None:
-    """The integer that all elements equal, or None."""
     while (producer := _producer(value)) is not None:
         if is_constant(producer):
             attribute = cast(Any, producer.properties["value"])
@@ -230,52 +212,27 @@ def _splat(value: SSAValue) -> int | None:
     return None
 
 
-def _part(op: Operation, vector_dimension: int, component: int) -> SSAValue | None:
-    """The operand of a concatenation that is exactly one component, or None."""
-    if plain(op.properties["dimension"]) != vector_dimension:
-        return None
-    start = 0
-    for operand in operands_of(op):
-        size = shape_of(operand)[vector_dimension]
-        if start == component:
-            return operand if size == 1 else None
-        start += size
-    return None
-
-
-def _joins_components(op: Operation, vector_dimension: int, total: int) -> bool:
-    return (
-        isinstance(op, Concatenate)
-        and plain(op.properties["dimension"]) == vector_dimension
-        and len(operands_of(op)) == total
-    )
-
-
 def _slice(op: Operation, indices: SSAValue, dimension: int, start: int, stop: int) -> SSAValue:
     shape = shape_of(indices)
     starts = [start if d == dimension else 0 for d in range(len(shape))]
     limits = [stop if d == dimension else size for d, size in enumerate(shape)]
-    properties: dict[str, Attribute] = {
-        "start_indices": DenseArrayBase.from_list(i64, starts),
-        "limit_indices": DenseArrayBase.from_list(i64, limits),
-        "strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+    bounds = {"start_indices": starts, "limit_indices": limits, "strides": [1] * len(shape)}
+    properties = {
+        name: builtin.DenseArrayBase.from_list(builtin.i64, values) for name, values in bounds.items()
     }
     sizes = [limit - first for first, limit in zip(starts, limits, strict=True)]
-    return _insert(op, "slice", [indices], _like(indices, sizes), properties)
-
-
-def _like(value: SSAValue, shape: list[int]) -> Attribute:
-    return TensorType(cast("TensorType[Attribute]", value.type).element_type, shape)
+    return _insert(op, "slice", [indices], sizes, properties)
 
 
 def _insert(
     before: Operation,
     name: str,
     operands: list[SSAValue],
-    result_type: Attribute,
-    properties: dict[str, Attribute],
+    shape: list[int],
+    properties: Mapping[str, Attribute],
 ) -> SSAValue:
-    made = build_operation(op_class(name), operands, [result_type], properties, {}, before.location)
+    type_ = builtin.TensorType(cast("builtin.TensorType[Attribute]", operands[0].type).element_type, shape)
+    made = build_operation(op_class(name), operands, [type_], dict(properties), {}, before.location)
     place_before(made, before)
     return made.results[0]
 

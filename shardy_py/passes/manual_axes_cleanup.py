@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, ShapedType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import Diagnostic, ShardyError
@@ -37,7 +37,9 @@ def manual_axes_cleanup(module: ModuleOp) -> None:
         assert isinstance(computation, ManualComputationOp)
         if computation.in_shardings.data or computation.out_shardings.data:
             clean_up(computation, symbols)
-        elif computation.manual_axes.data and not _is_empty(computation):
+        elif computation.manual_axes.data and computation.body.blocks[0].first_op is not terminator_of(
+            computation.body
+        ):
             faults.append(Diagnostic(_NO_SHARDINGS, position_of(computation.location)))
     if faults:
         raise ShardyError(*faults)
@@ -91,8 +93,3 @@ def common_mesh(shardings: Iterable[TensorSharding], symbols: Symbols) -> str | 
         elif other not in (mesh, Mesh()):
             return None
     return reference
-
-
-def _is_empty(computation: Operation) -> bool:
-    block = computation.regions[0].blocks[0]
-    return block.first_op is terminator_of(computation.regions[0])

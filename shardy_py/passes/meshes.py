@@ -6,17 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    DictionaryAttr,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects import stablehlo
@@ -40,7 +30,7 @@ _WITH_REPLICA_GROUPS = tuple(
 """Ops whose groups may be given as axes of a mesh, in the order in which their meshes get names."""
 
 
-def lift_inlined_meshes(module: ModuleOp) -> None:
+def lift_inlined_meshes(module: builtin.ModuleOp) -> None:
     """`sdy-lift-inlined-meshes`: converts meshes inlined in shardings to symbols, one per distinct mesh.
 
     Equal mesh symbols are merged. Each mesh also gets StableHLO's description of it.
@@ -61,8 +51,7 @@ def lift_inlined_meshes(module: ModuleOp) -> None:
 class MeshNames:
     """The name of each mesh and, for an erased symbol, of the mesh that replaces it."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        """Collects the meshes of `module` and erase those that equal an earlier one."""
+    def __init__(self, module: builtin.ModuleOp) -> None:
         self._symbols = Symbols(module)
         self._names: dict[Hashable, str] = {}
         self._last: Operation | None = None
@@ -97,10 +86,9 @@ class MeshNames:
             if isinstance(mesh, str):
                 return
             name = self._add(mesh, _as_sdy(mesh), op.location)
-        op.properties[REPLICA_GROUPS] = type(groups)(replace(groups.data, mesh=SymbolRefAttr(name)))
+        op.properties[REPLICA_GROUPS] = type(groups)(replace(groups.data, mesh=builtin.SymbolRefAttr(name)))
 
     def _add(self, key: Hashable, mesh: Mesh, location: Any) -> str:
-        """Inserts a symbol for `mesh` after the others."""
         op = MeshOp(_default_name(mesh), mesh)
         op.location = location
         if self._last is None:
@@ -112,24 +100,30 @@ class MeshNames:
         return name
 
 
-def stablehlo_mesh(mesh: Mesh) -> DictionaryAttr:
+def stablehlo_mesh(mesh: Mesh) -> builtin.DictionaryAttr:
     """`{axes = [{name = "x", size = 2 : i64}], device_ids = dense<[1, 0]> : tensor<2xi64>}`."""
     axes = [
-        DictionaryAttr({"name": StringAttr(axis.name), "size": IntegerAttr(axis.size, i64)})
+        builtin.DictionaryAttr(
+            {"name": builtin.StringAttr(axis.name), "size": builtin.IntegerAttr(axis.size, builtin.i64)}
+        )
         for axis in mesh.axes
     ]
-    entries: dict[str, Attribute] = {"axes": ArrayAttr(axes)}
+    entries: dict[str, Attribute] = {"axes": builtin.ArrayAttr(axes)}
     if (device_ids := _device_ids(mesh)) is not None:
         entries["device_ids"] = device_ids
-    return DictionaryAttr(entries)
+    return builtin.DictionaryAttr(entries)
 
 
-def _device_ids(mesh: Mesh) -> DenseIntOrFPElementsAttr | None:
+def _device_ids(mesh: Mesh) -> builtin.DenseIntOrFPElementsAttr | None:
     ids = mesh.device_ids
-    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, [len(ids)]), ids) if ids else None
+    return (
+        builtin.DenseIntOrFPElementsAttr.from_list(builtin.TensorType(builtin.i64, [len(ids)]), ids)
+        if ids
+        else None
+    )
 
 
-def _meshes(module: ModuleOp) -> list[MeshOp]:
+def _meshes(module: builtin.ModuleOp) -> list[MeshOp]:
     return [op for op in module.body.block.ops if isinstance(op, MeshOp)]
 
 
@@ -141,7 +135,7 @@ def _default_name(mesh: Mesh) -> str:
 
 def _mesh_value(reference: Attribute) -> Any:
     """The key of a mesh reference in replica groups: a name, or a mesh of sdy or StableHLO."""
-    if isinstance(reference, SymbolRefAttr):
+    if isinstance(reference, builtin.SymbolRefAttr):
         return reference.root_reference.data
     return cast(Any, reference).data if isinstance(reference, MeshAttr) else reference
 
@@ -153,11 +147,11 @@ def _as_sdy(mesh: Any) -> Mesh:
     return Mesh(tuple(MeshAxis(axis.name, axis.size) for axis in mesh.data.axes))
 
 
-def inline_meshes(module: ModuleOp) -> None:
+def inline_meshes(module: builtin.ModuleOp) -> None:
     """`sdy-inline-meshes`: replaces mesh symbols by the meshes themselves, and erases the symbols.
 
     before  sdy.mesh @mesh = <["x"=2]>
-            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+        func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}]>})
 
     Replica groups over axes of a mesh get that mesh too, as StableHLO spells it. The inverse is
@@ -175,7 +169,7 @@ def inline_meshes(module: ModuleOp) -> None:
 
 def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
     given = cast(structs.ReplicaGroupMeshAxes, cast(Any, groups).data)
-    name = given.mesh.root_reference.data if isinstance(given.mesh, SymbolRefAttr) else None
+    name = given.mesh.root_reference.data if isinstance(given.mesh, builtin.SymbolRefAttr) else None
     if name not in meshes:
         return groups
     mesh = meshes[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import count
 from typing import cast
 
@@ -11,12 +11,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.dialects.sdy import (
-    NamedComputationOp,
-    ReturnOp,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-)
+from shardy_py.dialects import sdy
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn_once
 from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
@@ -81,7 +76,7 @@ class _Bodies:
         if name not in self.used:
             region = self.used[name] = function.detach_region(0)
             function.add_region(Region())
-            replace_terminators(region, ReturnOp)
+            replace_terminators(region, sdy.ReturnOp)
             return region
         warn_once("several calls", _SEVERAL_CALLS.format(name), position_of(call.location))
         copy = Region()
@@ -96,21 +91,16 @@ def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     properties: dict[str, Attribute] = {"name": original_name(function)}
     shardings = function_argument_shardings(function, symbols)
     if shardings is not None:
-        properties["in_shardings"] = TensorShardingPerValueAttr(shardings)
+        properties["in_shardings"] = sdy.TensorShardingPerValueAttr(shardings)
     attributes = dict(call.attributes)
     given = attributes.pop(SHARDING, None)
     if given is not None:
         properties["out_shardings"] = given
     if THREAD in function.attributes:
         attributes[THREAD] = function.attributes[THREAD]
+    types, body = [result.type for result in call.results], [bodies.take(function, call)]
     computation = build_operation(
-        NamedComputationOp,
-        operands_of(call),
-        [result.type for result in call.results],
-        properties,
-        attributes,
-        call.location,
-        regions=[bodies.take(function, call)],
+        sdy.NamedComputationOp, operands_of(call), types, properties, attributes, call.location, regions=body
     )
     replace_op(call, computation)
     note_moved(computation.results, call.results, "sdy-import-func-calls", call)
@@ -125,7 +115,7 @@ def replace_terminators(region: Region, terminator: type[Operation]) -> None:
         erase(old)
 
 
-NAMED = NamedComputationOp.name
+NAMED = sdy.NamedComputationOp.name
 
 
 def separate_names(module: ModuleOp, symbols: Symbols) -> None:
@@ -205,12 +195,12 @@ def export_named_computations(module: ModuleOp) -> None:
 
     before  %0 = sdy.named_computation<"f">(%a) in_shardings=[...] out_shardings=[...] (%b) { sdy.return %c }
     after   %0 = call @f(%a) {sdy.sharding = ...}
-            func.func private @f(%b {sdy.sharding = ...}) { return %c }
+        func.func private @f(%b {sdy.sharding = ...}) { return %c }
 
     The name before numbering is kept in `sdy.original_func_name`.
     """
     symbols = Symbols(module)
-    calls = [_export(op, symbols) for op in innermost_first(find_ops(module, NamedComputationOp.name))]
+    calls = [_export(op, symbols) for op in innermost_first(find_ops(module, sdy.NamedComputationOp.name))]
     for call in calls:
         remove_edges(call.results)
 
@@ -223,7 +213,7 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
     ):
         shardings = edge_shardings(owners)
         if shardings:
-            properties[name] = TensorShardingPerValueAttr(tuple(shardings))
+            properties[name] = sdy.TensorShardingPerValueAttr(tuple(shardings))
     result_types = [result.type for result in computation.results]
     attributes = dict(computation.attributes)
     thread = attributes.pop(THREAD, None)
@@ -231,14 +221,9 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
     name = symbols.insert(function)
     if (shardings := properties.get("out_shardings")) is not None:
         attributes[SHARDING] = shardings
-    call = build_operation(
-        CallOp,
-        operands_of(computation),
-        result_types,
-        {"callee": SymbolRefAttr(name)},
-        attributes,
-        computation.location,
-    )
+    callee: dict[str, Attribute] = {"callee": SymbolRefAttr(name)}
+    operands, location = operands_of(computation), computation.location
+    call = build_operation(CallOp, operands, result_types, callee, attributes, location)
     replace_op(computation, call)
     note_moved(call.results, computation.results, "sdy-export-named-computations")
     return call
@@ -251,18 +236,26 @@ def _outline(computation: Operation, result_types: list[Attribute], thread: Attr
     region = computation.detach_region(0)
     computation.add_region(Region())
     replace_terminators(region, FuncReturnOp)
-    arguments = region.blocks[0].args
-    remove_edges(arguments)
+    remove_edges(region.blocks[0].args)
+    function = private_function(name, region, result_types, computation.location)
+    if isinstance(in_shardings, sdy.TensorShardingPerValueAttr) and in_shardings.data:
+        function.properties["arg_attrs"] = ArrayAttr(
+            [DictionaryAttr({SHARDING: sdy.TensorShardingAttr(sharding)}) for sharding in in_shardings.data]
+        )
+    function.attributes[ORIGINAL_NAME] = name
+    if thread is not None:
+        function.attributes[THREAD] = thread
+    return function
+
+
+def private_function(
+    name: StringAttr, body: Region, result_types: Sequence[Attribute], location: Attribute
+) -> Operation:
+    """Returns a private function with this body, in no module."""
+    types = [argument.type for argument in body.blocks[0].args]
     properties: dict[str, Attribute] = {
         "sym_name": name,
-        "function_type": FunctionType.from_lists([argument.type for argument in arguments], result_types),
+        "function_type": FunctionType.from_lists(types, result_types),
         "sym_visibility": StringAttr("private"),
     }
-    if isinstance(in_shardings, TensorShardingPerValueAttr) and in_shardings.data:
-        properties["arg_attrs"] = ArrayAttr(
-            [DictionaryAttr({SHARDING: TensorShardingAttr(sharding)}) for sharding in in_shardings.data]
-        )
-    attributes: dict[str, Attribute] = {ORIGINAL_NAME: name}
-    if thread is not None:
-        attributes[THREAD] = thread
-    return build_operation(FuncOp, (), (), properties, attributes, computation.location, regions=[region])
+    return build_operation(FuncOp, (), (), properties, {}, location, regions=[body])

@@ -3,9 +3,6 @@
 Parsing, `--help`, docs/passes.md, xDSL's own pipeline parser and the passes themselves read the same fields;
 on the command line `_` is written `-`. `PassRow` refers to the class. Options of pipelines are declared so
 too, in `pipelines.py`. Importing this module loads no xDSL.
-
->>> options_of(UnflattenCallGraphOptions)[0].name
-'dedup-functions-fully'
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 Options are declared as those of passes are (`options.py`). Not here: the passes (`__init__.py` lists them).
 Like the list, this module loads no xDSL. `shardy_py.pipeline` runs pipelines from Python, `sdy-opt` by flag.
-
->>> [call.row.name for call in import_passes()][:2]
-['symbol-dce', 'sdy-lift-inlined-meshes']
 """
 
 from __future__ import annotations
@@ -142,8 +139,11 @@ def export_passes(options: PartitioningOptions = ExportPipelineOptions()) -> Cal
         )
     calls += _calls("sdy-close-shardings")
     if not options.avoid_export_for_partitioning:
-        calls += _reshard_passes(are_explicit=options.enable_insert_explicit_collectives)
-        if options.enable_insert_explicit_collectives and options.remove_all_gather_reduce_scatter_for_cmv1:
+        is_explicit = options.enable_insert_explicit_collectives
+        calls += _calls("sdy-verify-unreduced-axes")
+        calls += _explicit_reshard_passes() if is_explicit else _calls("sdy-insert-explicit-reshards")
+        calls += (pass_call("canonicalize", enable_patterns=("sdy-collective",)),)
+        if is_explicit and options.remove_all_gather_reduce_scatter_for_cmv1:
             calls += _calls("sdy-remove-all-gather-reduce-scatter-for-cmv1")
     if not options.keep_sharding_rules:
         calls += _calls("sdy-drop-sharding-rules")
@@ -233,13 +233,6 @@ def _explicit_reshard_passes() -> Calls:
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         pass_call("sdy-reshard-to-collectives"),
     )
-
-
-def _reshard_passes(*, are_explicit: bool) -> Calls:
-    """Inserts reshards where they are needed, and converts them."""
-    calls = _calls("sdy-verify-unreduced-axes")
-    calls += _explicit_reshard_passes() if are_explicit else _calls("sdy-insert-explicit-reshards")
-    return (*calls, pass_call("canonicalize", enable_patterns=("sdy-collective",)))
 
 
 def _constraint_passes() -> Calls:

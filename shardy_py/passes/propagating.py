@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects import print_module
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
@@ -23,6 +25,7 @@ from shardy_py.graph.run_record import Propagation
 from shardy_py.graph.slots import Program
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import OpRecord
+from shardy_py.passes.constraints import synchronize_groups
 from shardy_py.passes.debug_trail import DebugTrail
 from shardy_py.passes.options import (
     AggressivePropagateOptions,
@@ -32,8 +35,7 @@ from shardy_py.passes.options import (
     SaveModuleOptions,
     UserPriorityPropagateOptions,
 )
-from shardy_py.passes.save_module import save_module
-from shardy_py.passes.sharding_group_import import synchronize_groups
+from shardy_py.passes.removal import drop_sharding_rules
 from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
@@ -67,18 +69,11 @@ def rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
     return known[1]
 
 
-def propagate_module(
+def _propagate(
     module: ModuleOp, options: PropagateOptions, strategy: PropagationOptions, *, dump_index: int = 0
 ) -> None:
-    """Propagates through `module` in place.
-
-    dump_index: the number of the files that the option `module-dump-directory` asks for.
-    """
-    debug: DebugTrail | None = None
-    if options.debug_sharding_origins or options.debug_propagation_edge_sharding:
-        debug = DebugTrail(
-            module, origins=options.debug_sharding_origins, edges=options.debug_propagation_edge_sharding
-        )
+    """Propagates through `module`; `dump_index`: the number of the files for `module-dump-directory`."""
+    debug = DebugTrail.asked_for(module, options)
     synchronize_groups(module)
     conservative = options.conservative_propagation
     program = build_program(module, rule_deriver(conservative_propagation=conservative))
@@ -86,45 +81,31 @@ def propagate_module(
     if journal is not None:
         note(Propagation.of(program, journal))
     warn_of_unknown_ops(program.without_rule)
-    writer = _Writer(program, options.module_dump_directory, dump_index)
-    propagator = propagate(
-        program.flat,
-        program.meshes,
-        replace(strategy, conservative_propagation=conservative),
-        between=writer.dump if options.module_dump_directory else None,
-        journal=journal,
-    )
-    writer.write(propagator)
+    written: Sequence[TensorSharding | None] | None = None
+
+    def write(propagator: Propagator) -> None:
+        nonlocal written
+        values = propagator.interner.values
+        shardings = [values[number] for number in propagator.shardings]
+        program.write(shardings, written)
+        written = shardings
+
+    def dump(propagator: Propagator, priority: int) -> None:
+        write(propagator)
+        write_rules(program)
+        name = f"propagation_after_user_priority_{priority}"
+        save_module(module, SaveModuleOptions(options.module_dump_directory, name, dump_index))
+
+    strategy = replace(strategy, conservative_propagation=conservative)
+    between = dump if options.module_dump_directory else None
+    write(propagate(program.flat, program.meshes, strategy, between=between, journal=journal))
     if debug is not None and journal is not None:
         debug.replay(journal, program)
         debug.write()
     if options.keep_sharding_rules:
         write_rules(program)
     else:
-        remove_rules(module)
-
-
-class _Writer:
-    """Writes shardings to the IR of a program, and dumps the module after user priorities."""
-
-    def __init__(self, program: Program, directory: str, index: int) -> None:
-        self._program = program
-        self._directory = directory
-        self._index = index
-        self._written: Sequence[TensorSharding | None] | None = None
-
-    def write(self, propagator: Propagator) -> None:
-        values = propagator.interner.values
-        shardings = [values[number] for number in propagator.shardings]
-        self._program.write(shardings, self._written)
-        self._written = shardings
-
-    def dump(self, propagator: Propagator, priority: int) -> None:
-        """Writes the module, as it is after a user priority, to its file."""
-        self.write(propagator)
-        write_rules(self._program)
-        name = f"propagation_after_user_priority_{priority}"
-        save_module(self._program.module, SaveModuleOptions(self._directory, name, self._index))
+        drop_sharding_rules(module)
 
 
 def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> None:
@@ -151,15 +132,6 @@ def write_rules(program: Program) -> None:
             op.attributes.setdefault(RULE, attribute)
 
 
-def remove_rules(module: ModuleOp) -> None:
-    """Removes all rules except those of users."""
-    for op in walk_pre_order(module):
-        if op.attributes and RULE in op.attributes:
-            attribute = op.attributes[RULE]
-            if not (isinstance(attribute, OpShardingRuleAttr) and attribute.data.is_custom):
-                del op.attributes[RULE]
-
-
 def basic_propagate(module: ModuleOp, options: PropagateOptions) -> None:
     """`sdy-basic-propagate`: propagates axes on which all tensors of an op agree.
 
@@ -169,7 +141,7 @@ def basic_propagate(module: ModuleOp, options: PropagateOptions) -> None:
     strategy = PropagationOptions(
         "basic", run_op_priority_propagation=False, run_user_priority_propagation=False
     )
-    propagate_module(module, options, strategy)
+    _propagate(module, options, strategy)
 
 
 def aggressive_propagate(module: ModuleOp, options: AggressivePropagateOptions) -> None:
@@ -181,7 +153,7 @@ def aggressive_propagate(module: ModuleOp, options: AggressivePropagateOptions) 
     strategy = PropagationOptions(
         options.propagation_strategy, run_op_priority_propagation=False, run_user_priority_propagation=False
     )
-    propagate_module(module, options, strategy)
+    _propagate(module, options, strategy)
 
 
 def op_priority_propagate(module: ModuleOp, options: OpPriorityPropagateOptions) -> None:
@@ -193,7 +165,7 @@ def op_priority_propagate(module: ModuleOp, options: OpPriorityPropagateOptions)
     strategy = PropagationOptions(
         options.propagation_strategy, options.run_op_priority_propagation, run_user_priority_propagation=False
     )
-    propagate_module(module, options, strategy)
+    _propagate(module, options, strategy)
 
 
 def user_priority_propagate(module: ModuleOp, options: UserPriorityPropagateOptions) -> None:
@@ -203,7 +175,7 @@ def user_priority_propagate(module: ModuleOp, options: UserPriorityPropagateOpti
     after:  %0 has [{?}, {"a", ?}]: nothing of %arg0 counts until priority 0 is done
     """
     strategy = PropagationOptions(options.propagation_strategy, options.run_op_priority_propagation)
-    propagate_module(module, options, strategy, dump_index=options.dump_index)
+    _propagate(module, options, strategy, dump_index=options.dump_index)
 
 
 def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -> None:
@@ -223,3 +195,21 @@ def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -
             else:
                 without_rule.append((inner, record))
     warn_of_unknown_ops(without_rule)
+
+
+def save_module(module: ModuleOp, options: SaveModuleOptions) -> None:
+    """`sdy-save-module`: writes the module to a file, for debugging.
+
+    dump-directory=out file-name=after_propagation dump-index=3      out/03.after_propagation.mlir
+
+    A file that cannot be written is reported as a warning. Not here: which pipelines save what, and when
+    (`pipelines.py`).
+    """
+    if not options.dump_directory:
+        return
+    number = f"{options.dump_index:02}." if options.dump_index >= 0 else ""
+    path = Path(options.dump_directory) / f"{number}{options.file_name}.mlir"
+    try:
+        path.write_text(print_module(module))
+    except OSError as error:
+        warn(f"error when writing file {path}: {error.strerror}")

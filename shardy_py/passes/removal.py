@@ -16,7 +16,7 @@ from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, walk_pre_order
 from shardy_py.partition.boundary import closed_like
-from shardy_py.passes.debug_notes import NOTES
+from shardy_py.passes.debug_trail import NOTES
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
 
@@ -24,7 +24,7 @@ def drop_sharding_and_mesh(module: ModuleOp) -> None:
     """`sdy-drop-sharding-and-mesh`: removes all shardings and meshes.
 
     before  sdy.mesh @mesh = <["x"=2]>
-            func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+        func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32>)
 
     Ops of the dialect, and the shardings in their properties, are kept.
@@ -63,7 +63,7 @@ def drop_sharding_rules(module: ModuleOp) -> None:
     after   stablehlo.negate %0
     """
     for inner in walk_pre_order(module, include_root=False):
-        rule = inner.attributes.get(RULE)
+        rule = inner.attributes.get(RULE) if inner.attributes else None
         if rule is not None and isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
             del inner.attributes[RULE]
 

@@ -32,8 +32,13 @@ from shardy_py.graph.value_shardings import (
     set_sharding,
 )
 from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
-from shardy_py.partition.dots import dot_result_reshard
-from shardy_py.partition.reshapes import has_overflow, overflow_plan
+from shardy_py.partition.op_plans import (
+    dot_result_reshard,
+    has_overflow,
+    is_single_device_op,
+    overflow_plan,
+    single_device_plan,
+)
 from shardy_py.partition.reshard_plan import (
     NOTHING,
     OpShardings,
@@ -42,12 +47,6 @@ from shardy_py.partition.reshard_plan import (
     minimal_plan,
     reshard_plan,
     unreduced_axes,
-)
-from shardy_py.partition.single_device import (
-    SingleDeviceOp,
-    global_mesh,
-    is_single_device_op,
-    single_device_plan,
 )
 from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
@@ -74,7 +73,6 @@ class ReshardInsertion:
     """
 
     def __init__(self, symbols: Symbols, meshes: Meshes, *, is_full: bool) -> None:
-        """Prepares for the module of `symbols`, which has `meshes`."""
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
@@ -165,7 +163,6 @@ class ReshardInsertion:
                 chain_before_use(user, index, steps, after_maker=True)
 
     def _visit_call(self, call: Operation) -> None:
-        """Reshards the operands to the shardings of the function's arguments."""
         targets = function_argument_shardings(self._symbols.callee(call), self._symbols)
         if targets is None:
             given = [self._reader.of(value) for value in operands_of(call)]
@@ -202,7 +199,9 @@ class ReshardInsertion:
 
     def _plan(self, op: Operation, operands: Shardings, results: Shardings, is_full: bool) -> ReshardPlan:
         if self._has_single_devices and is_single_device_op(results, self._meshes):
-            return self._single_device_plan(op, operands, results)
+            tensors = (tensor_type(value.type) for value in (*operands_of(op), *op.results))
+            ranks = [None if tensor is None else tensor.rank for tensor in tensors]
+            return single_device_plan(operands, results, ranks, self._meshes)
         if not is_full and op.name not in DOTS and not (results and unreduced_axes(results[0])):
             return NOTHING
         given = op.attributes.get(RULE)
@@ -231,12 +230,6 @@ class ReshardInsertion:
             return overflow_plan(tensors, self._meshes)
         return reshard_plan(tensors, self._meshes)
 
-    def _single_device_plan(self, op: Operation, operands: Shardings, results: Shardings) -> ReshardPlan:
-        everyone = global_mesh(self._meshes)
-        ranks = [tuple(_rank(value.type) for value in values) for values in (operands_of(op), op.results)]
-        tensors = SingleDeviceOp(operands, results, ranks[0], ranks[1], everyone)
-        return single_device_plan(tensors, self._meshes)
-
     def _carry_out(self, op: Operation, plan: ReshardPlan) -> None:
         for index, chain in plan.operands:
             chain_before_use(op, index, reshards(chain))
@@ -254,11 +247,6 @@ class ReshardInsertion:
             last = chain_after_result(result, (all_reduce,), last)
 
 
-def _rank(type_: Attribute) -> int | None:
-    tensor = tensor_type(type_)
-    return None if tensor is None else tensor.rank
-
-
 def _size(type_: Attribute) -> int:
     tensor = tensor_type(type_)
     if tensor is None or None in tensor.shape:
@@ -267,7 +255,6 @@ def _size(type_: Attribute) -> int:
 
 
 def _placed(op: Operation, error: ShardyError) -> ShardyError:
-    """The error with the location of `op`, unless it has one."""
     fault = error.diagnostics[0]
     return error if fault.where else _error(op, f"'{name_of(op)}' op {fault.message}")
 
@@ -282,7 +269,7 @@ def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOp
     %lhs: [{"x"}, {"y"}], %rhs: [{"y"}, {"x"}]
     before  %0 = stablehlo.dot %lhs, %rhs {... [<@mesh, [{"x"}, {}]>]}
     after   %0 = sdy.reshard %rhs <@mesh, [{"y"}, {}]>
-            %1 = stablehlo.dot %lhs, %0 {... [<@mesh, [{"x"}, {}]>]}
+        %1 = stablehlo.dot %lhs, %0 {... [<@mesh, [{"x"}, {}]>]}
 
     Without `enable-full-version` only for calls, concatenations of tensors with different shardings, dot
     products that benefit, and unreduced axes; a later partitioner handles all others.

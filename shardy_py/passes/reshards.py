@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult
 
-from shardy_py.dialects.sdy import AllGatherOp, ReduceScatterOp, ReshardOp, ShardingConstraintOp
+from shardy_py.dialects import sdy
 from shardy_py.dialects.stablehlo import DotGeneralOp, DotOp
 from shardy_py.graph.movements import Movement, note, note_moved, replace_by_values, replace_op
-from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, before_barriers, set_sharding, sharding_of
-from shardy_py.ir import build_operation, erase, find_ops, next_use, operands_of, place_before, replace_uses
+from shardy_py.ir import erase, find_ops, operands_of, place_before, replace_uses
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent
-from shardy_py.passes.communication_ops import step_op
+from shardy_py.passes.communication_ops import identity_op, only_user, sizes_of, step_op
 from shardy_py.passes.options import ReshardToCollectivesOptions
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of
@@ -32,15 +32,10 @@ def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     before  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     after   %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     """
-    for constraint in find_ops(module, ShardingConstraintOp.name):
-        reshard = build_operation(
-            ReshardOp,
-            constraint.operands,
-            [constraint.results[0].type],
-            dict(constraint.properties),
-            dict(constraint.attributes),
-            constraint.location,
-        )
+    for constraint in find_ops(module, sdy.ShardingConstraintOp.name):
+        sharding = cast(sdy.TensorShardingAttr, constraint.properties["sharding"]).data
+        reshard = identity_op(sdy.ReshardOp, operands_of(constraint)[0], sharding, constraint.location)
+        reshard.attributes.update(constraint.attributes)
         replace_op(constraint, reshard)
         note_moved(reshard.results, constraint.results, "sdy-sharding-constraint-to-reshard")
 
@@ -67,7 +62,7 @@ def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOption
         return source is None or target.is_fully_replicated or _share_axes(source, target, meshes)
 
     # Decided on the original program: an earlier reshard may be erased when the turn of a later one comes.
-    converted = [reshard for reshard in find_ops(module, ReshardOp.name) if is_converted(reshard)]
+    converted = [reshard for reshard in find_ops(module, sdy.ReshardOp.name) if is_converted(reshard)]
     for reshard in converted:
         _convert(reshard, reader, meshes)
 
@@ -87,11 +82,10 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
     elif not _share_axes(source, target, meshes):
         return
     value = made
-    for collective in collectives_between(source, target, _shape(value), mesh_of(source, meshes)):
+    for collective in collectives_between(source, target, sizes_of(value), mesh_of(source, meshes)):
         op = step_op(collective, value, reshard.location)
-        note(
-            Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=collective.sharding)
-        )
+        new = collective.sharding
+        note(Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=new))
         place_before(op, reshard)
         value = op.results[0]
     replace_by_values(reshard, (value,))
@@ -109,11 +103,6 @@ def _share_axes(first: TensorSharding, second: TensorSharding, meshes: Meshes) -
     return mine.axes == its.axes
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    tensor = tensor_type(value.type)
-    return tuple(size or 0 for size in tensor.shape) if tensor is not None else ()
-
-
 DOTS = (DotOp.name, DotGeneralOp.name)
 
 
@@ -123,7 +112,7 @@ def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
     Backends with collective matmul overlap this communication with the computation of the product.
 
     before  %0 = sdy.all_gather [{}, {"x"}] %lhs out_sharding=<@mesh, [{}, {}]>
-            %1 = stablehlo.dot %0, %rhs {...}
+        %1 = stablehlo.dot %0, %rhs {...}
     after   %1 = stablehlo.dot %lhs, %rhs {...}
 
     Likewise a reduce-scatter that is the only user of a product, if no all-gather was removed: the product
@@ -137,11 +126,11 @@ def remove_all_gather_reduce_scatter_for_cmv1(module: ModuleOp) -> None:
 def _removed_beside(dot: Operation) -> Sequence[Operation]:
     """The collectives to remove; if it is a reduce-scatter, `dot` has been given its sharding."""
     makers = [value.op for value in operands_of(dot) if isinstance(value, OpResult)]
-    gathers = [op for op in makers if isinstance(op, AllGatherOp) and _only_user(op) is dot]
+    gathers = [op for op in makers if isinstance(op, sdy.AllGatherOp) and only_user(op) is dot]
     if gathers:
         return gathers
-    user = _only_user(dot)
-    if not isinstance(user, ReduceScatterOp):
+    user = only_user(dot)
+    if not isinstance(user, sdy.ReduceScatterOp):
         return []
     made, wanted = sharding_of(dot.results[0]), sharding_of(user.results[0])
     if made is not None and made.unreduced_axes:
@@ -149,9 +138,3 @@ def _removed_beside(dot: Operation) -> Sequence[Operation]:
     assert wanted is not None
     set_sharding(dot.results[0], wanted)
     return [user]
-
-
-def _only_user(op: Operation) -> Operation | None:
-    """The user of the result of `op` if there is a single use."""
-    use = op.results[0].first_use
-    return use.operation if use is not None and next_use(use) is None else None

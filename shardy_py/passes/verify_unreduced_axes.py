@@ -63,7 +63,6 @@ class _Check:
         self._reader = ShardingReader()
 
     def first_fault(self, ops: Iterable[Operation]) -> Diagnostic | None:
-        """The error of the first invalid op among `ops`."""
         for op in ops:
             fault = self._fault(op)
             if fault is not None:
@@ -94,7 +93,9 @@ class _Check:
         if name == REDUCE:
             operands = operands[: len(operands) // 2]
         introduced = _body_reduction(op.regions[0]) if name == REDUCE else SUM
-        return self._fault_between(tuple(map(self._view, operands)), op.results, introduced, None)
+        # A reshard that defines an operand is checked itself.
+        shardings = tuple(None if _is_resharded(v) else self._sharding(v) for v in operands)
+        return self._fault_between(shardings, op.results, introduced, None)
 
     def _fault_between(
         self,
@@ -108,10 +109,6 @@ class _Check:
 
     def _sharding(self, value: SSAValue) -> TensorSharding | None:
         return self._reader.through_barriers(value)
-
-    def _view(self, value: SSAValue) -> TensorSharding | None:
-        """The sharding of an operand; None if a reshard defines it, which is checked itself."""
-        return None if _is_resharded(value) else self._sharding(value)
 
     def _return_fault(self, op: Operation) -> str | None:
         parent = op.parent_op()
@@ -158,7 +155,6 @@ def _is_resharded(value: SSAValue) -> bool:
 
 
 def _reduction_of(op: Operation) -> str:
-    """The reduction of an sdy op."""
     given = op.properties.get("reduction_op")
     return SUM if given is None else REDUCTIONS[cast("IntegerAttr[Any]", given).value.data]
 

@@ -10,7 +10,7 @@
 | shape ops of constants | constants |
 | a `case` of a known index | its branch |
 
-XLA does this function by function, before calls are inlined. Not here: which values are known (`splats.py`).
+XLA does this function by function, before calls are inlined. Not here: which values are known (`folding.py`).
 """
 
 from __future__ import annotations
@@ -20,47 +20,48 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.stablehlo import CaseOp, ReduceOp, SortOp
+from shardy_py.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.nesting import innermost_first
-from shardy_py.ir import erase, find_ops, operands_of, place_before, replace_uses, take_out, terminator_of
+from shardy_py.graph.plain import tensor_type
+from shardy_py.ir import (
+    erase,
+    find_ops,
+    operands_of,
+    place_before,
+    replace_uses,
+    take_out,
+    terminator_of,
+    walk_pre_order,
+)
 from shardy_py.ops import TABLE
-from shardy_py.xla.fold_elements import (
-    absorbing,
-    fold_all_ones,
-    fold_compare,
-    fold_convert,
-    fold_same_operands,
-    fold_select,
-    neutral,
-    part_of_complex,
-)
-from shardy_py.xla.fold_shapes import (
-    fold_broadcast,
-    fold_concatenate,
-    fold_constant,
-    fold_constant_reshape,
-    fold_dynamic_slice,
-    fold_dynamic_update_slice,
-    fold_pad,
-    fold_reduce,
-    fold_reshape,
-    fold_reverse,
-    fold_slice,
-    fold_transpose,
-)
-from shardy_py.xla.folding import Fold, narrowed
-from shardy_py.xla.splats import Splats
+from shardy_py.xla.folding import Splats, constant_before, narrowed
+from shardy_py.xla.folds import FOLDS
 
 
 def fold(module: ModuleOp) -> None:
-    """Applies the folds of StableHLO's target independent optimization until none applies."""
+    """`xla-fold`: the simplifications of StableHLO's target independent optimization that affect shardings.
+
+    | before | after | |---|---| | `dynamic_slice` at constants | `slice` | | `broadcast_in_dim` that adds
+    dimensions of size 1 | `reshape` | | a reshape of a reshape, a transpose of a transpose, a broadcast of a
+    broadcast | one of them | | a concatenate in a concatenate, a slice of a part of a concatenate | one
+    concatenate, a slice of the part | | ops without effect: `x + 0`, `x * 1`, padding by nothing, `select` of
+    a known one, ... | their operand | | shape ops of constants | constants | | a `case` of a known index |
+    its branch |
+
+    XLA does this function by function, before calls are inlined. Not here: which values are known
+    (`folding.py`).
+    """
     splats = Splats()
     known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
     _fold_each(find_ops(module, *FOLDS, *known), splats)
-    while users := _choose_branches(module, splats):
+    while users := [
+        u for op in innermost_first(find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
+    ]:
         _fold_each(users, splats)
     for sort in find_ops(module, SortOp.name):
         _narrow_sort(sort)
@@ -100,12 +101,6 @@ def _replace(op: Operation, value: SSAValue) -> None:
     for producer in producers:
         if producer.parent is not None and is_dead(producer):
             erase(producer)
-
-
-def _choose_branches(module: ModuleOp, splats: Splats) -> list[Operation]:
-    """Replaces conditionals whose index is known, inner ones first; returns the users of their results."""
-    cases = innermost_first(find_ops(module, CaseOp.name))
-    return [user for op in cases for user in _choose_branch(op, splats)]
 
 
 def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
@@ -183,30 +178,23 @@ def _keep(op: Operation, results: list[int], operands: list[int], arguments: lis
     erase(op)
 
 
-FOLDS: dict[str, tuple[Fold, ...]] = {
-    f"stablehlo.{name}": folds
-    for name, folds in {
-        "add": (neutral(0),),
-        "and": (absorbing(0), fold_all_ones),
-        "broadcast_in_dim": (fold_broadcast,),
-        "compare": (fold_compare,),
-        "concatenate": (fold_constant, fold_concatenate),
-        "convert": (fold_convert,),
-        "dynamic_slice": (fold_constant, fold_dynamic_slice),
-        "dynamic_update_slice": (fold_dynamic_update_slice,),
-        "imag": (part_of_complex(1),),
-        "multiply": (absorbing(0), neutral(1)),
-        "or": (neutral(0),),
-        "pad": (fold_pad,),
-        "real": (part_of_complex(0),),
-        "reduce": (fold_reduce,),
-        "reshape": (fold_constant, fold_constant_reshape, fold_reshape),
-        "reverse": (fold_constant, fold_reverse),
-        "select": (fold_select,),
-        "slice": (fold_constant, fold_slice),
-        "subtract": (fold_same_operands, neutral(0, left=False)),
-        "transpose": (fold_constant, fold_transpose),
-        "xor": (fold_same_operands, neutral(0)),
-    }.items()
-}
-"""The folds of each op, tried in this order."""
+def erase_dead_ops(module: ModuleOp) -> None:
+    """`xla-erase-dead-ops`: erases ops without effects whose results are not used."""
+    for op in dead_ops(walk_pre_order(module, include_root=False)).values():
+        if op.parent is not None:
+            erase(op)
+
+
+def fold_empty_values(module: ModuleOp) -> None:
+    """`xla-fold-empty-values`: replaces results without elements by constants, which carry no sharding.
+
+    before  %0 = slice %a [0:0] : (tensor<8xf32>) -> tensor<0xf32>
+    after   %0 = constant dense<> : tensor<0xf32>
+    """
+    for inner in list(walk_pre_order(module, include_root=False)):
+        if isinstance(inner, ShardingConstraintOp) or is_constant(inner) or not is_dead_when_unused(inner):
+            continue
+        for result in inner.results:
+            tensor = tensor_type(result.type)
+            if tensor is not None and 0 in tensor.shape and result.first_use is not None:
+                replace_uses(result, constant_before(inner, result.type, b""))

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
-from shardy_py.dialects.sdy import ShardingConstraintOp, TensorShardingAttr
+from shardy_py import ir
+from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.nesting import free_values, innermost_first
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.ir import (
-    build_operation,
-    erase,
-    find_ops,
-    operands_of,
-    place_before,
-    replace_uses,
-    terminator_of,
-    walk_pre_order,
-)
 from shardy_py.ops import TABLE, Control
+from shardy_py.passes.communication_ops import identity_op
 from shardy_py.sharding import TensorSharding
 from shardy_py.xla.folding import narrowed
 
@@ -32,38 +24,37 @@ def drop_invariant_loop_values(module: ModuleOp) -> None:
     after   while(%j = %b) ... { ... return %2 }               %a is used from outside instead of %i
     """
     for loop in loops_in(module):
-        end = terminator_of(loop.regions[1])
+        end = ir.terminator_of(loop.regions[1])
         if end is None or SHARDING in loop.attributes:
             continue
-        carried = zip(operands_of(end), loop.regions[1].blocks[0].args, operands_of(loop), strict=True)
+        carried = zip(ir.operands_of(end), loop.regions[1].blocks[0].args, ir.operands_of(loop), strict=True)
         kept = [i for i, (value, *same) in enumerate(carried) if all(value is not s for s in same)]
-        if 0 < len(kept) < len(operands_of(loop)):
+        if 0 < len(kept) < len(ir.operands_of(loop)):
             _narrow(loop, end, kept)
 
 
 def loops_in(module: ModuleOp) -> list[Operation]:
     """The loops of a module, inner ones first."""
     names = (name for name, row in TABLE.items() if row.control is Control.LOOP)
-    return innermost_first(find_ops(module, *names))
+    return innermost_first(ir.find_ops(module, *names))
 
 
 def _narrow(loop: Operation, end: Operation, kept: list[int]) -> None:
-    """Replaces a loop by one that carries the values at `kept` only."""
     replace_op(end, narrowed(end, kept, ()))
     regions = tuple(loop.detach_region(0) for _ in (0, 1))
     narrow = narrowed(loop, kept, kept, regions)
-    place_before(narrow, loop)
+    ir.place_before(narrow, loop)
     places = {index: place for place, index in enumerate(kept)}
     for index in reversed(range(len(loop.results))):
-        outside = operands_of(loop)[index]
+        outside = ir.operands_of(loop)[index]
         if index in places:
-            replace_uses(loop.results[index], narrow.results[places[index]])
+            ir.replace_uses(loop.results[index], narrow.results[places[index]])
             continue
-        replace_uses(loop.results[index], outside)
+        ir.replace_uses(loop.results[index], outside)
         for block in (region.blocks[0] for region in regions):
-            replace_uses(block.args[index], outside)
+            ir.replace_uses(block.args[index], outside)
             block.erase_arg(block.args[index])
-    erase(loop)
+    ir.erase(loop)
 
 
 def open_free_loop_values(module: ModuleOp) -> None:
@@ -71,22 +62,18 @@ def open_free_loop_values(module: ModuleOp) -> None:
 
     before  while(...) { ... add %a, %b ... }               %a is sharded and defined outside
     after   %c = sdy.sharding_constraint %a <@mesh, [{?}]>
-            while(...) { ... add %c, %b ... }
+        while(...) { ... add %c, %b ... }
 
     A closed sharding outside then does not bind the loop.
     """
     for loop in loops_in(module):
-        inside = {id(inner) for inner in walk_pre_order(loop, include_root=False)}
+        inside = {id(inner) for inner in ir.walk_pre_order(loop, include_root=False)}
         for value in dict.fromkeys(free_values(loop)):
             sharding = sharding_of(value)
             if sharding is None:
                 continue
             opened = TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
-            properties: dict[str, Attribute] = {"sharding": TensorShardingAttr(opened)}
-            constraint = build_operation(
-                ShardingConstraintOp, [value], [value.type], properties, {}, loop.location
-            )
-            place_before(constraint, loop)
-            replace_uses(
-                value, constraint.results[0], only=lambda use, inside=inside: id(use.operation) in inside
-            )
+            constraint = identity_op(ShardingConstraintOp, value, opened, loop.location)
+            ir.place_before(constraint, loop)
+            new = constraint.results[0]
+            ir.replace_uses(value, new, only=lambda use, inside=inside: id(use.operation) in inside)

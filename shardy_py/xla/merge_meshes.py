@@ -41,12 +41,7 @@ def merge_meshes(module: ModuleOp) -> None:
 
 
 def translation(mesh: Mesh, main: Mesh) -> Translation | None:
-    """The axes of `mesh` in terms of those of `main`, a mesh of as many devices; None if there are none.
-
-    >>> found = translation(Mesh.of(a=4, b=2), Mesh.of(x=2, y=4))
-    >>> {name: [str(axis) for axis in axes] for name, axes in found.items()}
-    {'a': ['"x"', '"y":(1)2'], 'b': ['"y":(2)2']}
-    """
+    """The axes of `mesh` in terms of those of `main`, a mesh of as many devices; None if there are none."""
     axes: dict[str, Axes] = {axis.name: () for axis in mesh.axes}
     rest = [(axis, axis.size) for axis in reversed(main.axes) if axis.size > 1]
     for axis in mesh.axes:

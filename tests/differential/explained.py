@@ -139,7 +139,7 @@ def _are_alike_but_for_unreduced_axes(first: TensorSharding, second: TensorShard
 OLDER_RULES: tuple[OlderRule, ...] = (
     OlderRule(
         "results of a call that differ from the function's in unreduced axes alone are not resharded",
-        "shardy_py.passes.function_results.are_equivalent",
+        "shardy_py.passes.function_shardings.is_equivalent",
         _are_alike_but_for_unreduced_axes,
     ),
 )

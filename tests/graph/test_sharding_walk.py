@@ -7,7 +7,7 @@ from shardy_py.graph.sharding_walk import survey, transform_shardings
 from shardy_py.graph.symbols import functions_of, meshes_of, module_of, top_level_ops
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import find_ops
-from shardy_py.passes.input_output_shardings import (
+from shardy_py.passes.function_shardings import (
     transform_function,
     transform_owners,
     transform_results,

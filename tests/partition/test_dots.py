@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.partition.dots import dot_result_reshard
+from shardy_py.partition.op_plans import dot_result_reshard
 from shardy_py.partition.reshard_plan import OpShardings
 from tests.propagation.notation import DOT, MESH, rule, shardings, short
 

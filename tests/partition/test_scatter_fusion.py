@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shardy_py.partition.scatter_fusion import ScatterFusion, scatter_fusion
+from shardy_py.partition.collectives import ScatterFusion, scatter_fusion
 from tests.propagation.notation import MESH, axes, sharding
 
 

@@ -3,23 +3,23 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.partition.reshard_plan import ReshardPlan
-from shardy_py.partition.single_device import (
-    SingleDeviceOp,
+from shardy_py.partition.op_plans import (
     global_mesh,
     is_single_device_op,
     single_device_plan,
 )
+from shardy_py.partition.reshard_plan import ReshardPlan
 from shardy_py.sharding import Mesh
+from shardy_py.sharding.meshes import Meshes
 from tests.propagation.notation import MESHES, sharding, short
 
 ON_DEVICE = sharding("[{}]", "maximal")
 TARGET = sharding("[]", "maximal")
 
 
-def plan(operand: str | None, everyone: str | None = "mesh") -> ReshardPlan:
+def plan(operand: str | None, meshes: Meshes = MESHES) -> ReshardPlan:
     given = sharding(operand) if operand is not None else None
-    return single_device_plan(SingleDeviceOp((given,), (ON_DEVICE,), (1,), (1,), everyone), MESHES)
+    return single_device_plan((given,), (ON_DEVICE,), (1, 1), meshes)
 
 
 def test_operands_go_through_the_replicated_tensor() -> None:
@@ -29,8 +29,7 @@ def test_operands_go_through_the_replicated_tensor() -> None:
 
 
 def test_operand_on_the_device_stays() -> None:
-    op = SingleDeviceOp((TARGET,), (ON_DEVICE,), (1,), (1,), "mesh")
-    assert single_device_plan(op, MESHES).operands == ()
+    assert single_device_plan((TARGET,), (ON_DEVICE,), (1, 1), MESHES).operands == ()
 
 
 def test_results_come_back() -> None:
@@ -40,15 +39,13 @@ def test_results_come_back() -> None:
 
 
 def test_other_results_keep_their_shardings() -> None:
-    op = SingleDeviceOp((), (ON_DEVICE, sharding("[{a}]")), (), (1, 1), "mesh")
-    results = dict(single_device_plan(op, MESHES).results)
+    results = dict(single_device_plan((), (ON_DEVICE, sharding("[{a}]")), (1, 1), MESHES).results)
     assert [short(s) for s in results[1].seen] == ["[{}]", "[{a}]"]
     assert results[1].made == TARGET
 
 
 def test_tokens_are_on_all_devices() -> None:
-    op = SingleDeviceOp((None,), (ON_DEVICE, None), (None,), (1, None), "mesh")
-    found = single_device_plan(op, MESHES)
+    found = single_device_plan((None,), (ON_DEVICE, None), (None, 1, None), MESHES)
     assert found.operands == ()
     assert dict(found.results)[1].made == sharding("[]")
     assert dict(found.results)[1].seen == ()
@@ -56,14 +53,15 @@ def test_tokens_are_on_all_devices() -> None:
 
 def test_two_devices_are_a_mistake() -> None:
     meshes = {**MESHES, "second": Mesh((), (1,))}
-    op = SingleDeviceOp((), (ON_DEVICE, sharding("[{}]", "second")), (), (1, 1), None)
+    results = (ON_DEVICE, sharding("[{}]", "second"))
     with pytest.raises(ShardyError, match="has conflicting single-device result shardings"):
-        single_device_plan(op, meshes)
+        single_device_plan((), results, (1, 1), meshes)
 
 
 def test_without_a_mesh_of_all_devices_nothing_is_done() -> None:
-    assert plan("[{a}]", None) == ReshardPlan()
-    assert global_mesh({"maximal": MESHES["maximal"]}) is None
+    only_devices = {"maximal": MESHES["maximal"]}
+    assert plan("[{a}]", only_devices) == ReshardPlan()
+    assert global_mesh(only_devices) is None
     assert global_mesh(MESHES) == "mesh"
 
 

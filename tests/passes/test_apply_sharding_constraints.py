@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.ir import find_ops
-from shardy_py.passes.apply_sharding_constraints import is_dictated, tail_of_chain
+from shardy_py.passes.constraints import is_dictated, tail_of_chain
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 X = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),), is_closed=True),))

@@ -10,8 +10,8 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import collected_warnings
 from shardy_py.passes.options import SaveModuleOptions
+from shardy_py.passes.propagating import save_module
 from shardy_py.passes.runner import run_passes
-from shardy_py.passes.save_module import save_module
 
 PROGRAM = """
 sdy.mesh @mesh = <["a"=2, "b"=2]>

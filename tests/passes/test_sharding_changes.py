@@ -9,7 +9,6 @@ from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.graph.symbols import Symbols
-from shardy_py.passes.function_results import are_equivalent
 from shardy_py.passes.manual_axes_cleanup import common_mesh, naming_all
 from shardy_py.passes.removal import without_size_one_axes
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, TensorSharding
@@ -77,20 +76,3 @@ def test_common_mesh(names: tuple[str, ...], expected: str | None) -> None:
       sdy.mesh @c = <["x"=4]>
       sdy.mesh @empty = <[]>""")
     assert common_mesh([TensorSharding.fully_open(name, 1) for name in names], Symbols(module)) == expected
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ('<@mesh, [{"x"}, {}]>', '<@mesh, [{"x", ?}p1, {?}], replicated={"y"}>', True),
-        ('<@mesh, [{"x"}, {}]>', '<@mesh, [{}, {"x"}]>', False),
-        ('<@mesh, [{"x"}]>', '<@other, [{"x"}]>', False),
-        ("<@mesh, [{}]>", "<@other, [{?}]>", True),
-        ("<@mesh, [{}]>", None, True),
-        ('<@mesh, [{"x"}]>', None, False),
-        ('<@mesh, [{}], unreduced={"x"}>', None, False),
-        ('<@mesh, [{}], unreduced={"x"}>', '<@mesh, [{}], unreduced={"x"}>', True),
-    ],
-)
-def test_are_equivalent(first: str, second: str | None, expected: bool) -> None:
-    assert are_equivalent(sharding(first), None if second is None else sharding(second)) is expected

@@ -4,7 +4,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.errors import collected_warnings
 from shardy_py.graph.slots import Slots
 from shardy_py.ir import walk_pre_order
-from shardy_py.passes.sharding_group_import import synchronize_groups
+from shardy_py.passes.constraints import synchronize_groups
 
 TEXT = """
 sdy.mesh @mesh = <["a"=2, "b"=2]>

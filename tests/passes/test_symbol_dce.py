@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.graph.symbols import function_name
-from shardy_py.passes.symbol_dce import unreferenced_symbols
+from shardy_py.passes.call_graph import unreferenced_symbols
 from tests.graph.test_symbols import module_of
 
 

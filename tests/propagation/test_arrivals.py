@@ -6,10 +6,10 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.graph.build import build_program
+from shardy_py.passes.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
 from shardy_py.passes.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
-from shardy_py.passes.sharding_group_import import synchronize_groups
 from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import propagate

@@ -14,7 +14,6 @@ from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols, callee_name, functions_of, symbol_name
-from shardy_py.gspmd.custom_calls import call_target, calls_of, custom_call, erase_unused, producer, users
 from shardy_py.gspmd.encoding import (
     BODY_BORDERS,
     GLOBAL_TO_LOCAL,
@@ -26,6 +25,12 @@ from shardy_py.gspmd.encoding import (
     OUT_SHARDINGS,
     FrontendAttribute,
     Kind,
+    call_target,
+    calls_of,
+    custom_call,
+    erase_unused,
+    producer,
+    users,
     with_frontend,
 )
 from shardy_py.gspmd.shard_maps import ManualCall, outline_body, to_manual_computation
@@ -37,8 +42,8 @@ def xla_sdy_round_trip_shard_map_export(module: ModuleOp) -> None:
 
     before  %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
     after   %1 = custom_call @xla.sdy.GlobalToLocalShape(%0) {... xla.sdy.in_shardings, xla.sdy.manual_axes}
-            %2 = call @xla.sdy.manual_computation_body(%1)
-            %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
+        %2 = call @xla.sdy.manual_computation_body(%1)
+        %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
 
     The inverse: `xla-sdy-round-trip-shard-map-import`.
     """
@@ -69,8 +74,8 @@ def xla_sdy_round_trip_shard_map_import(module: ModuleOp) -> None:
     """`xla-sdy-round-trip-shard-map-import`: restores manual computations from Shardy's encoding in HLO.
 
     before  %1 = custom_call @xla.sdy.GlobalToLocalShape(%0) {... xla.sdy.in_shardings, xla.sdy.manual_axes}
-            %2 = call @xla.sdy.manual_computation_body(%1)
-            %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
+        %2 = call @xla.sdy.manual_computation_body(%1)
+        %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
     after   %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
 
     A call with unused results is erased: they have no elements, and constants have replaced them. Bodies

@@ -8,36 +8,14 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 
-from shardy_py.dialects.sdy import (
-    ConstantOp,
-    ManualAxesAttr,
-    ReshardOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-    TensorShardingAttr,
-)
+from shardy_py.dialects import sdy
 from shardy_py.dialects.traits import sharding_property
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import replace_by_values, replace_op
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols
-from shardy_py.gspmd.custom_calls import (
-    call_target,
-    calls_of,
-    constraint_sharding,
-    custom_call,
-    sharding_call,
-)
-from shardy_py.gspmd.encoding import (
-    ENCODED_OPS,
-    MANUAL_MARK,
-    SHARDING_TARGET,
-    XLA_SHARDING,
-    EncodedOp,
-    Entries,
-    with_frontend,
-)
-from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, ShardGroup
+from shardy_py.gspmd import encoding
+from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType, ShardGroup
 from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
 from shardy_py.passes.shard_dialect import IDENTITIES, RESHARDS, replace_constant
 
@@ -54,10 +32,10 @@ def xla_sdy_export_ops(module: ModuleOp) -> None:
 
     `xla-sdy-stablehlo-export-shardings` converts the shardings.
     """
-    for inner in find_ops(module, ConstantOp.name, ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
-        if isinstance(inner, ShardingGroupOp):
+    for inner in find_ops(module, sdy.ConstantOp.name, sdy.ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
+        if isinstance(inner, sdy.ShardingGroupOp):
             _export_member(inner)
-        elif isinstance(inner, ConstantOp):
+        elif isinstance(inner, sdy.ConstantOp):
             replace_constant(inner)
         elif inner.name in IDENTITIES:
             replace_by_values(inner, inner.operands)
@@ -66,20 +44,23 @@ def xla_sdy_export_ops(module: ModuleOp) -> None:
 
 
 def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
-    sharding = cast(TensorShardingAttr, op.properties[sharding_property(op) or ""]).data
+    sharding = cast(sdy.TensorShardingAttr, op.properties[sharding_property(op) or ""]).data
     value, type_ = op.operands[0], op.results[0].type
-    call = sharding_call(SHARDING_TARGET, value, type_, sharding, op.location, lists_open=lists_open)
+    call = encoding.sharding_call(
+        encoding.SHARDING_TARGET, value, type_, sharding, op.location, lists_open=lists_open
+    )
     call.attributes = {**op.attributes, **call.attributes}
     return call
 
 
-def _export_member(group: ShardingGroupOp) -> None:
+def _export_member(group: sdy.ShardingGroupOp) -> None:
     """Makes the users after a group use a custom call whose result is a member of it."""
     value, block = group.input, group.parent
     assert block is not None
-    sharding = HloSharding.unknown().with_shard_group(ShardGroup(group.group_id.value.data, is_shard_as=True))
-    attributes: dict[str, Attribute] = {XLA_SHARDING: StringAttr(str(sharding))}
-    call = custom_call(SHARDING_TARGET, (value,), (value.type,), attributes, group.location)
+    member = ShardGroup(group.group_id.value.data, is_shard_as=True)
+    sharding = HloSharding(HloShardingType.UNKNOWN, shard_group=member)
+    attributes: dict[str, Attribute] = {encoding.XLA_SHARDING: StringAttr(str(sharding))}
+    call = encoding.custom_call(encoding.SHARDING_TARGET, (value,), (value.type,), attributes, group.location)
     place_before(call, group)
 
     def is_after(use: Use) -> bool:
@@ -90,7 +71,7 @@ def _export_member(group: ShardingGroupOp) -> None:
     erase(group)
 
 
-_BY_NAME = {row.op_class.name: row for row in ENCODED_OPS}
+_BY_NAME = {row.op_class.name: row for row in encoding.ENCODED_OPS}
 
 
 def xla_sdy_round_trip_export_ops(module: ModuleOp) -> None:
@@ -103,14 +84,16 @@ def xla_sdy_round_trip_export_ops(module: ModuleOp) -> None:
 
     before  sdy.sharding_group %0 group_id=3 : tensor<8xf32>
     after   custom_call @xla.sdy.ShardingGroup(%0)
-                {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding_group_id = "3 : i64"}}
+            {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding_group_id = "3 : i64"}}
 
     The inverse: `xla-sdy-import-sdy-custom-calls`.
     """
-    for inner in find_ops(module, ShardingConstraintOp.name, ReshardOp.name, ConstantOp.name, *_BY_NAME):
-        if isinstance(inner, ConstantOp):
+    for inner in find_ops(
+        module, sdy.ShardingConstraintOp.name, sdy.ReshardOp.name, sdy.ConstantOp.name, *_BY_NAME
+    ):
+        if isinstance(inner, sdy.ConstantOp):
             replace_constant(inner)
-        elif isinstance(inner, ShardingConstraintOp | ReshardOp):
+        elif isinstance(inner, sdy.ShardingConstraintOp | sdy.ReshardOp):
             call = _constraint(inner, lists_open=False)
             if inner.sharding.data.unreduced_axes:
                 call.properties["has_side_effect"] = IntegerAttr(1, i1)
@@ -119,12 +102,14 @@ def xla_sdy_round_trip_export_ops(module: ModuleOp) -> None:
             replace_op(inner, _encoded(inner, _BY_NAME[inner.name]))
 
 
-def _encoded(op: Operation, row: EncodedOp) -> Operation:
-    attributes = with_frontend(op.attributes, {row.entry.name: op.properties[row.property]})
-    return custom_call(row.target, op.operands, [r.type for r in op.results], attributes, op.location)
+def _encoded(op: Operation, row: encoding.EncodedOp) -> Operation:
+    attributes = encoding.with_frontend(op.attributes, {row.entry.name: op.properties[row.property]})
+    return encoding.custom_call(
+        row.target, op.operands, [r.type for r in op.results], attributes, op.location
+    )
 
 
-_BY_TARGET = {row.target: row for row in ENCODED_OPS}
+_BY_TARGET = {row.target: row for row in encoding.ENCODED_OPS}
 
 
 def xla_sdy_import_sdy_custom_calls(module: ModuleOp) -> None:
@@ -135,14 +120,14 @@ def xla_sdy_import_sdy_custom_calls(module: ModuleOp) -> None:
     @xla.sdy.PropagationBarrier {xla.sdy.allowed_direction}    sdy.propagation_barrier
 
     before  %1 = custom_call @Sharding(%0) {backend_config = "unspecified_dims=[1]",
-                                            sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
+                                        sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
     after   %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]>
 
     A constraint on a value that is manual along every axis of the mesh constrains nothing and is erased.
     """
     symbols = Symbols(module)
-    for call in calls_of(module, {SHARDING_TARGET, *_BY_TARGET}):
-        row = _BY_TARGET.get(call_target(call))
+    for call in encoding.calls_of(module, {encoding.SHARDING_TARGET, *_BY_TARGET}):
+        row = _BY_TARGET.get(encoding.call_target(call))
         with errors_at(call):
             if row is None:
                 _import_constraint(call, symbols)
@@ -153,19 +138,19 @@ def xla_sdy_import_sdy_custom_calls(module: ModuleOp) -> None:
 def _import_constraint(call: Operation, symbols: Symbols) -> None:
     if len(call.operands) != 1 or len(call.results) != 1:
         raise ShardyError("expected CustomCallOp with exactly one operand and one result")
-    sharding = constraint_sharding(call)
+    sharding = encoding.constraint_sharding(call)
     if sharding is None:
         raise ShardyError("expected CustomCallOp with a sharding attribute")
     mesh = symbols.mesh(sharding.mesh)
-    manual = call.attributes.get(MANUAL_MARK)
-    if isinstance(manual, ManualAxesAttr) and mesh is not None and len(manual.data) == len(mesh.axes):
+    manual = call.attributes.get(encoding.MANUAL_MARK)
+    if isinstance(manual, sdy.ManualAxesAttr) and mesh is not None and len(manual.data) == len(mesh.axes):
         replace_by_values(call, call.operands)
     else:
-        properties: Entries = {"sharding": TensorShardingAttr(sharding)}
-        replace_op(call, _built(call, ShardingConstraintOp, call.results, properties))
+        properties: encoding.Entries = {"sharding": sdy.TensorShardingAttr(sharding)}
+        replace_op(call, _built(call, sdy.ShardingConstraintOp, call.results, properties))
 
 
-def _import_encoded(call: Operation, row: EncodedOp) -> None:
+def _import_encoded(call: Operation, row: encoding.EncodedOp) -> None:
     given = row.entry.read(call.attributes)
     value = None if given is None else row.decode(given)
     if value is None:
@@ -180,7 +165,7 @@ def _import_encoded(call: Operation, row: EncodedOp) -> None:
 
 
 def _built(
-    call: Operation, op_class: type[Operation], results: Sequence[SSAValue], properties: Entries
+    call: Operation, op_class: type[Operation], results: Sequence[SSAValue], properties: encoding.Entries
 ) -> Operation:
     types = [result.type for result in results]
     return build_operation(op_class, call.operands, types, properties, {}, call.location)

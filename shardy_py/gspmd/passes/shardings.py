@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from shardy_py import ir
 from shardy_py.dialects.sdy import (
     ManualAxesAttr,
     MeshOp,
@@ -29,7 +30,6 @@ from shardy_py.graph.symbols import (
     top_level_ops,
 )
 from shardy_py.graph.value_shardings import rank_of
-from shardy_py.gspmd.custom_calls import call_target
 from shardy_py.gspmd.encoding import (
     FRONTEND_ATTRIBUTES,
     FULL_TO_SHARD,
@@ -39,27 +39,20 @@ from shardy_py.gspmd.encoding import (
     SHARDING_TARGET,
     XLA_SHARDING,
     Entries,
+    call_target,
     is_control_flow,
     rewrite_entries,
 )
 from shardy_py.gspmd.sharding.axes import (
     from_hlo_sharding,
     manual_axes_of,
+    mesh_of_hlo_shardings,
     to_hlo_sharding,
     to_named_hlo_sharding,
 )
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType
-from shardy_py.gspmd.sharding.mesh import mesh_of_hlo_shardings
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
-from shardy_py.ir import (
-    build_operation,
-    erase,
-    place_after_value,
-    place_at_start,
-    terminator_of,
-    walk_pre_order,
-)
 from shardy_py.passes.options import ExportShardingsOptions, ImportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -80,8 +73,8 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
 
     before  func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
     after   sdy.mesh @mesh = <["_axis_0"=4, "_axis_1"=2]>
-            func.func @f(%arg0: tensor<8x8xf32>
-                             {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
+        func.func @f(%arg0: tensor<8x8xf32>
+                         {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
 
     Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
     `xla-sdy-round-trip-import-shardy-attrs` reads those.
@@ -134,7 +127,7 @@ def _collect(function: Operation, shardings: dict[str, HloSharding]) -> list[Ope
         return entries
 
     rewrite_entries(function, parse_entry)
-    found = [op for op in walk_pre_order(function) if XLA_SHARDING in op.attributes]
+    found = [op for op in ir.walk_pre_order(function) if XLA_SHARDING in op.attributes]
     for op in found:
         with errors_at(op):
             parse(op.attributes[XLA_SHARDING])
@@ -150,18 +143,16 @@ class _Importer:
         self._mesh = mesh
         self._shardings = shardings
         self._single_devices: dict[Mesh, str] = {}
-        for device in sorted(
-            {d for sharding in shardings.values() for d in _devices(sharding)}, reverse=True
-        ):
+        devices = {device for sharding in shardings.values() for device in _devices(sharding)}
+        for device in sorted(devices, reverse=True):
             single = Mesh((), (device,))
             self._single_devices[single] = self._add(f"maximal_mesh_{device}", single)
         self._names = {mesh: self._add(_MESH_NAME, mesh)}
 
     def import_function(self, function: Operation, opened: Mapping[str, tuple[str, ...]]) -> None:
-        """Converts the shardings of the arguments and results of `function`."""
         type_ = cast(Any, function.properties["function_type"])
         types = {"arg_attrs": type_.inputs.data, "res_attrs": type_.outputs.data}
-        block, last = function.regions[0].first_block, terminator_of(function.regions[0])
+        block, last = function.regions[0].first_block, ir.terminator_of(function.regions[0])
         values: dict[str, Sequence[SSAValue]] = {
             "arg_attrs": block.args if block is not None else (),
             "res_attrs": last.operands if last is not None else (),
@@ -231,7 +222,7 @@ class _Importer:
     def _add(self, name: str, mesh: Mesh) -> str:
         op = MeshOp(name, mesh)
         op.location = module_of(self._module).location
-        place_at_start(op, self._module.body.block)
+        ir.place_at_start(op, self._module.body.block)
         return self._symbols.insert(op)
 
 
@@ -254,19 +245,15 @@ def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
         warn(f"{group} is dropped: members of a group of sdy get one sharding", position_of(op.location))
         return
     properties: dict[str, Attribute] = {"group_id": IntegerAttr(group.id, i64)}
-    member = build_operation(ShardingGroupOp, [value], (), properties, {}, op.location)
-    place_after_value(member, value)
+    member = ir.build_operation(ShardingGroupOp, [value], (), properties, {}, op.location)
+    ir.place_after_value(member, value)
 
 
 def _devices(sharding: HloSharding) -> list[int]:
-    """The devices of the leaves that are on one device each."""
-    leaves = [
-        leaf
-        for leaf in sharding.leaves
-        if leaf.type is HloShardingType.MAXIMAL or (leaf.named is not None and leaf.named.mesh.is_maximal)
-    ]
-    meshes = [from_hlo_sharding(leaf, Mesh(), 0).mesh for leaf in leaves]
-    return [mesh.device_ids[0] for mesh in meshes if isinstance(mesh, Mesh)]
+    leaves = sharding.leaves
+    tiled = [leaf.tile_assignment_devices[0] for leaf in leaves if leaf.type is HloShardingType.MAXIMAL]
+    meshes = [leaf.named.mesh for leaf in leaves if leaf.named is not None]
+    return [*tiled, *(mesh.device_ids[0] for mesh in meshes if mesh.is_maximal)]
 
 
 def _is_open(words: tuple[str, ...], index: int) -> bool:
@@ -287,7 +274,7 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
     Meshes and sharding rules are erased. Several results of an op get a tuple of shardings.
 
     before  sdy.mesh @mesh = <["x"=4, "y"=2]>
-            func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>})
+        func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>})
     after   func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
 
     Requires a module without ops of sdy: see `xla-sdy-export-ops`. The inverse: `xla-sdy-import-shardings`.
@@ -295,23 +282,22 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
     exporter = _Exporter(meshes_of(module), is_named=options.enable_hlo_sharding_v3)
     for function in functions_of(module):
         rewrite_entries(function, lambda place, index, entries: exporter.exported(entries))
-        for inner in walk_pre_order(function, include_root=False):
+        for inner in ir.walk_pre_order(function, include_root=False):
             is_missing = is_control_flow(inner) and not inner.attributes.keys() & {SHARDING, MANUAL_MARK}
             with errors_at(inner):
                 _export_op(inner, exporter)
             if is_missing and options.add_missing_sharding_to_control_flow:
-                inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding.replicated()))
+                inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding(HloShardingType.REPLICATED)))
     for inner in list(top_level_ops(module)):
         if isinstance(inner, MeshOp):
-            erase(inner)
+            ir.erase(inner)
 
 
 def _export_op(op: Operation, exporter: _Exporter) -> None:
     op.attributes.pop(RULE, None)
     if op.name.startswith("sdy."):
-        raise ShardyError(
-            Diagnostic("not representable without sdy", remedy="run xla-sdy-export-ops before this pass")
-        )
+        remedy = "run xla-sdy-export-ops before this pass"
+        raise ShardyError(Diagnostic("not representable without sdy", remedy=remedy))
     op.attributes = exporter.exported(op.attributes)
 
 

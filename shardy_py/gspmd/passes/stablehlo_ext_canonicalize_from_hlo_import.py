@@ -17,45 +17,37 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py import ir
 from shardy_py.dialects.stablehlo import CustomCallOp, GetTupleElementOp, TupleOp
-from shardy_py.ir import (
-    build_operation,
-    erase,
-    find_ops,
-    operands_of,
-    place_after,
-    place_before,
-    replace_uses,
-)
 
 
 def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
     """Gives custom calls an operand or result per leaf of their tuples; folds elements of known tuples."""
-    for op in find_ops(module, CustomCallOp.name, GetTupleElementOp.name):
+    for op in ir.find_ops(module, CustomCallOp.name, GetTupleElementOp.name):
         if op.name == CustomCallOp.name:
-            if any(isinstance(value.type, TupleType) for value in (*operands_of(op), *op.results)):
+            if any(isinstance(value.type, TupleType) for value in (*ir.operands_of(op), *op.results)):
                 _flatten_call(op)
             continue
-        source, index = operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
+        source, index = ir.operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
         if isinstance(source, OpResult) and source.op.name == TupleOp.name:
-            replace_uses(op.results[0], operands_of(source.op)[index])
-    for op in reversed(find_ops(module, TupleOp.name, GetTupleElementOp.name)):
+            ir.replace_uses(op.results[0], ir.operands_of(source.op)[index])
+    for op in reversed(ir.find_ops(module, TupleOp.name, GetTupleElementOp.name)):
         if op.results[0].first_use is None:
-            erase(op)
+            ir.erase(op)
 
 
 def _flatten_call(op: Operation) -> None:
-    operands = [leaf for operand in operands_of(op) for leaf in _leaves(operand, op)]
+    operands = [leaf for operand in ir.operands_of(op) for leaf in _leaves(operand, op)]
     types = [leaf for result in op.results for leaf in _leaf_types(result.type)]
     properties, attributes = dict(op.properties), dict(op.attributes)
-    flat = build_operation(type(op), operands, types, properties, attributes, op.location)
-    place_before(flat, op)
+    flat = ir.build_operation(type(op), operands, types, properties, attributes, op.location)
+    ir.place_before(flat, op)
     leaves: Iterator[SSAValue] = iter(flat.results)
     anchor = flat
     for result in op.results:
         value, anchor = _packed(result.type, leaves, anchor)
-        replace_uses(result, value)
-    erase(op)
+        ir.replace_uses(result, value)
+    ir.erase(op)
 
 
 def _leaf_types(type_: Attribute) -> list[Attribute]:
@@ -69,12 +61,12 @@ def _leaves(value: SSAValue, user: Operation) -> list[SSAValue]:
     if not isinstance(value.type, TupleType):
         return [value]
     if isinstance(value, OpResult) and value.op.name == TupleOp.name:
-        return [leaf for element in operands_of(value.op) for leaf in _leaves(element, user)]
+        return [leaf for element in ir.operands_of(value.op) for leaf in _leaves(element, user)]
     found: list[SSAValue] = []
     for index, type_ in enumerate(value.type.types.data):
         properties: dict[str, Attribute] = {"index": IntegerAttr(index, i32)}
-        element = build_operation(GetTupleElementOp, [value], [type_], properties, {}, user.location)
-        place_before(element, user)
+        element = ir.build_operation(GetTupleElementOp, [value], [type_], properties, {}, user.location)
+        ir.place_before(element, user)
         found += _leaves(element.results[0], user)
     return found
 
@@ -87,6 +79,6 @@ def _packed(type_: Attribute, leaves: Iterator[SSAValue], anchor: Operation) -> 
     for element in type_.types.data:
         value, anchor = _packed(element, leaves, anchor)
         elements.append(value)
-    tuple_op = build_operation(TupleOp, elements, [type_], {}, {}, anchor.location)
-    place_after(tuple_op, anchor)
+    tuple_op = ir.build_operation(TupleOp, elements, [type_], {}, {}, anchor.location)
+    ir.place_after(tuple_op, anchor)
     return tuple_op.results[0], tuple_op

@@ -3,44 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
 from shardy_py.errors import ShardyError
-from shardy_py.graph.calls import calls_in
+from shardy_py.graph.calls import calls_in, functions_top_down
+from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.op_errors import error_at, errors_at
-from shardy_py.graph.symbols import Symbols, callee_name, meshes_of
+from shardy_py.graph.symbols import Symbols, callee_name, function_name, meshes_of, set_callee
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.gspmd.custom_calls import (
-    call_target,
-    calls_of,
-    constraint_sharding,
-    erase_unused,
-    producer,
-    sharding_call,
-    users,
+from shardy_py.gspmd import encoding
+from shardy_py.gspmd.shard_maps import (
+    GSPMD_BODY,
+    ManualCall,
+    outline_body,
+    outline_shard_maps,
+    to_manual_computation,
 )
-from shardy_py.gspmd.encoding import (
-    FULL_TO_SHARD,
-    MANUAL_MARK,
-    SHARD_TO_FULL,
-    SHARDING_TARGET,
-    Entries,
-    is_control_flow,
-    rewrite_entries,
-)
-from shardy_py.gspmd.inlined_shard_maps import outline_shard_maps
-from shardy_py.gspmd.manual_regions import ManualRegion, region_at, regions_of_functions
-from shardy_py.gspmd.shard_maps import GSPMD_BODY, ManualCall, outline_body, to_manual_computation
 from shardy_py.ir import place_before, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.tensor_sharding import without_manual_axes
+
+
+@dataclass(frozen=True, slots=True)
+class ManualRegion:
+    """The manual axes of a region.
+
+    axes: those of all manual computations around it, the outermost first.
+    mesh: that of the innermost; None outside of all.
+    """
+
+    axes: tuple[str, ...] = ()
+    mesh: str | Mesh | None = None
+
+
+OUTSIDE = ManualRegion()
+
+
+def regions_of_functions(module: ModuleOp, symbols: Symbols) -> dict[Operation, ManualRegion]:
+    """The manual axes of each function; one called in regions with different axes is copied for each."""
+    called: dict[str, dict[ManualRegion, list[Operation]]] = {}
+    found: dict[Operation, ManualRegion] = {}
+    for function in functions_top_down(module):
+        kinds = called.get(function_name(function), {})
+        if not kinds or function.properties.get("sym_visibility") != StringAttr("private"):
+            kinds = {OUTSIDE: [], **kinds}
+        copies = [function, *(clone(function, {}) for _ in range(1, len(kinds)))]
+        for copy, (region, calls) in zip(copies, kinds.items(), strict=True):
+            name = symbols.insert(copy)
+            for call in calls:
+                set_callee(call, name)
+            found[copy] = region
+            for call in calls_in(copy):
+                kind = called.setdefault(callee_name(call), {})
+                kind.setdefault(region_at(call, region), []).append(call)
+    return found
+
+
+def region_at(op: Operation, of_function: ManualRegion) -> ManualRegion:
+    """The manual axes at `op`, in a function with those of `of_function`."""
+    parent = op.parent_op()
+    if parent is None or isinstance(parent, FuncOp):
+        return of_function
+    region = region_at(parent, of_function)
+    if not isinstance(parent, ManualComputationOp):
+        return region
+    shardings = (*parent.in_shardings.data, *parent.out_shardings.data)
+    mesh = shardings[0].mesh if shardings else region.mesh
+    return ManualRegion(region.axes + parent.manual_axes.data, mesh)
 
 
 def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
@@ -50,10 +88,10 @@ def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
 
     before  %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
     after   %1 = custom_call @Sharding(%0) {S}
-            %2 = custom_call @SPMDFullToShardShape(%1) {xla.sdy.manual_axes}
-            %3 = call @shmap_body(%2)
-            %4 = custom_call @Sharding(%3) {xla.sdy.manual_axes}
-            %5 = custom_call @SPMDShardToFullShape(%4) {T}
+        %2 = custom_call @SPMDFullToShardShape(%1) {xla.sdy.manual_axes}
+        %3 = call @shmap_body(%2)
+        %4 = custom_call @Sharding(%3) {xla.sdy.manual_axes}
+        %5 = custom_call @SPMDShardToFullShape(%4) {T}
 
     Ops of the body with a sharding are marked with the manual axes too, loops and branches always, and so are
     the ops of functions called there; `xla-sdy-stablehlo-export-shardings` converts both. A function that is
@@ -64,22 +102,21 @@ def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
     outside: dict[ManualComputationOp, tuple[str, ...]] = {}
     for function, region in regions_of_functions(module, symbols).items():
         if region.axes:
-            rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
+            encoding.rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
         for inner in walk_pre_order(function, include_root=False):
             if isinstance(inner, ManualComputationOp):
                 outside[inner] = region_at(inner, region).axes
-            elif SHARDING in inner.attributes or is_control_flow(inner):
+            elif SHARDING in inner.attributes or encoding.is_control_flow(inner):
                 _mark(inner, region_at(inner, region), meshes)
     for computation in innermost_first(outside):
         assert isinstance(computation, ManualComputationOp)
         _export(computation, outside[computation], symbols)
 
 
-def _marked(attributes: Entries, region: ManualRegion) -> Entries:
-    """The attributes of an argument or result, with the manual axes beside a sharding."""
-    if SHARDING not in attributes or MANUAL_MARK in attributes:
+def _marked(attributes: encoding.Entries, region: ManualRegion) -> encoding.Entries:
+    if SHARDING not in attributes or encoding.MANUAL_MARK in attributes:
         return attributes
-    return {**attributes, MANUAL_MARK: ManualAxesAttr(region.axes)}
+    return {**attributes, encoding.MANUAL_MARK: ManualAxesAttr(region.axes)}
 
 
 def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> None:
@@ -94,7 +131,7 @@ def _mark(op: Operation, region: ManualRegion, meshes: Mapping[str, Mesh]) -> No
             for sharding, rank in zip(given.data, ranks, strict=True)
         )
         op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(on_mesh))
-    op.attributes.setdefault(MANUAL_MARK, ManualAxesAttr(region.axes))
+    op.attributes.setdefault(encoding.MANUAL_MARK, ManualAxesAttr(region.axes))
 
 
 def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols: Symbols) -> None:
@@ -105,25 +142,25 @@ def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols:
     def call_before(
         target: str, value: SSAValue, like: SSAValue, sharding: TensorSharding, axes: tuple[str, ...]
     ) -> SSAValue:
-        call = sharding_call(target, value, like.type, sharding, computation.location)
+        call = encoding.sharding_call(target, value, like.type, sharding, computation.location)
         if axes:
-            call.attributes[MANUAL_MARK] = ManualAxesAttr(axes)
+            call.attributes[encoding.MANUAL_MARK] = ManualAxesAttr(axes)
         place_before(call, computation)
         return call.results[0]
 
     arguments, shardings = computation.body.blocks[0].args, computation.in_shardings.data
     local: list[SSAValue] = []
     for operand, argument, sharding in zip(computation.operands, arguments, shardings, strict=True):
-        constrained = call_before(SHARDING_TARGET, operand, operand, sharding, outside)
+        constrained = call_before(encoding.SHARDING_TARGET, operand, operand, sharding, outside)
         inner = without_manual_axes(sharding, own)
-        local.append(call_before(FULL_TO_SHARD, constrained, argument, inner, inside))
+        local.append(call_before(encoding.FULL_TO_SHARD, constrained, argument, inner, inside))
     call = outline_body(computation, GSPMD_BODY, local, symbols)
     full: list[SSAValue] = []
     shardings = computation.out_shardings.data
     for result, value, sharding in zip(computation.results, call.results, shardings, strict=True):
         inner = without_manual_axes(sharding, own)
-        constrained = call_before(SHARDING_TARGET, value, value, inner, inside)
-        full.append(call_before(SHARD_TO_FULL, constrained, result, sharding, outside))
+        constrained = call_before(encoding.SHARDING_TARGET, value, value, inner, inside)
+        full.append(call_before(encoding.SHARD_TO_FULL, constrained, result, sharding, outside))
     replace_by_values(computation, full)
 
 
@@ -131,10 +168,10 @@ def xla_sdy_stablehlo_round_trip_shard_map_import(module: ModuleOp) -> None:
     """`xla-sdy-stablehlo-round-trip-shard-map-import`: converts GSPMD's shard maps to manual computations.
 
     before  %1 = custom_call @Sharding(%0) {S}
-            %2 = custom_call @SPMDFullToShardShape(%1) {manual}
-            %3 = call @shmap_body(%2)
-            %4 = custom_call @Sharding(%3) {manual}
-            %5 = custom_call @SPMDShardToFullShape(%4) {T}
+        %2 = custom_call @SPMDFullToShardShape(%1) {manual}
+        %3 = call @shmap_body(%2)
+        %4 = custom_call @Sharding(%3) {manual}
+        %5 = custom_call @SPMDShardToFullShape(%4) {T}
     after   %5 = sdy.manual_computation(%0) in_shardings=[S] out_shardings=[T] manual_axes={...} { ... }
 
     A body that XLA has inlined is outlined first. Requires `xla-sdy-import-shardings`, which converts the
@@ -142,7 +179,7 @@ def xla_sdy_stablehlo_round_trip_shard_map_import(module: ModuleOp) -> None:
     """
     symbols = Symbols(module)
     _import_calls(module, symbols)
-    if calls_of(module, (FULL_TO_SHARD, SHARD_TO_FULL)):
+    if encoding.calls_of(module, (encoding.FULL_TO_SHARD, encoding.SHARD_TO_FULL)):
         outline_shard_maps(module, symbols)
         _import_calls(module, symbols)
 
@@ -153,37 +190,37 @@ def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
             parts = _parts(call)
             if parts is not None:
                 to_manual_computation(parts, symbols)
-    erase_unused(calls_of(module, (FULL_TO_SHARD, SHARD_TO_FULL)))
+    encoding.erase_unused(encoding.calls_of(module, (encoding.FULL_TO_SHARD, encoding.SHARD_TO_FULL)))
 
 
 def _parts(call: Operation) -> ManualCall | None:
-    """The shard map around a call; None for other calls."""
-    entries = [op for value in call.operands if (op := producer(value, FULL_TO_SHARD)) is not None]
+    entries = [
+        op for value in call.operands if (op := encoding.producer(value, encoding.FULL_TO_SHARD)) is not None
+    ]
     exits = [_exits(result) for result in call.results]
     all_exits = [op for ops in exits for op in ops]
     if not entries and not all_exits:
         return None
     if len(entries) != len(call.operands):
-        raise ShardyError(f"expected every operand of the call of @{callee_name(call)} from @{FULL_TO_SHARD}")
-    sources = [producer(op.operands[0], SHARDING_TARGET) for op in entries]
+        raise ShardyError(
+            f"expected every operand of the call of @{callee_name(call)} from @{encoding.FULL_TO_SHARD}"
+        )
+    sources = [encoding.producer(op.operands[0], encoding.SHARDING_TARGET) for op in entries]
     constraints = [op for op in sources if op is not None]
-    inner_constraints = [op for op in _users(call) if call_target(op) == SHARDING_TARGET]
+    called = (user for result in call.results for user in encoding.users(result))
+    inner_constraints = [op for op in called if encoding.call_target(op) == encoding.SHARDING_TARGET]
     inside = _marked_axes([*entries, *inner_constraints])
     outside = _marked_axes([*all_exits, *constraints])
     axes = tuple(axis for axis in inside if axis not in outside)
     if not axes:
         raise ShardyError(f"expected manual axes around the call of @{callee_name(call)}")
+    outer = [op if source is None else source for op, source in zip(entries, sources, strict=True)]
+    results = [ops[0].results[0] if ops else call.results[i] for i, ops in enumerate(exits)]
     return ManualCall(
         call,
-        tuple(
-            op.operands[0] if source is None else source.operands[0]
-            for op, source in zip(entries, sources, strict=True)
-        ),
+        tuple(op.operands[0] for op in outer),
         tuple(tuple(op.results[0] for op in ops) for ops in exits),
-        tuple(
-            ops[0].results[0].type if ops else result.type
-            for ops, result in zip(exits, call.results, strict=True)
-        ),
+        tuple(result.type for result in results),
         tuple(_in_sharding(op) for op in entries),
         tuple(_out_sharding(ops, call.results[i], entries + all_exits) for i, ops in enumerate(exits)),
         axes,
@@ -192,16 +229,15 @@ def _parts(call: Operation) -> ManualCall | None:
 
 
 def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
-    """The manual axes of the first of `ops` that is marked."""
-    marks = (op.attributes.get(MANUAL_MARK) for op in ops)
+    marks = (op.attributes.get(encoding.MANUAL_MARK) for op in ops)
     return next((mark.data for mark in marks if isinstance(mark, ManualAxesAttr)), ())
 
 
 def _in_sharding(entry: Operation) -> TensorSharding:
     """The sharding that @Sharding constrains the full value to, else the one of that value."""
     value = entry.operands[0]
-    constraint = producer(value, SHARDING_TARGET)
-    found = constraint_sharding(constraint) if constraint is not None else sharding_of(value)
+    constraint = encoding.producer(value, encoding.SHARDING_TARGET)
+    found = encoding.constraint_sharding(constraint) if constraint is not None else sharding_of(value)
     if found is None:
         raise error_at(entry, ShardyError("expected an operand with a sharding"))
     return found
@@ -209,24 +245,22 @@ def _in_sharding(entry: Operation) -> TensorSharding:
 
 def _out_sharding(exits: list[Operation], result: OpResult, around: list[Operation]) -> TensorSharding:
     """The sharding of the full value; an unused result keeps its local shape."""
-    for op in exits:
-        found = constraint_sharding(op)
-        if found is not None:
-            return found
-    known = [found for op in around if (found := constraint_sharding(op)) is not None]
-    return TensorSharding.fully_closed(known[0].mesh, rank_of(result.type))
+    own, others = (
+        [s for op in ops if (s := encoding.constraint_sharding(op)) is not None] for ops in (exits, around)
+    )
+    return own[0] if own else TensorSharding.fully_closed(others[0].mesh, rank_of(result.type))
 
 
 def _exits(result: SSAValue) -> list[Operation]:
     """The @SPMDShardToFullShape of a result of the call, directly or through a @Sharding."""
     found: list[Operation] = []
-    for user in users(result):
-        if call_target(user) == SHARDING_TARGET:
-            found += (op for op in users(user.results[0]) if call_target(op) == SHARD_TO_FULL)
-        elif call_target(user) == SHARD_TO_FULL:
+    for user in encoding.users(result):
+        if encoding.call_target(user) == encoding.SHARDING_TARGET:
+            found += (
+                op
+                for op in encoding.users(user.results[0])
+                if encoding.call_target(op) == encoding.SHARD_TO_FULL
+            )
+        elif encoding.call_target(user) == encoding.SHARD_TO_FULL:
             found.append(user)
     return found
-
-
-def _users(op: Operation) -> list[Operation]:
-    return [user for result in op.results for user in users(result)]

@@ -3,7 +3,8 @@
 The id of a device is a number of mixed radix whose digits are the axes of the mesh: axis k covers the
 divisors from its stride to its stride times its size. A grid of tiles has these digits in another order, so
 each of its dimensions is a list of axes and sub-axes. Source: openxla/xla,
-xla/service/spmd/shardy/stablehlo_round_trip. Not here: deriving a mesh (`mesh.py`).
+xla/service/spmd/shardy/stablehlo_round_trip. Dumps without a mesh get one with an axis between
+any two consecutive strides of their shardings, and names as in stablehlo_import.cc there.
 
 >>> from shardy_py.sharding.mesh import MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
@@ -18,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.gspmd.sharding.hlo_sharding import (
     MANUAL,
     REPLICATED,
@@ -28,8 +30,8 @@ from shardy_py.gspmd.sharding.hlo_sharding import (
     UNREDUCED,
     HloSharding,
     HloShardingType,
+    NamedHloSharding,
 )
-from shardy_py.gspmd.sharding.named import NamedHloSharding
 from shardy_py.gspmd.sharding.tile_assignment import (
     Digit,
     TileAssignment,
@@ -39,7 +41,7 @@ from shardy_py.gspmd.sharding.tile_assignment import (
 )
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, total_size
-from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.mesh import Mesh, MeshAxis
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 
@@ -52,12 +54,12 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
         ShardyError: an axis is not in `mesh`, or used twice.
     """
     if not mesh.axes:
-        return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding.replicated()
+        return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding(REPLICATED)
     if len(manual_axes) == len(mesh.axes):
-        return HloSharding.manual()
+        return HloSharding(MANUAL)
     NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))).checked()
     if mesh.device_count == 1:
-        return HloSharding.replicated()
+        return HloSharding(REPLICATED)
     lists = [dimension.axes for dimension in sharding.dimensions]
     behind = {MANUAL: tuple(map(AxisRef, manual_axes)), UNREDUCED: sharding.unreduced_axes}
     types = [type for type, axes in behind.items() if axes]
@@ -82,16 +84,13 @@ def from_hlo_sharding(
     """The sharding along axes of `mesh` of a tensor of `rank` dimensions.
 
     reference: the name of the mesh, None to inline it. A sharding on one device has rank 0 and inlines a mesh
-    of
-        that device.
+        of that device.
     is_open: whether the dimensions are open; those of `{unknown}` always are.
 
-    Replicated subgroups do not become explicitly replicated axes. Manual axes are ignored: see
-    `manual_axes_of`.
+    Replicated subgroups do not become explicitly replicated axes; for manual axes see `manual_axes_of`.
 
     Raises:
-        ShardyError: the tiles are not an order of axes of the mesh, or have another rank or number of
-        devices.
+        ShardyError: the tiles are no order of axes of the mesh, or have another rank or number of devices.
     """
     if sharding.named is not None:
         return _from_named(sharding.named, mesh, rank, reference, is_open=is_open)
@@ -99,9 +98,8 @@ def from_hlo_sharding(
     behind: dict[HloShardingType, Axes] = {}
     match sharding.type:
         case HloShardingType.TUPLE:
-            raise ShardyError.unexpected(
-                "", expected="one sharding", got=f"the tuple {sharding}", remedy="convert its elements"
-            )
+            got = f"the tuple {sharding}"
+            raise ShardyError.unexpected("", expected="one sharding", got=got, remedy="convert its elements")
         case HloShardingType.MAXIMAL:
             return TensorSharding(Mesh((), sharding.tile_assignment_devices), ())
         case HloShardingType.OTHER if sharding.tile_assignment and sharding.tile_assignment.size > 1:
@@ -159,7 +157,7 @@ def _tiles(lists: Sequence[Axes], replicated: Axes, mesh: Mesh) -> tuple[TileAss
     """The grid with a dimension for each list and one for the other axes; the number of replicas."""
     parts = split_like((axis for axes in (*lists, replicated) for axis in axes), mesh)
     place = {axis: index for index, axis in enumerate(parts)}
-    order = [place[part] for axes in lists for axis in axes for part in _parts_of(axis, parts)]
+    order = [place[part] for axes in lists for axis in axes for part in parts if axis.contains(part)]
     rest = [index for index in range(len(parts)) if index not in set(order)]
     replicas = prod(parts[index].size(mesh) for index in rest)
     dimensions = [total_size(axes, mesh) for axes in lists] + ([replicas] if replicas > 1 else [])
@@ -169,12 +167,7 @@ def _tiles(lists: Sequence[Axes], replicated: Axes, mesh: Mesh) -> tuple[TileAss
     return tiles, replicas
 
 
-def _parts_of(axis: AxisRef, parts: Iterable[AxisRef]) -> list[AxisRef]:
-    return [part for part in parts if axis.contains(part)]
-
-
 def _subgroup_axes(sharding: HloSharding, mesh: Mesh) -> tuple[list[Axes], dict[HloShardingType, Axes]]:
-    """The axes of each dimension of the tensor, and of each type of subgroup."""
     tiles = sharding.tile_assignment
     assert tiles is not None
     if tiles.size != mesh.device_count:
@@ -227,9 +220,72 @@ def _from_named(
 
 
 def _tiled(named: NamedHloSharding) -> HloSharding:
-    """The same sharding by tiles."""
     return to_hlo_sharding(named.sharding, named.mesh, [axis.name for axis in named.manual_axes])
 
 
 def _wrong_rank(text: str, found: int, rank: int) -> ShardyError:
     return ShardyError.unexpected(text, expected=f"rank {rank} of the tensor", got=f"rank {found}")
+
+
+AXIS_PREFIX = "_axis_"
+"""The names of axes are this prefix and a number, 0 for the major-most."""
+
+_ORDER_LIMIT = 16
+"""The most lists of devices tried as the order of the mesh."""
+
+
+def mesh_of_hlo_shardings(shardings: Iterable[HloSharding]) -> Mesh | None:
+    """The common mesh: that of a sharding by mesh and axes if there is one.
+
+    None if no sharding is tiled: then any mesh is suitable.
+
+    Raises:
+        ShardyError: all shardings are not representable on one mesh.
+    """
+    leaves = dict.fromkeys(leaf for sharding in shardings for leaf in sharding.leaves)
+    for leaf in leaves:
+        if leaf.named is not None and leaf.named.mesh.axes:
+            return leaf.named.mesh
+    grids = ((leaf, leaf.tile_assignment) for leaf in leaves if leaf.is_tiled)
+    tiled = [leaf for leaf, tiles in grids if tiles and tiles.size > 1]
+    if not tiled:
+        return None
+    _check_sizes(tiled)
+    # Replicas are in ascending order, not in that of the mesh: lists without replicas come first.
+    likely_first = sorted(tiled, key=lambda leaf: REPLICATED in leaf.all_subgroup_types)
+    lists = (leaf.tile_assignment.device_list for leaf in likely_first if leaf.tile_assignment)
+    orders = [(), *dict.fromkeys(order for order in lists if order)][:_ORDER_LIMIT]
+    for order in orders:
+        mesh = _mesh_in_order(tiled, order)
+        if mesh is not None:
+            return mesh
+    texts = ", ".join(map(str, tiled[:4])) + (", ..." if len(tiled) > 4 else "")
+    raise ShardyError(
+        Diagnostic(f"not representable on one mesh: {texts}", remedy="set the axes of their mesh: mesh-axes")
+    )
+
+
+def _check_sizes(tiled: Sequence[HloSharding]) -> None:
+    first = tiled[0]
+    for other in tiled:
+        counts = [leaf.tile_assignment.size if leaf.tile_assignment else 0 for leaf in (first, other)]
+        if counts[0] != counts[1]:
+            expected = f"{counts[0]} devices, as of {first}"
+            raise ShardyError.unexpected(str(other), expected=expected, got=str(counts[1]))
+
+
+def _mesh_in_order(tiled: Sequence[HloSharding], order: tuple[int, ...]) -> Mesh | None:
+    """The mesh over devices in `order` (empty: 0, 1, ...); None if the strides do not divide each other."""
+    strides: set[int] = set()
+    for leaf in tiled:
+        dimensions = position_digits(leaf, order)
+        if dimensions is None:
+            return None
+        for size, stride in (digit for digits in dimensions for digit in digits):
+            strides |= {stride, stride * size}
+    ordered = sorted(strides | {1}, reverse=True)
+    if any(high % low for high, low in pairwise(ordered)):
+        return None
+    sizes = [high // low for high, low in pairwise(ordered)]
+    axes = (MeshAxis(f"{AXIS_PREFIX}{index}", size) for index, size in enumerate(sizes))
+    return Mesh(tuple(axes), order)

@@ -1,8 +1,9 @@
 """XLA's `HloSharding`: the device of each tile of a tensor, without names of axes.
 
 GSPMD's dumps have them as `mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"`. The functions
-that build one normalise it as XLA does, so that equal shardings print alike. Not here: parsing (`text.py`),
-protocol buffers (`proto.py`), conversion to and from sdy (`axes.py`).
+that build one normalise it as XLA does, so that equal shardings print alike. A sharding by mesh and axes (V3)
+is a `TensorSharding` with an inlined mesh, and the manual axes: `{mesh['x'=4,'y'=2], [{'x':(1)2}, {'y',
+?}]}`. Not here: parsing (`text.py`), protocol buffers (`proto.py`), conversion to and from sdy (`axes.py`).
 
 >>> tiles = TileAssignment.iota((4, 1, 2), (8,))
 >>> str(HloSharding.partial_tile(tiles))
@@ -19,8 +20,114 @@ from enum import IntEnum
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.named import NamedHloSharding
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
+from shardy_py.sharding.axes import AxisRef
+from shardy_py.sharding.axis_lists import check_axes, total_size
+from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
+
+GROUPS = ("replicated", "unreduced", "manual")
+"""The words before the lists of axes that shard no dimension."""
+REDUCTIONS = ("sum", "max", "min")
+"""The reductions along unreduced axes, by their numbers in the protocol buffer."""
+
+
+@dataclass(frozen=True)
+class NamedHloSharding:
+    """A sharding by mesh and axes.
+
+    sharding: its mesh is inlined; priorities are not representable.
+    manual_axes: the axes along which the user has partitioned the tensor.
+    """
+
+    sharding: TensorSharding
+    manual_axes: tuple[AxisRef, ...] = ()
+
+    @property
+    def mesh(self) -> Mesh:
+        """The inlined mesh."""
+        assert isinstance(self.sharding.mesh, Mesh)
+        return self.sharding.mesh
+
+    def __str__(self) -> str:
+        mesh, sharding = mesh_text(self.mesh), self.sharding
+        if self.mesh.is_maximal:
+            return mesh
+        reduction = "" if sharding.reduction == "sum" else sharding.reduction
+        lists = (sharding.replicated_axes, sharding.unreduced_axes, self.manual_axes)
+        groups = tuple(zip(GROUPS, ("", reduction, ""), lists, strict=True))
+        if not sharding.dimensions:
+            for word, reduced, axes in groups[1:]:
+                if axes and total_size(axes, self.mesh) == self.mesh.device_count:
+                    return f"{mesh}, {word}{'=' if reduced else ''}{reduced}"
+            if not any(axes for *_, axes in groups):
+                return f"{mesh}, replicated"
+        dimensions = ", ".join(map(_dimension_text, sharding.dimensions))
+        behind = (
+            f", {word}={how}{{{', '.join(map(_axis_text, axes))}}}" for word, how, axes in groups if axes
+        )
+        return f"{mesh}, [{dimensions}]{''.join(behind)}"
+
+    def checked(self) -> NamedHloSharding:
+        """Returns the sharding itself.
+
+        Raises:
+            ShardyError: an axis is not in the mesh, or two axes overlap.
+        """
+        check_axes([*self.sharding.axis_lists, ("manual axes", self.manual_axes)], self.mesh)
+        return self
+
+
+def checked_mesh(
+    axes: Sequence[tuple[str, int]],
+    device_ids: Sequence[int],
+    reshape_dims: Sequence[int] = (),
+    transpose_perm: Sequence[int] = (),
+) -> Mesh:
+    """Returns the mesh of axes of these sizes, without device ids if they are in order.
+
+    device_ids: row-major over the axes, or `reshape_dims` and `transpose_perm` of an iota.
+
+    Raises:
+        ShardyError: two axes have one name, a size is not positive, or the devices are not 0, 1, 2, ...
+    """
+    sizes = dict(axes)
+    if len(sizes) < len(axes):
+        raise ShardyError("expected different names of the axes of a mesh")
+    mesh = Mesh.of(sizes)
+    if reshape_dims or transpose_perm:
+        device_ids = TileAssignment.checked((mesh.device_count,), (), reshape_dims, transpose_perm).devices
+    is_in_order = bool(axes) and tuple(device_ids) == tuple(range(mesh.device_count))
+    return mesh if is_in_order else Mesh.of(sizes, device_ids=device_ids)
+
+
+def mesh_text(mesh: Mesh) -> str:
+    """`mesh['x'=2,'y'=2]`, `mesh['x'=2], device_ids=(1,0)`, `maximal_mesh[device_id=3]`."""
+    if mesh.is_maximal:
+        return f"maximal_mesh[device_id={mesh.maximal_device_id}]"
+    axes = ",".join(f"'{axis.name}'={axis.size}" for axis in mesh.axes)
+    return f"mesh[{axes}]{_device_ids_text(mesh)}"
+
+
+def _device_ids_text(mesh: Mesh) -> str:
+    if not mesh.device_ids:
+        return ""
+    iota = TileAssignment((mesh.device_count,), mesh.device_ids).as_iota()
+    if iota is None:
+        return f", device_ids=({','.join(map(str, mesh.device_ids))})"
+    if len(iota.reshape_dims) == 1:
+        return ""
+    sizes, perm = (",".join(map(str, values)) for values in (iota.reshape_dims, iota.transpose_perm))
+    return f", device_ids=([{sizes}]T({perm}))"
+
+
+def _dimension_text(dimension: DimensionSharding) -> str:
+    parts = [*map(_axis_text, dimension.axes), *([] if dimension.is_closed else ["?"])]
+    return f"{{{', '.join(parts)}}}"
+
+
+def _axis_text(axis: AxisRef) -> str:
+    return f"'{axis.name}':{axis.sub_axis}" if axis.sub_axis else f"'{axis.name}'"
 
 
 class HloShardingType(IntEnum):
@@ -59,7 +166,6 @@ class ShardGroup:
     is_shard_as: bool
 
     def __str__(self) -> str:
-        """The text of XLA."""
         return f"{'shard_as' if self.is_shard_as else 'shard_like'} {self.id}"
 
 
@@ -89,43 +195,18 @@ class HloSharding:
     metadata: tuple[Metadata, ...] = field(default=(), compare=False)
 
     @staticmethod
-    def replicated() -> HloSharding:
-        """The whole tensor on every device."""
-        return HloSharding(REPLICATED)
-
-    @staticmethod
-    def manual() -> HloSharding:
-        """Partitioned by the user."""
-        return HloSharding(MANUAL)
-
-    @staticmethod
-    def unknown() -> HloSharding:
-        """Left to propagation."""
-        return HloSharding(HloShardingType.UNKNOWN)
-
-    @staticmethod
-    def unreduced() -> HloSharding:
-        """A partial result of full shape on every device."""
-        return HloSharding(UNREDUCED)
-
-    @staticmethod
     def maximal(device: int) -> HloSharding:
         """The whole tensor on one device."""
         return HloSharding(HloShardingType.MAXIMAL, TileAssignment((1,), (device,)))
-
-    @staticmethod
-    def tiled(tiles: TileAssignment) -> HloSharding:
-        """One tile a device."""
-        return HloSharding(HloShardingType.OTHER, tiles)
 
     @staticmethod
     def partial_tile(tiles: TileAssignment) -> HloSharding:
         """Tiled by all dimensions but the last, which counts replicas."""
         dimensions = tiles.dimensions
         if len(dimensions) == 1 or dimensions[-1] == tiles.size:
-            return HloSharding.replicated()
+            return HloSharding(REPLICATED)
         if dimensions[-1] == 1:
-            return HloSharding.tiled(tiles.reshape(dimensions[:-1]))
+            return HloSharding(HloShardingType.OTHER, tiles.reshape(dimensions[:-1]))
         return HloSharding(
             HloShardingType.OTHER, tiles.with_sorted_groups(dimensions[-1]), replicate_on_last_tile_dim=True
         )
@@ -134,7 +215,7 @@ class HloSharding:
     def subgroup(tiles: TileAssignment, types: Sequence[HloShardingType]) -> HloSharding:
         """Tiled by the first dimensions; the last ones have the meanings `types`, merged and sorted here."""
         if not types:
-            return HloSharding.tiled(tiles)
+            return HloSharding(HloShardingType.OTHER, tiles)
         data_rank = len(tiles.dimensions) - len(types)
         if len(set(types)) == 1 and prod(tiles.dimensions[:data_rank]) == 1:
             return HloSharding(types[0])
@@ -142,7 +223,7 @@ class HloSharding:
         if kept == (REPLICATED,):
             return HloSharding.partial_tile(tiles)
         if kept == (MANUAL,) and tiles.dimensions[-1] == tiles.size:
-            return HloSharding.manual()
+            return HloSharding(MANUAL)
         if kept and kept[-1] is REPLICATED:
             tiles = tiles.with_sorted_groups(tiles.dimensions[-1])
         return HloSharding(HloShardingType.OTHER, tiles, kept)
@@ -165,10 +246,6 @@ class HloSharding:
     def tuple_of(elements: Iterable[HloSharding]) -> HloSharding:
         """The shardings of several values."""
         return HloSharding(HloShardingType.TUPLE, tuple_elements=tuple(elements))
-
-    def with_shard_group(self, group: ShardGroup | None) -> HloSharding:
-        """The same sharding in a group."""
-        return replace(self, shard_group=group)
 
     def with_metadata(self, metadata: tuple[Metadata, ...]) -> HloSharding:
         """The same sharding with other metadata; an entry may name its reduction."""
@@ -216,7 +293,6 @@ class HloSharding:
         return len(self.tile_assignment_dimensions) - len(self.all_subgroup_types)
 
     def __str__(self) -> str:
-        """The text of XLA, without metadata."""
         return self.text()
 
     def text(self, *, include_metadata: bool = False) -> str:

@@ -107,16 +107,6 @@ class TileAssignment:
             raise ShardyError.unexpected(f"devices of {self}", expected=expected, got=str(self.size))
         return transposed(range(prod(self.reshape_dims)), self.reshape_dims, self.transpose_perm)
 
-    def parts(self) -> tuple[tuple[Digit, ...], ...] | None:
-        """The digits of the device that each dimension counts, major to minor.
-
-        None if the devices are not a transposed iota, or a dimension splits one of its digits unevenly.
-        """
-        digits = iota_digits(self.reshape_dims, self.transpose_perm) if self.is_iota else None
-        if digits is None:
-            digits = digits_of(self.devices)
-        return None if digits is None else split_digits(digits, self.dimensions)
-
     def reshape(self, dimensions: Sequence[int]) -> TileAssignment:
         """The same devices in a grid of other sizes and equal volume."""
         return TileAssignment(tuple(dimensions), self.device_list, self.reshape_dims, self.transpose_perm)
@@ -127,10 +117,10 @@ class TileAssignment:
         moved = [i for i in perm if self.dimensions[i] > 1]
         if moved == sorted(moved):
             return self.reshape(dimensions)
-        parts = self.parts()
-        if parts is not None and self.is_iota:
-            sizes, order = iota_of([part for i in perm for part in parts[i]])
-            return TileAssignment.iota(dimensions, sizes, order)
+        digits = iota_digits(self.reshape_dims, self.transpose_perm)
+        parts = split_digits(digits, self.dimensions) if self.is_iota else None
+        if parts is not None:
+            return TileAssignment.iota(dimensions, *iota_of([part for i in perm for part in parts[i]]))
         return TileAssignment(dimensions, transposed(self.devices, self.dimensions, perm))
 
     def with_sorted_groups(self, group_size: int) -> TileAssignment:
@@ -155,7 +145,6 @@ class TileAssignment:
         return None if digits is None else TileAssignment.iota(self.dimensions, *iota_of(digits))
 
     def __str__(self) -> str:
-        """The text of XLA."""
         grid = f"devices=[{_joined(self.dimensions)}]"
         if not self.is_iota:
             return grid + _joined(self.device_list)
@@ -164,11 +153,7 @@ class TileAssignment:
 
 
 def canonical_iota(sizes: Sequence[int], perm: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sizes and order of an iota without ones, and with dimensions merged that stay neighbours.
-
-    >>> canonical_iota((1, 3, 1, 4, 1, 5), (4, 3, 2, 5, 1, 0))
-    ((3, 20), (1, 0))
-    """
+    """Sizes and order of an iota without ones, and with dimensions merged that stay neighbours."""
     runs: list[list[int]] = []
     whole = [i for i in range(len(sizes)) if sizes[i] > 1]
     rank = {dimension: position for position, dimension in enumerate(whole)}
@@ -198,11 +183,7 @@ def iota_of(digits: Sequence[Digit]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def split_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
-    """The digits of each dimension of a grid of equal volume; None if a digit is split unevenly.
-
-    >>> split_digits(((4, 2), (2, 1)), (2, 4))
-    (((2, 4),), ((2, 2), (2, 1)))
-    """
+    """The digits of each dimension of a grid of equal volume; None if a digit is split unevenly."""
     rest = [digit for digit in reversed(digits) if digit[0] > 1]
     result: list[tuple[Digit, ...]] = []
     for size in dimensions:
@@ -222,11 +203,7 @@ def split_digits(digits: Sequence[Digit], dimensions: Sequence[int]) -> tuple[tu
 
 
 def digits_of(devices: Sequence[int]) -> tuple[Digit, ...] | None:
-    """The digits of devices that are a transposed iota; None if they are not.
-
-    >>> digits_of((0, 4, 1, 5, 2, 6, 3, 7))
-    ((4, 1), (2, 4))
-    """
+    """The digits of devices that are a transposed iota; None if they are not."""
     digits: list[Digit] = []
     rest = list(devices)
     while len(rest) > 1:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.passes.options import CanonicalizeOptions
-from shardy_py.passes.rewrites.collectives import COLLECTIVE_REWRITES
+from shardy_py.passes.rewrites.communication import COLLECTIVE_REWRITES, RESHARD_REWRITES
 from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
-from shardy_py.passes.rewrites.folds import FOLDS, put_constants_last
-from shardy_py.passes.rewrites.regions import REGION_REWRITES
-from shardy_py.passes.rewrites.reshards import RESHARD_REWRITES
+from shardy_py.passes.rewrites.folds import FOLDS, REGION_REWRITES, put_constants_last
 
 REWRITES: tuple[Rewrite, ...] = (*RESHARD_REWRITES, *COLLECTIVE_REWRITES, *REGION_REWRITES)
 
@@ -23,7 +21,7 @@ def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     """`canonicalize`: folds ops, erases dead ops and applies canonicalization patterns.
 
     before  %0 = sdy.all_reduce {"x"} %arg0 out_sharding=<@mesh, [{}]>
-            %1 = sdy.all_slice [{"x"}] %0 out_sharding=<@mesh, [{"x"}]>
+        %1 = sdy.all_slice [{"x"}] %0 out_sharding=<@mesh, [{"x"}]>
     after   %0 = sdy.reduce_scatter [{"x"}] %arg0 out_sharding=<@mesh, [{"x"}]>
 
     `enable-patterns` selects the rewrites with these labels. Dead ops are erased, constants merged and ops

@@ -102,7 +102,6 @@ class _Driver:
         self._constants: list[Operation] = []
 
     def run_round(self) -> bool:
-        """Applies each rewrite once to each op; returns whether anything changed."""
         self._walk()
         changed = hoist_constants(self._constants) if self._constants else False
         changed |= erase_dead(self._unused)

@@ -1,29 +1,83 @@
-"""Folds: ops whose result is known become constants, constant operands of commutative ops come last.
+"""Rewrites of single ops: folds, unused inputs of regions, regions that always run once.
 
 before  %0 = "chlo.constant_like"(%a) <{value = 1.0 : f32}> : (tensor<8xf32>) -> tensor<8xf32>
         %1 = chlo.mulhi %constant, %x
 after   %0 = chlo.constant dense<1.0> : tensor<8xf32>
         %1 = chlo.mulhi %x, %constant
 
-MLIR's drivers fold whatever patterns they are given, so these have no label and always apply.
+MLIR applies folds with whatever patterns it is given, so they have no label and always apply.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, cast
 
 from xdsl.ir import Operation
 from xdsl.traits import Commutative
 
 from shardy_py.dialects.chlo import op_class
-from shardy_py.dialects.traits import constant_of
+from shardy_py.dialects.sdy import ManualComputationOp, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import manual_axes
+from shardy_py.dialects.stablehlo import CaseOp
+from shardy_py.dialects.traits import constant_of, is_foldable_constant
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import build_operation, operands_of, replace_operand
+from shardy_py.graph.symbols import meshes_of, module_of
+from shardy_py.ir import build_operation, inline_region, operands_of, replace_operand
 from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import common_mesh, resolve
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
 from shardy_py.text.type_tests import is_complex, is_integral
+
+
+def _remove_unused_inputs(op: Operation) -> bool:
+    block = op.regions[0].blocks[0]
+    used = [argument.first_use is not None for argument in block.args]
+    if all(used):
+        return False
+    shardings = _shardings(op, "in_shardings")
+    for argument in [a for a in block.args if a.first_use is None]:
+        block.erase_arg(argument)
+    op.operands = [value for value, is_used in zip(operands_of(op), used, strict=True) if is_used]
+    kept = tuple(sharding for sharding, is_used in zip(shardings, used, strict=True) if is_used)
+    op.properties["in_shardings"] = TensorShardingPerValueAttr(kept)
+    return True
+
+
+def _inline_over_axes_of_size_one(op: Operation) -> bool:
+    shardings = (*_shardings(op, "in_shardings"), *_shardings(op, "out_shardings"))
+    if shardings:
+        mesh = common_mesh(shardings, meshes := meshes_of(module_of(op)))
+        sizes = resolve(mesh, meshes).sizes if mesh is not None else {}
+        if prod(sizes.get(axis, 1) for axis in manual_axes(op)) != 1:
+            return False
+    inline_region(op, op.regions[0], operands_of(op))
+    return True
+
+
+def _inline_chosen_branch(op: Operation) -> bool:
+    index = constant_of(operands_of(op)[0])
+    if index is None or not is_foldable_constant(index):
+        return False
+    number = int(next(iter(cast(Any, index.properties["value"]).get_values())))
+    if not 0 <= number < len(op.regions):
+        return False
+    inline_region(op, op.regions[number])
+    return True
+
+
+def _shardings(op: Operation, name: str) -> tuple[TensorSharding, ...]:
+    return cast(TensorShardingPerValueAttr, op.properties[name]).data
+
+
+REGION_REWRITES: tuple[Rewrite, ...] = (
+    Rewrite(ManualComputationOp, _remove_unused_inputs),
+    Rewrite(ManualComputationOp, _inline_over_axes_of_size_one),
+    Rewrite(CaseOp, _inline_chosen_branch),
+)
 
 
 def put_constants_last(op: Operation) -> bool:

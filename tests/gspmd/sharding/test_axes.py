@@ -15,11 +15,11 @@ from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.axes import (
     from_hlo_sharding,
     manual_axes_of,
+    mesh_of_hlo_shardings,
     to_hlo_sharding,
     to_named_hlo_sharding,
 )
-from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
-from shardy_py.gspmd.sharding.mesh import mesh_of_hlo_shardings
+from shardy_py.gspmd.sharding.hlo_sharding import MANUAL, HloSharding
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto, hlo_sharding_to_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, TensorSharding
@@ -98,7 +98,7 @@ def test_manual_axes() -> None:
     assert str(hlo) == "{devices=[2,4]<=[4,2]T(1,0) last_tile_dims={manual}}"
     assert manual_axes_of(hlo, MESH) == (AxisRef("x"),)
     assert from_hlo_sharding(hlo, MESH, 1, reference="mesh") == sharding
-    assert manual_axes_of(HloSharding.manual(), MESH) == (AxisRef("x"), AxisRef("y"))
+    assert manual_axes_of(HloSharding(MANUAL), MESH) == (AxisRef("x"), AxisRef("y"))
     assert str(to_hlo_sharding(sharding, MESH, ["x", "y"])) == "{manual}"
 
 

@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto, hlo_sharding_to_proto
+from shardy_py.gspmd.sharding.proto import (
+    decode,
+    encode,
+    hlo_sharding_from_proto,
+    hlo_sharding_to_proto,
+    packed,
+    unpack,
+)
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
-from shardy_py.gspmd.sharding.wire import decode, encode, packed, unpack
 
 MESSAGES = (
     ("{replicated}", ""),

@@ -154,4 +154,4 @@ def test_parts() -> None:
     assert found.shard_group == ShardGroup(3, is_shard_as=True)
     assert found.tile_assignment_devices == tuple(range(8))
     assert found.leaves == (found,)
-    assert HloSharding.replicated().tile_assignment_dimensions == ()
+    assert HloSharding(HloShardingType.REPLICATED).tile_assignment_dimensions == ()

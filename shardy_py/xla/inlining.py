@@ -1,0 +1,174 @@
+"""The passes that inline calls, and order ops as XLA does."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region
+
+from shardy_py import ir
+from shardy_py.dialects.stablehlo import CompositeOp
+from shardy_py.graph.calls import calls_in, functions_bottom_up
+from shardy_py.graph.cloning import clone_region_into
+from shardy_py.graph.movements import replace_op
+from shardy_py.graph.nesting import free_values
+from shardy_py.graph.plain import plain
+from shardy_py.graph.symbols import Symbols
+from shardy_py.ir import blocks_of, operands_of, place_at_end, take_out, walk_pre_order
+from shardy_py.text.source import call_site
+
+LATE = "shardy_py.late"
+"""The attribute by which `mark_late` marks ops; this pass removes it."""
+
+
+def order_ops(module: ModuleOp) -> None:
+    """`xla-order-ops`: orders ops as XLA reads them back from HLO: operands before their users, depth first.
+
+    before  %0 = sine %a; %1 = cosine %a; return %1, %0
+    after   %0 = cosine %a; %1 = sine %a; return %0, %1
+
+    Propagation visits ops in program order, so of two that disagree the first one decides. As
+    HloComputation::MakeInstructionPostOrder.
+    """
+    for inner in walk_pre_order(module, include_root=False):
+        if inner.regions:
+            for block in blocks_of(inner):
+                _order(block)
+
+
+def mark_late(block: Block) -> None:
+    """Marks the unused ops of a computation: once it is inlined, they follow the unused ops of the caller."""
+    for op in block.ops:
+        if op.next_op is not None and all(result.first_use is None for result in op.results):
+            op.attributes[LATE] = UnitAttr()
+
+
+def _order(block: Block) -> None:
+    ops: list[Operation] = list(block.ops)
+    ordered = _post_order(ops, block)
+    if ordered != ops:
+        for op in ordered:
+            take_out(op)
+            place_at_end(op, block)
+
+
+def _roots(ops: list[Operation]) -> list[Operation]:
+    """The ops without users in HLO: a single result is not in a tuple, inlined ops come last."""
+    *body, end = ops
+    is_alone = len(operands_of(end)) == 1
+    early: list[Operation] = []
+    late: list[Operation] = []
+    for op in body:
+        users = (use.operation for result in op.results for use in result.uses)
+        if all(is_alone and user is end for user in users):
+            (early if op.attributes.pop(LATE, None) is None else late).append(op)
+    return [*early, end, *late]
+
+
+def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
+    """Each root after its operands, the first operand first."""
+    ordered: list[Operation] = []
+    entered: set[int] = set()
+    placed: set[int] = set()
+    for root in _roots(ops):
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            key = id(op)
+            if key not in entered:
+                entered.add(key)
+                # In HLO, values that regions use from outside are operands after the others.
+                values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
+                for value in reversed(values):
+                    if (
+                        isinstance(value, OpResult)
+                        and value.op.parent is block
+                        and id(value.op) not in placed
+                    ):
+                        stack.append(value.op)
+                continue
+            stack.pop()
+            if key not in placed:
+                placed.add(key)
+                if op is not ops[-1]:
+                    ordered.append(op)
+    return [*ordered, ops[-1]]
+
+
+def inline_calls(module: ModuleOp) -> None:
+    """`xla-inline-calls`: inlines calls and composites, and erases functions that are not called any more.
+
+    before  %0 = call @f(%a)        func.func private @f(%b) { %1 = sine %b; return %1 }
+    after   %0 = sine %a
+
+    Calls with the frontend attribute `inlineable = "false"` stay, as in XLA's CallInliner.
+    """
+    symbols = Symbols(module)
+    for composite in ir.find_ops(module, CompositeOp.name):
+        _replace_by_call(composite)
+    inlined: set[Operation] = set()
+    kept: set[Operation] = set()
+    for function in functions_bottom_up(module):
+        for call in calls_in(function):
+            callee = symbols.callee(call)
+            if _is_inlineable(call, callee):
+                _inline(call, callee.regions[0])
+                inlined.add(callee)
+            else:
+                kept.add(callee)
+    for function in inlined - kept:
+        symbols.erase(function)
+
+
+def _replace_by_call(composite: Operation) -> None:
+    callee: dict[str, Attribute] = {"callee": SymbolRefAttr(plain(composite.properties["decomposition"]))}
+    types = [result.type for result in composite.results]
+    call = ir.build_operation(CallOp, ir.operands_of(composite), types, callee, {}, composite.location)
+    replace_op(composite, call)
+
+
+def _is_inlineable(call: Operation, callee: Operation) -> bool:
+    frontend = call.attributes.get("mhlo.frontend_attributes")
+    is_kept = frontend is not None and plain(frontend).get("inlineable") == "false"
+    body = callee.regions[0]
+    return not is_kept and body.first_block is not None and body.first_block is body.last_block
+
+
+def _inline(call: Operation, body: Region) -> None:
+    copy = Region()
+    clone_region_into(body, copy, {})
+    block = copy.blocks[0]
+    for argument, operand in zip(block.args, ir.operands_of(call), strict=True):
+        ir.replace_uses(argument, operand)
+    end = ir.terminator_of(copy)
+    assert end is not None
+    _set_call_site(block, call.location)
+    mark_late(block)
+    while (op := block.first_op) is not None and op is not end:
+        ir.take_out(op)
+        ir.place_before(op, call)
+    for result, value in zip(call.results, ir.operands_of(end), strict=True):
+        ir.replace_uses(result, value)
+    ir.erase(end)
+    ir.erase(call)
+
+
+def _set_call_site(block: Block, caller: Attribute) -> None:
+    """Gives all ops in `block` locations that were called from `caller`.
+
+    JAX gives ops of its own functions names only: their position in the model is that of the call.
+    """
+    sites: dict[int, CallSiteLoc] = {}
+
+    def site_of(location: Attribute) -> CallSiteLoc:
+        site = sites.get(id(location))
+        if site is None:
+            site = sites[id(location)] = call_site(location, caller)
+        return site
+
+    for outer in block.ops:
+        for op in ir.walk_pre_order(outer):
+            op.location = site_of(op.location)
+            for inner in ir.blocks_of(op) if op.regions else ():
+                for argument in inner.args:
+                    argument.location = site_of(argument.location)
