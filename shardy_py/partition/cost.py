@@ -145,37 +145,27 @@ def _rest(held_bytes: int, parts: int) -> int:
     return held_bytes - held_bytes // parts
 
 
-_CLOUD = "https://docs.cloud.google.com/tpu/docs"
-PRESETS: Mapping[str, CostModel] = {
-    model.name: model
-    for model in (
-        CostModel(
-            "tpu-v5p",
-            Link(200e9, 1e-6),
-            source=f"{_CLOUD}/v5p: 1200 GB/s both ways over 6 links, 2 an axis; 1 us a hop is assumed",
-        ),
-        CostModel(
-            "tpu-v5e",
-            Link(100e9, 1e-6),
-            source=f"{_CLOUD}/v5e: 400 GB/s both ways over 4 links, 2 an axis; 1 us a hop is assumed",
-        ),
-        CostModel(
-            "tpu-dcn",
-            Link(6.25e9, 10e-6),
-            source=f"{_CLOUD}/v5p: 50 Gb/s a chip between slices; a latency of 10 us is assumed",
-        ),
-        CostModel(
-            "h100-nvlink",
-            Link(450e9, 2e-6),
-            source="https://www.nvidia.com/en-us/data-center/h100: 900 GB/s both ways; 2 us are assumed",
-        ),
-        CostModel(
-            "infiniband-ndr",
-            Link(50e9, 5e-6),
-            source="https://docs.nvidia.com/networking/display/ConnectX7VPI: NDR, 400 Gb/s; 5 us are assumed",
-        ),
-    )
-}
+_CLOUD, _NVIDIA = "https://docs.cloud.google.com/tpu/docs", "https://www.nvidia.com/en-us/data-center"
+_MELLANOX, _HOP = "https://docs.nvidia.com/networking/display", "1 us a hop is assumed"
+
+
+def _machine(name: str, bytes_per_second: float, latency_seconds: float, source: str) -> CostModel:
+    return CostModel(name, Link(bytes_per_second, latency_seconds), source=source)
+
+
+_MACHINES = (
+    _machine("tpu-v5p", 200e9, 1e-6, f"{_CLOUD}/v5p: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
+    _machine("tpu-v5e", 100e9, 1e-6, f"{_CLOUD}/v5e: 400 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
+    _machine(
+        "tpu-dcn",
+        6.25e9,
+        10e-6,
+        f"{_CLOUD}/v5p: 50 Gb/s a chip between slices; a latency of 10 us is assumed",
+    ),
+    _machine("h100-nvlink", 450e9, 2e-6, f"{_NVIDIA}/h100: 900 GB/s both ways; 2 us are assumed"),
+    _machine("infiniband-ndr", 50e9, 5e-6, f"{_MELLANOX}/ConnectX7VPI: NDR, 400 Gb/s; 5 us are assumed"),
+)
+PRESETS: Mapping[str, CostModel] = {machine.name: machine for machine in _MACHINES}
 """Machines by name."""
 DEFAULT = PRESETS["tpu-v5p"]
 

@@ -14,11 +14,8 @@ from shardy_py.passes.options import OptionValue
 
 Calls = tuple[PassCall, ...]
 
-PROPAGATE, CONSTRAINTS, SINK = (
-    "sdy-user-priority-propagate",
-    "sdy-apply-sharding-constraints",
-    "sdy-sink-data-flow-edges",
-)
+PROPAGATE, SINK = "sdy-user-priority-propagate", "sdy-sink-data-flow-edges"
+CONSTRAINTS = "sdy-apply-sharding-constraints"
 EDGES, CLOSE, RESHARD = "sdy-add-data-flow-edges", "sdy-close-shardings", "sdy-insert-explicit-reshards"
 AUTO, AFTER_AUTO = "sdy-auto-partition", "sdy-insert-func-call-reshards"
 _ENDS_PARTITIONING = frozenset({"canonicalize", "sdy-remove-all-gather-reduce-scatter-for-cmv1", CLOSE})
@@ -41,9 +38,7 @@ def with_debug_info(calls: Calls, *, origins: bool, edges: bool) -> Calls:
     }
     sunk = {f"sink_{name}": value for name, value in recorded.items()}
     extra = {CONSTRAINTS: recorded, PROPAGATE: recorded, SINK: sunk}
-    calls = tuple(
-        call.with_options(extra[call.row.name]) if call.row.name in extra else call for call in calls
-    )
+    calls = tuple(call.with_options(extra.get(call.row.name, {})) for call in calls)
     end = _end_of_partitioning(calls)
     if end is None:
         return calls
@@ -59,9 +54,8 @@ def with_dumps(calls: Calls, directory: str, first_index: int) -> Calls:
 
     def save(name: str) -> None:
         nonlocal index
-        result.append(
-            pass_call("sdy-save-module", dump_directory=directory, file_name=name, dump_index=index)
-        )
+        options = {"dump_directory": directory, "file_name": name, "dump_index": index}
+        result.append(pass_call("sdy-save-module", **options))
         index += 1
 
     for position, call in enumerate(calls):

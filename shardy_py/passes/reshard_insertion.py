@@ -32,13 +32,7 @@ from shardy_py.graph.value_shardings import (
     set_sharding,
 )
 from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
-from shardy_py.partition.op_plans import (
-    dot_result_reshard,
-    has_overflow,
-    is_single_device_op,
-    overflow_plan,
-    single_device_plan,
-)
+from shardy_py.partition import op_plans
 from shardy_py.partition.reshard_plan import (
     NOTHING,
     OpShardings,
@@ -198,10 +192,10 @@ class ReshardInsertion:
             chain_before_use(op, index, reducing_steps(source, targets[0], self._meshes))
 
     def _plan(self, op: Operation, operands: Shardings, results: Shardings, is_full: bool) -> ReshardPlan:
-        if self._has_single_devices and is_single_device_op(results, self._meshes):
+        if self._has_single_devices and op_plans.is_single_device_op(results, self._meshes):
             tensors = (tensor_type(value.type) for value in (*operands_of(op), *op.results))
             ranks = [None if tensor is None else tensor.rank for tensor in tensors]
-            return single_device_plan(operands, results, ranks, self._meshes)
+            return op_plans.single_device_plan(operands, results, ranks, self._meshes)
         if not is_full and op.name not in DOTS and not (results and unreduced_axes(results[0])):
             return NOTHING
         given = op.attributes.get(RULE)
@@ -225,9 +219,9 @@ class ReshardInsertion:
         sizes = tuple(_size(value.type) for value in (*operands_of(op), *op.results))
         tensors = OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
         if not is_full:
-            return minimal_plan(tensors, dot_result_reshard(tensors) if op.name in DOTS else None)
-        if op.name == RESHAPE and has_overflow(tensors.project()):
-            return overflow_plan(tensors, self._meshes)
+            return minimal_plan(tensors, op_plans.dot_result_reshard(tensors) if op.name in DOTS else None)
+        if op.name == RESHAPE and op_plans.has_overflow(tensors.project()):
+            return op_plans.overflow_plan(tensors, self._meshes)
         return reshard_plan(tensors, self._meshes)
 
     def _carry_out(self, op: Operation, plan: ReshardPlan) -> None:

@@ -10,17 +10,7 @@ from xdsl.dialects.shard import GridOp, ShardAxesArrayAttr, ShardingOp, Sharding
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py import ir
-from shardy_py.dialects.sdy import (
-    AllReduceOp,
-    ConstantOp,
-    DataFlowEdgeOp,
-    MeshOp,
-    PropagationBarrierOp,
-    Sdy,
-    ShardingConstraintOp,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-)
+from shardy_py.dialects import sdy
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import ShardingProperty, sharding_property
 from shardy_py.errors import ShardyError
@@ -58,7 +48,7 @@ def convert_shard_to_sdy(module: builtin.ModuleOp) -> None:
     for grid in ir.find_ops(module, GridOp.name):
         name = _name_of(grid.properties["sym_name"])
         meshes[name] = mesh_of_grid(grid)
-        mesh = MeshOp(name, meshes[name])
+        mesh = sdy.MeshOp(name, meshes[name])
         mesh.location = grid.location
         ir.place_before(mesh, grid)
         ir.erase(grid)
@@ -95,7 +85,7 @@ def _convert(shard: Operation, meshes: dict[str, Mesh]) -> None:
         fact = "expected a sharding defined by shard.sharding; others are not representable in sdy"
         raise _error(shard, fact)
     found = _sharding_of(sharding.op, rank_of(value.type), meshes)
-    replace_op(shard, identity_op(ShardingConstraintOp, value, found, shard.location))
+    replace_op(shard, identity_op(sdy.ShardingConstraintOp, value, found, shard.location))
 
 
 def _sharding_of(op: Operation, rank: int, meshes: dict[str, Mesh]) -> TensorSharding:
@@ -137,18 +127,18 @@ def _name_of(attribute: Attribute) -> str:
     return given.data if isinstance(attribute, builtin.StringAttr) else given.root_reference.data
 
 
-IDENTITIES = (AllReduceOp.name, PropagationBarrierOp.name)
+IDENTITIES = (sdy.AllReduceOp.name, sdy.PropagationBarrierOp.name)
 """Ops whose result is their operand, with the same sharding."""
 
 RESHARDS = tuple(
     op.name
-    for op in Sdy.operations
-    if op.has_trait(ShardingProperty) and op not in (AllReduceOp, DataFlowEdgeOp)
+    for op in sdy.Sdy.operations
+    if op.has_trait(ShardingProperty) and op not in (sdy.AllReduceOp, sdy.DataFlowEdgeOp)
 )
 """Ops whose result is their operand with another sharding, held in a property."""
 
 
-def replace_constant(op: ConstantOp) -> Operation:
+def replace_constant(op: sdy.ConstantOp) -> Operation:
     """Replaces an `sdy.constant` by the equal `stablehlo.constant`."""
     types = [result.type for result in op.results]
     properties, attributes = dict(op.properties), dict(op.attributes)
@@ -179,8 +169,8 @@ def convert_sdy_to_shard(module: builtin.ModuleOp) -> None:
             _convert_op(inner, meshes)
         _convert_border(function, meshes)
     remove_attributes(module, {SHARDING, RULE})
-    for mesh in ir.find_ops(module, MeshOp.name):
-        if isinstance(mesh, MeshOp) and mesh.mesh.data.axes and not mesh.mesh.data.device_ids:
+    for mesh in ir.find_ops(module, sdy.MeshOp.name):
+        if isinstance(mesh, sdy.MeshOp) and mesh.mesh.data.axes and not mesh.mesh.data.device_ids:
             replace_op(mesh, _grid(mesh))
         else:
             ir.erase(mesh)
@@ -188,7 +178,7 @@ def convert_sdy_to_shard(module: builtin.ModuleOp) -> None:
 
 def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
     given = op.properties.get(sharding_property(op) or "")
-    if op.name in RESHARDS and isinstance(given, TensorShardingAttr):
+    if op.name in RESHARDS and isinstance(given, sdy.TensorShardingAttr):
         sharding = _sharding_op(op, given.data, meshes)
         if sharding is None:
             replace_by_values(op, op.operands)
@@ -199,12 +189,12 @@ def _convert_op(op: Operation, meshes: Mapping[str, Mesh]) -> None:
     if op.name in IDENTITIES:
         replace_by_values(op, op.operands)
         return
-    if isinstance(op, ConstantOp):
+    if isinstance(op, sdy.ConstantOp):
         op = replace_constant(op)
     if op.name.startswith("sdy."):
         raise _error(op, "is not representable in the dialect shard")
     shardings = op.attributes.get(SHARDING)
-    if isinstance(shardings, TensorShardingPerValueAttr):
+    if isinstance(shardings, sdy.TensorShardingPerValueAttr):
         if not op.results:
             # There is no value to annotate, but unsupported shardings are rejected.
             _sharding_op(op, shardings.data[0], meshes)
@@ -282,7 +272,7 @@ def _shard_op(value: SSAValue, sharding: Operation, *, is_for_users: bool) -> Op
     return ir.build_operation(ShardOp, operands, (value.type,), properties, {}, sharding.location)
 
 
-def _grid(op: MeshOp) -> Operation:
+def _grid(op: sdy.MeshOp) -> Operation:
     mesh = op.mesh.data
     properties: dict[str, Attribute] = {
         "sym_name": op.sym_name,

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py import ir
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.stablehlo import CaseOp, ReduceOp, SortOp
 from shardy_py.dialects.traits import is_constant, is_dead_when_unused
@@ -28,16 +29,6 @@ from shardy_py.graph.liveness import dead_ops, is_dead
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import (
-    erase,
-    find_ops,
-    operands_of,
-    place_before,
-    replace_uses,
-    take_out,
-    terminator_of,
-    walk_pre_order,
-)
 from shardy_py.ops import TABLE
 from shardy_py.xla.folding import Splats, constant_before, narrowed
 from shardy_py.xla.folds import FOLDS
@@ -58,14 +49,14 @@ def fold(module: ModuleOp) -> None:
     """
     splats = Splats()
     known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
-    _fold_each(find_ops(module, *FOLDS, *known), splats)
+    _fold_each(ir.find_ops(module, *FOLDS, *known), splats)
     while users := [
-        u for op in innermost_first(find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
+        u for op in innermost_first(ir.find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
     ]:
         _fold_each(users, splats)
-    for sort in find_ops(module, SortOp.name):
+    for sort in ir.find_ops(module, SortOp.name):
         _narrow_sort(sort)
-    for reduce in find_ops(module, ReduceOp.name):
+    for reduce in ir.find_ops(module, ReduceOp.name):
         _narrow_reduce(reduce)
 
 
@@ -95,29 +86,29 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
 
 def _replace(op: Operation, value: SSAValue) -> None:
     """Replaces `op` by `value` and erases operands that only `op` used."""
-    producers = dict.fromkeys(operand.op for operand in operands_of(op) if isinstance(operand, OpResult))
-    replace_uses(op.results[0], value)
-    erase(op)
+    producers = dict.fromkeys(operand.op for operand in ir.operands_of(op) if isinstance(operand, OpResult))
+    ir.replace_uses(op.results[0], value)
+    ir.erase(op)
     for producer in producers:
         if producer.parent is not None and is_dead(producer):
-            erase(producer)
+            ir.erase(producer)
 
 
 def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
     """Replaces a case by the branch of its known index, the last one if there is none of that index."""
-    index = splats.integer(operands_of(op)[0])
+    index = splats.integer(ir.operands_of(op)[0])
     if index is None or SHARDING in op.attributes:
         return []
     region = op.regions[index if 0 <= index < len(op.regions) else -1]
-    end = terminator_of(region)
+    end = ir.terminator_of(region)
     assert end is not None
     while (inner := region.blocks[0].first_op) is not None and inner is not end:
-        take_out(inner)
-        place_before(inner, op)
+        ir.take_out(inner)
+        ir.place_before(inner, op)
     users = [use.operation for result in op.results for use in result.uses]
-    for result, value in zip(op.results, operands_of(end), strict=True):
-        replace_uses(result, value)
-    erase(op)
+    for result, value in zip(op.results, ir.operands_of(end), strict=True):
+        ir.replace_uses(result, value)
+    ir.erase(op)
     for user in users:
         for result in user.results:
             splats.forget(result)
@@ -140,18 +131,18 @@ def _narrow_reduce(op: Operation) -> None:
     """Drops unused results of a reduce if the other ones depend on their own operands only."""
     count = len(op.results)
     kept = [index for index, result in enumerate(op.results) if result.first_use is not None]
-    end = terminator_of(op.regions[0])
+    end = ir.terminator_of(op.regions[0])
     if not 0 < len(kept) < count or end is None:
         return
     block = end.parent
-    pending: list[SSAValue] = [operands_of(end)[index] for index in kept]
+    pending: list[SSAValue] = [ir.operands_of(end)[index] for index in kept]
     seen: set[SSAValue] = set()
     while pending:
         value = pending.pop()
         if value not in seen:
             seen.add(value)
             if isinstance(value, OpResult) and value.op.parent is block:
-                pending += operands_of(value.op)
+                pending += ir.operands_of(value.op)
     needed = {
         value.index % count for value in seen if isinstance(value, BlockArgument) and value.block is block
     }
@@ -160,7 +151,7 @@ def _narrow_reduce(op: Operation) -> None:
     operands = [*kept, *(count + index for index in kept)]
     replace_op(end, narrowed(end, kept, ()))
     for inner in dead_ops(op.regions[0].blocks[0].ops).values():
-        erase(inner)
+        ir.erase(inner)
     _keep(op, kept, operands, operands)
 
 
@@ -172,17 +163,17 @@ def _keep(op: Operation, results: list[int], operands: list[int], arguments: lis
     for argument in [argument for number, argument in enumerate(block.args) if number not in arguments]:
         block.erase_arg(argument)
     narrow = narrowed(op, operands, results, [op.detach_region(0)])
-    place_before(narrow, op)
+    ir.place_before(narrow, op)
     for place, index in enumerate(results):
-        replace_uses(op.results[index], narrow.results[place])
-    erase(op)
+        ir.replace_uses(op.results[index], narrow.results[place])
+    ir.erase(op)
 
 
 def erase_dead_ops(module: ModuleOp) -> None:
     """`xla-erase-dead-ops`: erases ops without effects whose results are not used."""
-    for op in dead_ops(walk_pre_order(module, include_root=False)).values():
+    for op in dead_ops(ir.walk_pre_order(module, include_root=False)).values():
         if op.parent is not None:
-            erase(op)
+            ir.erase(op)
 
 
 def fold_empty_values(module: ModuleOp) -> None:
@@ -191,10 +182,10 @@ def fold_empty_values(module: ModuleOp) -> None:
     before  %0 = slice %a [0:0] : (tensor<8xf32>) -> tensor<0xf32>
     after   %0 = constant dense<> : tensor<0xf32>
     """
-    for inner in list(walk_pre_order(module, include_root=False)):
+    for inner in list(ir.walk_pre_order(module, include_root=False)):
         if isinstance(inner, ShardingConstraintOp) or is_constant(inner) or not is_dead_when_unused(inner):
             continue
         for result in inner.results:
             tensor = tensor_type(result.type)
             if tensor is not None and 0 in tensor.shape and result.first_use is not None:
-                replace_uses(result, constant_before(inner, result.type, b""))
+                ir.replace_uses(result, constant_before(inner, result.type, b""))

@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ComplexOp,
-    ConcatenateOp,
-    NotOp,
-    ReshapeOp,
-    TransposeOp,
-)
+from shardy_py.dialects import stablehlo
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import record_of
@@ -104,7 +97,7 @@ def fold_select(op: Operation, splats: Splats) -> SSAValue | None:
     known = splats.integer(choice)
     if known is not None:
         return yes if known else no
-    inverted = producer(choice, NotOp.name)
+    inverted = producer(choice, stablehlo.NotOp.name)
     return None if inverted is None else make(op, "select", [*operands_of(inverted), no, yes], {})
 
 
@@ -112,15 +105,15 @@ def part_of_complex(index: int) -> Fold:
     """The real (0) or imaginary (1) part of `complex(a, b)` is `a` or `b`."""
 
     def apply(op: Operation, splats: Splats) -> SSAValue | None:
-        joined = producer(operands_of(op)[0], ComplexOp.name)
+        joined = producer(operands_of(op)[0], stablehlo.ComplexOp.name)
         return None if joined is None else operands_of(joined)[index]
 
     return apply
 
 
 Array = NDArray[np.void]
-BROADCAST, CONCATENATE = BroadcastInDimOp.name, ConcatenateOp.name
-RESHAPE, TRANSPOSE = ReshapeOp.name, TransposeOp.name
+BROADCAST, CONCATENATE = stablehlo.BroadcastInDimOp.name, stablehlo.ConcatenateOp.name
+RESHAPE, TRANSPOSE = stablehlo.ReshapeOp.name, stablehlo.TransposeOp.name
 MAX_ELEMENTS = 65536
 """Constants of more elements are not folded, unless all are the same."""
 

@@ -9,13 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py import ir
-from shardy_py.dialects.sdy import (
-    ManualAxesAttr,
-    MeshOp,
-    ShardingGroupOp,
-    TensorShardingAttr,
-    TensorShardingPerValueAttr,
-)
+from shardy_py.dialects import sdy
 from shardy_py.errors import Diagnostic, ShardyError, warn
 from shardy_py.graph.holders import RULE, SHARDING
 from shardy_py.graph.movements import replace_by_values
@@ -164,7 +158,7 @@ class _Importer:
                 sharding = self._shardings[cast(StringAttr, given).data]
                 is_open = _is_open(opened.get(place, ()), index)
                 converted = self._convert(sharding, types[place][index], is_open=is_open)
-                entries[SHARDING] = TensorShardingAttr(converted)
+                entries[SHARDING] = sdy.TensorShardingAttr(converted)
                 if values[place]:
                     _join_group(values[place][index], sharding, function)
             return entries
@@ -184,7 +178,9 @@ class _Importer:
                 raise ShardyError.unexpected(XLA_SHARDING, expected=f"{len(types)} shardings", got=got)
             leaves = leaves * len(types)
         pairs = zip(leaves, types or [None], strict=True)
-        op.attributes[SHARDING] = TensorShardingPerValueAttr(tuple(self._convert(*pair) for pair in pairs))
+        op.attributes[SHARDING] = sdy.TensorShardingPerValueAttr(
+            tuple(self._convert(*pair) for pair in pairs)
+        )
         for leaf, result in zip(leaves, op.results, strict=False):
             _join_group(result, leaf, op)
         if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
@@ -197,7 +193,7 @@ class _Importer:
         if any(axis.sub_axis for axis in axes):
             raise ShardyError.unsupported(f"{sharding}: manual along sub-axes of the mesh")
         if axes:
-            op.attributes[MANUAL_MARK] = ManualAxesAttr(tuple(axis.name for axis in axes))
+            op.attributes[MANUAL_MARK] = sdy.ManualAxesAttr(tuple(axis.name for axis in axes))
 
     def _convert(
         self, sharding: HloSharding, type_: Attribute | None, *, is_open: bool = False
@@ -220,7 +216,7 @@ class _Importer:
         return mesh
 
     def _add(self, name: str, mesh: Mesh) -> str:
-        op = MeshOp(name, mesh)
+        op = sdy.MeshOp(name, mesh)
         op.location = module_of(self._module).location
         ir.place_at_start(op, self._module.body.block)
         return self._symbols.insert(op)
@@ -245,7 +241,7 @@ def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
         warn(f"{group} is dropped: members of a group of sdy get one sharding", position_of(op.location))
         return
     properties: dict[str, Attribute] = {"group_id": IntegerAttr(group.id, i64)}
-    member = ir.build_operation(ShardingGroupOp, [value], (), properties, {}, op.location)
+    member = ir.build_operation(sdy.ShardingGroupOp, [value], (), properties, {}, op.location)
     ir.place_after_value(member, value)
 
 
@@ -289,7 +285,7 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
             if is_missing and options.add_missing_sharding_to_control_flow:
                 inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding(HloShardingType.REPLICATED)))
     for inner in list(top_level_ops(module)):
-        if isinstance(inner, MeshOp):
+        if isinstance(inner, sdy.MeshOp):
             ir.erase(inner)
 
 
@@ -312,10 +308,10 @@ class _Exporter:
     def exported(self, entries: Entries) -> Entries:
         """The attributes of an op, argument or result with `mhlo.sharding` instead of `sdy.sharding`."""
         given, mark = entries.pop(SHARDING, None), entries.pop(MANUAL_MARK, None)
-        manual = mark.data if isinstance(mark, ManualAxesAttr) else ()
-        if isinstance(given, TensorShardingAttr):
+        manual = mark.data if isinstance(mark, sdy.ManualAxesAttr) else ()
+        if isinstance(given, sdy.TensorShardingAttr):
             entries[XLA_SHARDING] = _spelled(self._of(given.data, manual))
-        elif isinstance(given, TensorShardingPerValueAttr):
+        elif isinstance(given, sdy.TensorShardingPerValueAttr):
             found = [self._of(sharding, manual) for sharding in given.data]
             entries[XLA_SHARDING] = _spelled(found[0] if len(found) == 1 else HloSharding.tuple_of(found))
         return entries

@@ -16,18 +16,7 @@ from dataclasses import dataclass, replace
 
 from shardy_py.cursor import TokenCursor, token_expression
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.hlo_sharding import (
-    GROUPS,
-    REDUCTIONS,
-    SUBGROUP_TYPES,
-    HloSharding,
-    HloShardingType,
-    Metadata,
-    MetadataValue,
-    NamedHloSharding,
-    ShardGroup,
-    checked_mesh,
-)
+from shardy_py.gspmd.sharding import hlo_sharding
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
@@ -65,11 +54,11 @@ class ShardingCursor(TokenCursor):
         return self.integers("(", ")") if self.accept("T") else tuple(range(len(sizes)))
 
 
-def read_named(cursor: ShardingCursor) -> NamedHloSharding:
+def read_named(cursor: ShardingCursor) -> hlo_sharding.NamedHloSharding:
     """The sharding at the cursor, up to its closing brace or its metadata."""
     start = cursor.offset
     if cursor.one_of(*MESH_WORDS) != "mesh":
-        return NamedHloSharding(TensorSharding(_read_single_device(cursor), ()))
+        return hlo_sharding.NamedHloSharding(TensorSharding(_read_single_device(cursor), ()))
     mesh = _read_mesh(cursor)
     dimensions: tuple[DimensionSharding, ...] = ()
     groups: dict[str, tuple[AxisRef, ...]] = {}
@@ -79,17 +68,19 @@ def read_named(cursor: ShardingCursor) -> NamedHloSharding:
         if cursor.at("["):
             dimensions = tuple(cursor.items(lambda: _read_dimension(cursor, mesh)))
             continue
-        word = cursor.one_of(*GROUPS)
+        word = cursor.one_of(*hlo_sharding.GROUPS)
         has_axes = cursor.accept("=")
         if has_axes and word == "unreduced" and not cursor.at("{"):
-            reduction = cursor.one_of(*REDUCTIONS)
+            reduction = cursor.one_of(*hlo_sharding.REDUCTIONS)
             has_axes = cursor.at("{")
         if has_axes:
             groups[word] = tuple(cursor.items(lambda: _read_axis(cursor, mesh), "{", "}"))
         elif word != "replicated":
             groups[word] = tuple(AxisRef(axis.name) for axis in mesh.axes)
-    replicated, unreduced, manual = (groups.get(word, ()) for word in GROUPS)
-    named = NamedHloSharding(TensorSharding(mesh, dimensions, replicated, unreduced, reduction), manual)
+    replicated, unreduced, manual = (groups.get(word, ()) for word in hlo_sharding.GROUPS)
+    named = hlo_sharding.NamedHloSharding(
+        TensorSharding(mesh, dimensions, replicated, unreduced, reduction), manual
+    )
     with cursor.errors_at(start):
         return named.checked()
 
@@ -119,7 +110,7 @@ def _read_mesh(cursor: ShardingCursor) -> Mesh:
         else:
             ids = cursor.integers("(", ")")
     with cursor.errors_at(start):
-        return checked_mesh(axes, ids, sizes, perm)
+        return hlo_sharding.checked_mesh(axes, ids, sizes, perm)
 
 
 def _read_mesh_axis(cursor: ShardingCursor) -> tuple[str, int]:
@@ -148,13 +139,15 @@ def _read_axis(cursor: ShardingCursor, mesh: Mesh) -> AxisRef:
     return AxisRef(name, SubAxis(pre_size, cursor.integer()))
 
 
-_KINDS = {type.name.lower(): type for type in HloShardingType if type.name not in ("OTHER", "TUPLE")}
+_KINDS = {
+    type.name.lower(): type for type in hlo_sharding.HloShardingType if type.name not in ("OTHER", "TUPLE")
+}
 _GROUP_WORDS = ("shard_as", "shard_like")
 _PARTS = ("device", "devices", "last_tile_dim_replicate", "last_tile_dims", *_GROUP_WORDS, "metadata")
-_SUBGROUPS = {type.name.lower(): type for type in SUBGROUP_TYPES}
+_SUBGROUPS = {type.name.lower(): type for type in hlo_sharding.SUBGROUP_TYPES}
 
 
-def hlo_sharding_from_text(text: str) -> HloSharding:
+def hlo_sharding_from_text(text: str) -> hlo_sharding.HloSharding:
     """The sharding that `text` spells.
 
     Raises:
@@ -162,7 +155,7 @@ def hlo_sharding_from_text(text: str) -> HloSharding:
     """
     cursor = ShardingCursor(text, description="sharding")
     if cursor.at("{") and cursor.following() in ("{", "}"):
-        sharding = HloSharding.tuple_of(cursor.items(lambda: _read_single(cursor), "{", "}"))
+        sharding = hlo_sharding.HloSharding.tuple_of(cursor.items(lambda: _read_single(cursor), "{", "}"))
     else:
         sharding = _read_single(cursor)
     cursor.expect_end("the sharding")
@@ -173,13 +166,13 @@ def hlo_sharding_from_text(text: str) -> HloSharding:
 class _Parts:
     """The parts of one sharding, which may come in any order."""
 
-    kind: HloShardingType | None = None
+    kind: hlo_sharding.HloShardingType | None = None
     device: int | None = None
     tiles: TileAssignment | None = None
     is_partial: bool = False
-    types: tuple[HloShardingType, ...] = ()
-    group: ShardGroup | None = None
-    metadata: tuple[Metadata, ...] = ()
+    types: tuple[hlo_sharding.HloShardingType, ...] = ()
+    group: hlo_sharding.ShardGroup | None = None
+    metadata: tuple[hlo_sharding.Metadata, ...] = ()
 
     def read(self, cursor: ShardingCursor) -> None:
         match cursor.one_of(*_KINDS, *_PARTS):
@@ -197,40 +190,40 @@ class _Parts:
             case "metadata":
                 self.metadata = _read_metadata(cursor)
             case "shard_as" | "shard_like" as word:
-                self.group = ShardGroup(cursor.integer(), is_shard_as=word == "shard_as")
+                self.group = hlo_sharding.ShardGroup(cursor.integer(), is_shard_as=word == "shard_as")
             case kind:
                 if self.kind is not None:
                     raise ShardyError("expected one kind of sharding")
                 self.kind = _KINDS[kind]
 
-    def build(self) -> HloSharding:
+    def build(self) -> hlo_sharding.HloSharding:
         """The sharding; raises a `ShardyError` if the parts are inconsistent."""
-        if self.kind is HloShardingType.MAXIMAL:
+        if self.kind is hlo_sharding.HloShardingType.MAXIMAL:
             if self.device is None or self.tiles:
                 raise ShardyError("expected one device of a maximal sharding: 'maximal device=0'")
-            sharding = HloSharding.maximal(self.device)
+            sharding = hlo_sharding.HloSharding.maximal(self.device)
         elif self.kind is not None:
             if self.tiles or self.device is not None:
                 raise ShardyError(f"expected no devices in a sharding that is {self.kind.name.lower()}")
-            sharding = HloSharding(self.kind)
+            sharding = hlo_sharding.HloSharding(self.kind)
         elif self.tiles is None:
             raise ShardyError("expected tiles of a tiled sharding: 'devices=[2,4]<=[8]'")
         else:
-            sharding = HloSharding.of_tiles(self.tiles, self.types, is_partial=self.is_partial)
+            sharding = hlo_sharding.HloSharding.of_tiles(self.tiles, self.types, is_partial=self.is_partial)
         return replace(sharding, shard_group=self.group).with_metadata(self.metadata)
 
 
-def _read_single(cursor: ShardingCursor) -> HloSharding:
+def _read_single(cursor: ShardingCursor) -> hlo_sharding.HloSharding:
     start = cursor.offset
     cursor.expect("{")
     if cursor.token in MESH_WORDS:
         named = read_named(cursor)
-        metadata: tuple[Metadata, ...] = ()
+        metadata: tuple[hlo_sharding.Metadata, ...] = ()
         if cursor.accept(","):
             cursor.expect("metadata")
             metadata = _read_metadata(cursor)
         cursor.expect("}")
-        return HloSharding(named=named, metadata=metadata)
+        return hlo_sharding.HloSharding(named=named, metadata=metadata)
     parts = _Parts()
     while not cursor.at("}"):
         with cursor.errors_at(cursor.offset):
@@ -260,7 +253,7 @@ def _read_tiles(cursor: ShardingCursor) -> TileAssignment:
         return TileAssignment.checked(dimensions, devices)
 
 
-def _read_metadata(cursor: ShardingCursor) -> tuple[Metadata, ...]:
+def _read_metadata(cursor: ShardingCursor) -> tuple[hlo_sharding.Metadata, ...]:
     """`={op_name="x"}` or `={{op_name="x"}, {op_name="y"}}`."""
     cursor.expect("=")
     if cursor.following() == "{":
@@ -268,9 +261,9 @@ def _read_metadata(cursor: ShardingCursor) -> tuple[Metadata, ...]:
     return (_read_entry(cursor),)
 
 
-def _read_entry(cursor: ShardingCursor) -> Metadata:
+def _read_entry(cursor: ShardingCursor) -> hlo_sharding.Metadata:
     cursor.expect("{")
-    fields: list[tuple[str, MetadataValue]] = []
+    fields: list[tuple[str, hlo_sharding.MetadataValue]] = []
     while not cursor.accept("}"):
         name = cursor.take("word", "the name of a field")
         cursor.expect("=")
