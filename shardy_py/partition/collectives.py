@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.partition.axis_moves import AxisMoves
-from shardy_py.partition.slices_and_permutes import needs_permute, permuted, take_slices
+from shardy_py.partition.axis_moves import AxisMoves, needs_permute, permuted, take_slices
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes
 

@@ -4,23 +4,34 @@
     plan: reshard operand 1 to [{}, {}]
 
 `reshard_plan` is the full version: it leaves no conflict. `minimal_plan` changes only what partitioners are
-known to handle badly. Not here: control flow and calls (`steps.py`), single devices (`op_plans.py`), the
-IR (`passes/`).
+known to handle badly. Ops on one device, matrix products whose result is cheaper to reshard than an operand,
+and reshapes with overflow have plans of their own. Not here: control flow and calls (`steps.py`), the IR
+(`passes/`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
-from shardy_py.partition.steps import AllReduce
-from shardy_py.sharding import Axes, FactorType, Mesh, Projection, ShardingRule, TensorSharding
-from shardy_py.sharding.axis_lists import difference, sort_and_merge
-from shardy_py.sharding.meshes import Meshes, mesh_of
-
-Shardings = tuple[TensorSharding | None, ...]
-"""The sharding of each tensor; None is fully replicated."""
+from shardy_py.partition.compare import is_equivalent, is_replicated
+from shardy_py.partition.steps import AllReduce, Shardings
+from shardy_py.sharding import (
+    Axes,
+    FactorSharding,
+    FactorType,
+    Mesh,
+    Projection,
+    ShardingRule,
+    TensorMapping,
+    TensorProjection,
+    TensorSharding,
+    distribute_axes,
+)
+from shardy_py.sharding.axis_lists import difference, overlaps, sort_and_merge
+from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +186,155 @@ def _has_other_devices(sharding: TensorSharding | None, mesh: Mesh, meshes: Mesh
     if sharding is None or sharding.is_fully_replicated:
         return False
     return mesh_of(sharding, meshes).device_ids != mesh.device_ids
+
+
+def global_mesh(meshes: Meshes) -> str | None:
+    """The first mesh with axes."""
+    return next((name for name, mesh in meshes.items() if mesh.axes), None)
+
+
+def is_single_device_op(results: Shardings, meshes: Meshes) -> bool:
+    """Whether a result is on a single device."""
+    return any(is_single_device(sharding, meshes) for sharding in results)
+
+
+def single_device_plan(
+    operands: Shardings, results: Shardings, ranks: Sequence[int | None], meshes: Meshes
+) -> ReshardPlan:
+    """The reshards around an op with a result on a single device; none if there is no mesh of all devices.
+
+    ranks: of operands and results; None for tokens and other types that are not ranked tensors.
+    """
+    target = _device(results, meshes)
+    everyone = global_mesh(meshes)
+    if everyone is None:
+        return NOTHING
+    before: list[tuple[int, tuple[TensorSharding, ...]]] = []
+    for index, (sharding, rank) in enumerate(zip(operands, ranks, strict=False)):
+        if rank is not None and (chain := _to_device(sharding, rank, target, everyone)):
+            before.append((index, chain))
+    after: list[tuple[int, ResultReshard]] = []
+    for index, (sharding, rank) in enumerate(zip(results, ranks[len(operands) :], strict=True)):
+        if rank is None:
+            after.append((index, ResultReshard(TensorSharding(everyone, ()), ())))
+        else:
+            after.append((index, ResultReshard(target, _from_device(sharding, rank, everyone, meshes))))
+    return ReshardPlan(tuple(before), tuple(after))
+
+
+def _device(results: Shardings, meshes: Meshes) -> TensorSharding:
+    """The sharding of rank 0 on the device of the results."""
+    on_devices = [s for s in results if s is not None and is_single_device(s, meshes)]
+    if len({mesh_of(s, meshes).maximal_device_id for s in on_devices}) > 1:
+        raise ShardyError("has conflicting single-device result shardings")
+    return TensorSharding(on_devices[-1].mesh, ())
+
+
+def _to_device(
+    sharding: TensorSharding | None, rank: int, target: TensorSharding, everyone: str
+) -> tuple[TensorSharding, ...]:
+    replicated = TensorSharding.fully_closed(everyone, rank)
+    sharding = sharding or replicated
+    if is_equivalent(sharding, target) and sharding.mesh == target.mesh:
+        return ()
+    if is_replicated(sharding) and sharding.mesh == everyone:
+        return (target,)
+    return (replicated, target)
+
+
+def _from_device(
+    sharding: TensorSharding | None, rank: int, everyone: str, meshes: Meshes
+) -> tuple[TensorSharding, ...]:
+    replicated = TensorSharding.fully_closed(everyone, rank)
+    if sharding is None or is_single_device(sharding, meshes) or sharding == replicated:
+        return (replicated,)
+    return (replicated, sharding)
+
+
+def dot_result_reshard(op: OpShardings) -> ResultReshard | None:
+    """The reshard of the result of a dot with two operands; None if it is not cheaper.
+
+    It is if the operands agree, the result differs from one of them along one factor, where that operand is
+    sharded and at least as large as the result, and the result has the reduced axes there.
+    """
+    wanted = op.results[0]
+    if wanted is None:
+        return None
+    projection = op.project()
+    found = _conflict(op, projection)
+    if found is None:
+        return None
+    factor, axes, reduced = found
+    have = projection.tensors[2].factors[factor]
+    if have is None or not have.axes or have.axes != reduced:
+        return None
+    result = projection.tensors[2].with_factor(factor, axes)
+    tensors = (*projection.tensors[:2], result)
+    return ResultReshard(op.sharding_in(Projection(tensors, 2), 2), (wanted,))
+
+
+def _conflict(op: OpShardings, projection: Projection) -> tuple[int, Axes, Axes] | None:
+    """The only factor along which result and operand differ, the operand's axes there, and the reduced axes.
+
+    None if there is none, or several, or if resharding the result there is not cheaper.
+    """
+    lhs, rhs, result = projection.tensors
+    found: tuple[int, Axes] | None = None
+    reduced: Axes = ()
+    seen: Axes = ()
+    for index, factor in enumerate(op.rule.factors):
+        left, right = lhs.factors[index], rhs.factors[index]
+        if left is not None and right is not None:
+            axes, size = left.axes, max(op.sizes[0], op.sizes[1])
+            if axes != right.axes:
+                return None
+            if factor.type is FactorType.REDUCTION:
+                reduced += axes
+                continue
+        else:
+            one = left or right
+            axes, size = (one.axes if one is not None else ()), op.sizes[0 if left is not None else 1]
+            if overlaps(axes, seen):
+                return None
+            seen += axes
+        made = result.factors[index]
+        if made is not None and made.axes != axes:
+            if not axes or found is not None or op.sizes[2] > size:
+                return None
+            found = (index, axes)
+    return None if found is None else (*found, reduced)
+
+
+def has_overflow(projection: Projection) -> bool:
+    """Whether axes of a tensor do not fit its factors."""
+    return any(tensor.has_overflow for tensor in projection.tensors)
+
+
+def overflow_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
+    """The plan for a reshape with overflow."""
+    projection = op.project()
+    sizes = [tensor.sharding_size(op.mesh) for tensor in projection.tensors]
+    larger = projection.tensors[0 if sizes[0] >= sizes[1] else 1]
+    axes = tuple(axis for f in larger.factors if f is not None for axis in f.axes + f.overflow)
+    pairs = zip(projection.tensors, op.rule.tensors, strict=True)
+    assigned = Projection(tuple(_assigned(t, m, axes, op.rule, op.mesh) for t, m in pairs), 1)
+    legal = Projection.build(op.rule, [op.sharding_in(assigned, i) for i in (0, 1)], op.mesh)
+    chosen = legal.common_prefix_axes(len(op.rule.factors))
+    after = assigned
+    for factor, common in enumerate(chosen):
+        after = after.updated(factor, common)
+    given = (op.operands[0], op.results[0])
+    changed = frozenset(i for i in (0, 1) if not is_equivalent(op.sharding_in(after, i), given[i]))
+    return plan_for(op, after, changed, chosen, meshes)
+
+
+def _assigned(
+    tensor: TensorProjection, mapping: TensorMapping, axes: Axes, rule: ShardingRule, mesh: Mesh
+) -> TensorProjection:
+    present = [f for dimension in mapping for f in dimension if tensor.factors[f] is not None]
+    empty = [FactorSharding((), f.is_closed, f.is_minor_most) for i in present if (f := tensor.factors[i])]
+    shared = distribute_axes(empty, [rule.factors[i].size for i in present], axes, mesh)
+    factors = list(tensor.factors)
+    for index, factor in zip(present, shared, strict=True):
+        factors[index] = factor
+    return TensorProjection(tuple(factors), tensor.replicated, tensor.unreduced, tensor.reduction)

@@ -32,17 +32,8 @@ from shardy_py.graph.value_shardings import (
     set_sharding,
 )
 from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
-from shardy_py.partition import op_plans
-from shardy_py.partition.reshard_plan import (
-    NOTHING,
-    OpShardings,
-    ReshardPlan,
-    Shardings,
-    minimal_plan,
-    reshard_plan,
-    unreduced_axes,
-)
-from shardy_py.partition.steps import Step, reducing_steps, steps_between, unreducing_steps
+from shardy_py.partition import reshard_plan as plans
+from shardy_py.partition.steps import Shardings, Step, reducing_steps, steps_between, unreducing_steps
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.rules import derive_rule
@@ -71,7 +62,7 @@ class ReshardInsertion:
         self._meshes = meshes
         self._is_full = is_full
         self._reader = ShardingReader()
-        self._plans: dict[tuple[int, ...], tuple[ReshardPlan, object]] = {}
+        self._plans: dict[tuple[int, ...], tuple[plans.ReshardPlan, object]] = {}
         self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
@@ -183,21 +174,23 @@ class ReshardInsertion:
         sources = tuple(map(self._reader.of, operands_of(op)))
         targets = tuple(map(self._reader.of, op.results))
         if not targets:
-            if any(map(unreduced_axes, sources)):
+            if any(map(plans.unreduced_axes, sources)):
                 raise ShardyError("Some operands have unreduced axes but the operation has no results. ")
             return
-        if len(set(map(unreduced_axes, targets))) > 1:
+        if len(set(map(plans.unreduced_axes, targets))) > 1:
             raise ShardyError("Unreduced axes mismatch between results for multi-result op.")
         for index, source in enumerate(sources):
             chain_before_use(op, index, reducing_steps(source, targets[0], self._meshes))
 
-    def _plan(self, op: Operation, operands: Shardings, results: Shardings, is_full: bool) -> ReshardPlan:
-        if self._has_single_devices and op_plans.is_single_device_op(results, self._meshes):
+    def _plan(
+        self, op: Operation, operands: Shardings, results: Shardings, is_full: bool
+    ) -> plans.ReshardPlan:
+        if self._has_single_devices and plans.is_single_device_op(results, self._meshes):
             tensors = (tensor_type(value.type) for value in (*operands_of(op), *op.results))
             ranks = [None if tensor is None else tensor.rank for tensor in tensors]
-            return op_plans.single_device_plan(operands, results, ranks, self._meshes)
-        if not is_full and op.name not in DOTS and not (results and unreduced_axes(results[0])):
-            return NOTHING
+            return plans.single_device_plan(operands, results, ranks, self._meshes)
+        if not is_full and op.name not in DOTS and not (results and plans.unreduced_axes(results[0])):
+            return plans.NOTHING
         given = op.attributes.get(RULE)
         record = record_of(op)
         key = (id(record), id(given), is_full, *map(id, operands), *map(id, results))
@@ -210,21 +203,21 @@ class ReshardInsertion:
 
     def _decide(
         self, op: Operation, rule: ShardingRule | None, operands: Shardings, results: Shardings, is_full: bool
-    ) -> ReshardPlan:
+    ) -> plans.ReshardPlan:
         if rule is None or rule.is_custom:
-            return NOTHING
+            return plans.NOTHING
         name = mesh_to_work_in(operands + results, self._meshes)
         if name is None:
-            return NOTHING
+            return plans.NOTHING
         sizes = tuple(_size(value.type) for value in (*operands_of(op), *op.results))
-        tensors = OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
+        tensors = plans.OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
         if not is_full:
-            return minimal_plan(tensors, op_plans.dot_result_reshard(tensors) if op.name in DOTS else None)
-        if op.name == RESHAPE and op_plans.has_overflow(tensors.project()):
-            return op_plans.overflow_plan(tensors, self._meshes)
-        return reshard_plan(tensors, self._meshes)
+            return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
+        if op.name == RESHAPE and plans.has_overflow(tensors.project()):
+            return plans.overflow_plan(tensors, self._meshes)
+        return plans.reshard_plan(tensors, self._meshes)
 
-    def _carry_out(self, op: Operation, plan: ReshardPlan) -> None:
+    def _carry_out(self, op: Operation, plan: plans.ReshardPlan) -> None:
         for index, chain in plan.operands:
             chain_before_use(op, index, reshards(chain))
         last = op

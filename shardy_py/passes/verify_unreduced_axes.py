@@ -30,7 +30,7 @@ from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, before_barriers
 from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.ops import TABLE
-from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
+from shardy_py.partition.steps import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
 from shardy_py.text.source import position_of

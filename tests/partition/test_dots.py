@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.partition.op_plans import dot_result_reshard
-from shardy_py.partition.reshard_plan import OpShardings
+from shardy_py.partition.reshard_plan import OpShardings, dot_result_reshard
 from tests.propagation.notation import DOT, MESH, rule, shardings, short
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from shardy_py.partition.op_plans import has_overflow, overflow_plan
-from shardy_py.partition.reshard_plan import OpShardings
+from shardy_py.partition.reshard_plan import OpShardings, has_overflow, overflow_plan
 from tests.propagation.notation import MESH, MESHES, rule, shardings, short
 
 RESHAPE = rule("(ij) -> ij, i=6, j=4")

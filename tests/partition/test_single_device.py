@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.partition.op_plans import (
+from shardy_py.partition.reshard_plan import (
+    ReshardPlan,
     global_mesh,
     is_single_device_op,
     single_device_plan,
 )
-from shardy_py.partition.reshard_plan import ReshardPlan
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import Meshes
 from tests.propagation.notation import MESHES, sharding, short

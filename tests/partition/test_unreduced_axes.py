@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shardy_py.partition.unreduced_axes import mismatch_fault, transition_fault
+from shardy_py.partition.steps import mismatch_fault, transition_fault
 from tests.propagation.notation import MESHES, sharding
 
 NONE = sharding("[{}]")
