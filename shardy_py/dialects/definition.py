@@ -29,44 +29,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import TypeVar, override
+from xdsl import irdl, traits
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    AnyAttr,
-    AttrConstraint,
-    AttrSizedOperandSegments,
-    AttrSizedResultSegments,
-    IntConstraint,
-    IRDLOperation,
-    IRDLOption,
-    SameVariadicOperandSize,
-    VerificationContext,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_region_def,
-    var_result_def,
-)
-from xdsl.traits import (
-    Commutative,
-    ConstantLike,
-    EffectInstance,
-    HasFolder,
-    IsolatedFromAbove,
-    IsTerminator,
-    MemoryEffect,
-    MemoryEffectKind,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    NoMemoryEffect,
-    OpTrait,
-    Pure,
-    RecursiveMemoryEffect,
-)
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.kinds import Notation
@@ -83,12 +48,12 @@ if TYPE_CHECKING:
 _SIGNATURE = re.compile(r"((?:\w+ )*)([\w-]+)\((.*?)\)(?: <(.*)>)?(?: \[(.*)\])?(?: -> (.*))?\Z")
 _SLOT = re.compile(r"(\w+)([*?]?)(?::(\w+))?(?:=(.*))?\Z")
 
-OPTIONS: dict[str, tuple[Callable[[], IRDLOption], ...]] = {
+OPTIONS: dict[str, tuple[Callable[[], irdl.IRDLOption], ...]] = {
     "reads_constants": (),
-    "pairs": (SameVariadicOperandSize,),
+    "pairs": (irdl.SameVariadicOperandSize,),
     "segments": (
-        lambda: AttrSizedOperandSegments(as_property=True),
-        lambda: AttrSizedResultSegments(as_property=True),
+        lambda: irdl.AttrSizedOperandSegments(as_property=True),
+        lambda: irdl.AttrSizedResultSegments(as_property=True),
     ),
 }
 """Traits that are none of the class: the division of operands among several variadic slots (equally, or by a
@@ -223,7 +188,7 @@ class OpRow:
 
 
 @dataclass(frozen=True)
-class Described(AttrConstraint):
+class Described(irdl.AttrConstraint):
     """A constraint that fails with MLIR's description: `64-bit signless integer attribute`.
 
     storage: accepts the attributes that the op can hold in C++; None: any. The reader rejects the others.
@@ -234,20 +199,20 @@ class Described(AttrConstraint):
     storage: Callable[[Any], bool] | None = None
 
     @override
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+    def verify(self, attr: Attribute, constraint_context: irdl.VerificationContext) -> None:
         """Fails with the description."""
         if not self.accepts(attr):
             raise VerifyException(self.description)
 
     @override
     def mapping_type_vars(
-        self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
-    ) -> AttrConstraint:
+        self, type_var_mapping: Mapping[TypeVar, irdl.AttrConstraint | irdl.IntConstraint]
+    ) -> irdl.AttrConstraint:
         """The constraint itself: it has no type variables."""
         return self
 
 
-class _FoldsToValue(HasFolder):
+class _FoldsToValue(traits.HasFolder):
     """The trait of ops that are their attribute `value`."""
 
     @override
@@ -256,33 +221,33 @@ class _FoldsToValue(HasFolder):
         return (op.properties["value"],)
 
 
-class HloCommutative(OpTrait):
+class HloCommutative(traits.OpTrait):
     """Ops of two operands that commute, but which MLIR's folder leaves as they are, as all of StableHLO."""
 
 
-class FlaggedEffects(MemoryEffect):
+class FlaggedEffects(traits.MemoryEffect):
     """Ops with every effect if their attribute `has_side_effect` is true, with none otherwise."""
 
     @override
     @classmethod
-    def get_effects(cls, op: Operation) -> frozenset[EffectInstance]:
+    def get_effects(cls, op: Operation) -> frozenset[traits.EffectInstance]:
         flag = op.properties.get("has_side_effect")
         return _ALL_EFFECTS if isinstance(flag, IntegerAttr) and flag.value.data else frozenset()
 
 
-_ALL_EFFECTS = frozenset(map(EffectInstance, MemoryEffectKind))
+_ALL_EFFECTS = frozenset(map(traits.EffectInstance, traits.MemoryEffectKind))
 
-TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
-    "pure": (Pure,),
-    "no_effect": (NoMemoryEffect,),
-    "recursive": (RecursiveMemoryEffect,),
+TRAITS: dict[str, tuple[Callable[[], traits.OpTrait], ...]] = {
+    "pure": (traits.Pure,),
+    "no_effect": (traits.NoMemoryEffect,),
+    "recursive": (traits.RecursiveMemoryEffect,),
     "flagged": (FlaggedEffects,),
-    "reads_and_writes": (MemoryReadEffect, MemoryWriteEffect),
-    "commutative": (Commutative,),
+    "reads_and_writes": (traits.MemoryReadEffect, traits.MemoryWriteEffect),
+    "commutative": (traits.Commutative,),
     "hlo_commutative": (HloCommutative,),
-    "terminator": (IsTerminator,),
-    "isolated": (IsolatedFromAbove,),
-    "constant": (ConstantLike, _FoldsToValue),
+    "terminator": (traits.IsTerminator,),
+    "isolated": (traits.IsolatedFromAbove,),
+    "constant": (traits.ConstantLike, _FoldsToValue),
     "loop_flow": (LoopDataFlow,),
     "branch_flow": (BranchDataFlow,),
     "operand_flow": (EachOperandDataFlow,),
@@ -290,7 +255,7 @@ TRAITS: dict[str, tuple[Callable[[], OpTrait], ...]] = {
 """Traits by the names that rows use."""
 
 
-def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
+def make_class(row: OpRow, notation: Notation) -> type[irdl.IRDLOperation]:
     """The IRDL class of a row."""
     from shardy_py.dialects.construction import constructor
 
@@ -302,32 +267,34 @@ def make_class(row: OpRow, notation: Notation) -> type[IRDLOperation]:
         "__init__": constructor(row, notation),
     }
     for slot in row.operand_slots:
-        fields[slot.accessor] = (var_operand_def if slot.many else operand_def)(_type(slot, notation))
+        fields[slot.accessor] = (irdl.var_operand_def if slot.many else irdl.operand_def)(
+            _type(slot, notation)
+        )
     for slot in row.attribute_slots:
         fields[slot.accessor] = _property(slot, notation)
     for slot in row.result_slots:
-        fields[slot.accessor] = (var_result_def if slot.many else result_def)(_type(slot, notation))
+        fields[slot.accessor] = (irdl.var_result_def if slot.many else irdl.result_def)(_type(slot, notation))
     for slot in row.region_slots:
-        fields[slot.accessor] = var_region_def() if slot.many else region_def("single_block")
+        fields[slot.accessor] = irdl.var_region_def() if slot.many else irdl.region_def("single_block")
     unknown = next((word for word in row.traits if word not in TRAITS and word not in OPTIONS), None)
     if unknown is not None:
         raise ValueError(f"unknown trait '{unknown}' of '{row.name}'")
-    traits = [make() for word in row.traits for make in TRAITS.get(word, ())]
-    if traits:
-        fields["traits"] = traits_def(*traits)
+    made = [make() for word in row.traits for make in TRAITS.get(word, ())]
+    if made:
+        fields["traits"] = irdl.traits_def(*made)
     options = [make() for word in row.traits for make in OPTIONS.get(word, ())]
     if options:
         fields["irdl_options"] = tuple(options)
         if "segments" in row.traits:
-            fields["operand_segment_sizes"] = prop_def(prop_name="operandSegmentSizes")
-            fields["result_segment_sizes"] = prop_def(prop_name="resultSegmentSizes")
+            fields["operand_segment_sizes"] = irdl.prop_def(prop_name="operandSegmentSizes")
+            fields["result_segment_sizes"] = irdl.prop_def(prop_name="resultSegmentSizes")
     base = DialectOp if row.form is None else PrettyOp
-    return define_op(cast("type[IRDLOperation]", type(row.class_name, (base,), fields)))
+    return define_op(cast("type[irdl.IRDLOperation]", type(row.class_name, (base,), fields)))
 
 
-def _type(slot: Slot, notation: Notation) -> AttrConstraint:
+def _type(slot: Slot, notation: Notation) -> irdl.AttrConstraint:
     if not slot.kind:
-        return AnyAttr()
+        return irdl.AnyAttr()
     kind = notation.types[slot.kind]
     return Described(kind.description, kind.accepts)
 
@@ -337,6 +304,6 @@ def _property(slot: Slot, notation: Notation) -> Any:
     constraint = Described(kind.description, kind.accepts, kind.storage)
     prop_name = slot.name if slot.accessor != slot.name else None
     if slot.optional:
-        return opt_prop_def(constraint, prop_name=prop_name)
+        return irdl.opt_prop_def(constraint, prop_name=prop_name)
     default = None if slot.default is None else notation.defaults[slot.default]
-    return prop_def(constraint, default, prop_name=prop_name)
+    return irdl.prop_def(constraint, default, prop_name=prop_name)

@@ -31,26 +31,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.dialects.encoding import (
-    ANY,
-    ATTRIBUTE,
-    BOOL,
-    BOOLEANS,
-    DICTIONARY,
-    FLOAT32,
-    INT32,
-    INT64,
-    INTEGERS,
-    STRING,
-    SYMBOL,
-    TABLE,
-    UNIT,
-    Encoding,
-    array_encoding,
-    integers,
-    plain_attribute,
-    value_encoding,
-)
+from shardy_py.dialects import encoding as encodings
+from shardy_py.dialects.encoding import Encoding
 from shardy_py.errors import ShardyError
 from shardy_py.text.assembly import Element, Spelling
 from shardy_py.text.attribute_reader import string_attribute
@@ -73,7 +55,7 @@ class AttributeKind:
     accepts: Callable[[Any], bool]
     spelling: Spelling | None = None
     storage: Callable[[Any], bool] | None = None
-    encoding: Encoding = ATTRIBUTE
+    encoding: Encoding = encodings.ATTRIBUTE
 
 
 def _class_kind(
@@ -107,7 +89,7 @@ def _read_string(cursor: Cursor) -> Attribute:
 def _read_integers(cursor: Cursor) -> Attribute:
     if cursor.token[:1] == "#":
         return cursor.attribute()
-    return integers(tuple(cursor.items(cursor.integer)))
+    return encodings.integers(tuple(cursor.items(cursor.integer)))
 
 
 def integers_text(attribute: DenseArrayBase[Any]) -> str:
@@ -140,7 +122,7 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
         accepts,
         _typed(IntegerAttr, type_),
         is_instance(IntegerAttr),
-        INT64 if type_ == i64 else INT32,
+        encodings.INT64 if type_ == i64 else encodings.INT32,
     )
 
 
@@ -160,7 +142,7 @@ def own_kinds(
     classes: dict[str, Any] = {name: syntaxes[name].attribute_class for name in descriptions}
     return {
         name: _class_kind(
-            text, is_instance(classes[name]), value_encoding(classes[name]), classes[name].spelling
+            text, is_instance(classes[name]), encodings.value_encoding(classes[name]), classes[name].spelling
         )
         for name, text in descriptions.items()
     }
@@ -175,7 +157,7 @@ def array_of(
         lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)),
         spelling,
         is_instance(ArrayAttr),
-        array_encoding(element),
+        encodings.array_encoding(element),
     )
 
 
@@ -186,7 +168,7 @@ def _is_flat_symbol(attribute: Any) -> bool:
 _INTEGERS = Spelling(_read_integers, integers_text)
 
 KINDS: dict[str, AttributeKind] = {
-    "any": AttributeKind("any attribute", lambda a: True, encoding=ANY),
+    "any": AttributeKind("any attribute", lambda a: True, encoding=encodings.ANY),
     "typed": AttributeKind("TypedAttr instance", lambda a: hasattr(a, "type")),
     "i64": _integer("64-bit", i64),
     "index": _integer("64-bit", i64, 0),
@@ -198,17 +180,17 @@ KINDS: dict[str, AttributeKind] = {
         "32-bit float attribute",
         lambda a: is_of(a, FloatAttr, type=f32),
         storage=is_instance(FloatAttr),
-        encoding=FLOAT32,
+        encoding=encodings.FLOAT32,
     ),
     "bool": _class_kind(
-        "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), BOOL, _typed(IntegerAttr, i1)
+        "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), encodings.BOOL, _typed(IntegerAttr, i1)
     ),
     "string": _class_kind(
-        "string attribute", is_instance(StringAttr), STRING, Spelling(_read_string, untyped_text)
+        "string attribute", is_instance(StringAttr), encodings.STRING, Spelling(_read_string, untyped_text)
     ),
-    "unit": _class_kind("unit attribute", is_instance(UnitAttr), UNIT),
-    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), INTEGERS, _INTEGERS),
-    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), BOOLEANS),
+    "unit": _class_kind("unit attribute", is_instance(UnitAttr), encodings.UNIT),
+    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), encodings.INTEGERS, _INTEGERS),
+    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), encodings.BOOLEANS),
     "elements": _class_kind(
         "constant vector/tensor attribute",
         is_instance(DenseIntOrFPElementsAttr, DenseResourceAttr),
@@ -218,19 +200,21 @@ KINDS: dict[str, AttributeKind] = {
         "64-bit signless integer elements attribute",
         _is_dense(i64),
         storage=is_instance(DenseIntOrFPElementsAttr),
-        encoding=TABLE,
+        encoding=encodings.TABLE,
     ),
-    "array": _class_kind("array attribute", is_instance(ArrayAttr), array_encoding(ANY)),
+    "array": _class_kind("array attribute", is_instance(ArrayAttr), encodings.array_encoding(encodings.ANY)),
     "dictionary": _class_kind(
-        "dictionary of named attribute values", is_instance(DictionaryAttr), DICTIONARY
+        "dictionary of named attribute values", is_instance(DictionaryAttr), encodings.DICTIONARY
     ),
-    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol, SYMBOL),
-    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol, SYMBOL),
+    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol, encodings.SYMBOL),
+    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol, encodings.SYMBOL),
     "config": AttributeKind(
         "string attribute or dictionary of named attribute values",
         is_instance(StringAttr, DictionaryAttr),
         encoding=Encoding(
-            "StringAttr | DictionaryAttr", "str | Mapping[str, PlainValue | Attribute]", plain_attribute
+            "StringAttr | DictionaryAttr",
+            "str | Mapping[str, PlainValue | Attribute]",
+            encodings.plain_attribute,
         ),
     ),
 }

@@ -11,14 +11,14 @@ Not here: the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from xdsl.ir import Operation
+from xdsl.ir import Dialect, Operation
 
 from shardy_py.dialects.definition import OpRow, make_class
 from shardy_py.dialects.kinds import Notation
 from shardy_py.dialects.template import Template, compile_template
-from shardy_py.text.syntax import OpSyntax
+from shardy_py.text.syntax import AttributeSyntax, OpSyntax
 
 
 class OpTable:
@@ -62,6 +62,8 @@ class OpTable:
             raise AttributeError(f"dialect '{self.notation.dialect}' has no op class '{class_name}'")
         return self.op_class(row.name)
 
-    def all_classes(self) -> list[type[Operation]]:
-        """The classes of all ops."""
-        return [self.op_class(name) for name in self.rows]
+    def xdsl_dialect(self, *syntaxes: Mapping[str, AttributeSyntax]) -> Dialect:
+        """The dialect for xDSL, with the classes of all ops and of the attributes and types of `syntaxes`."""
+        classes = {syntax.attribute_class for part in syntaxes for syntax in part.values()}
+        attributes = sorted(classes, key=lambda attribute_class: attribute_class.name)
+        return Dialect(self.notation.dialect, [self.op_class(name) for name in self.rows], attributes)

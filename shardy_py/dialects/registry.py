@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -49,18 +50,6 @@ def _sdy() -> Dialect:
     return Sdy
 
 
-def _stablehlo() -> Dialect:
-    from shardy_py.dialects.stablehlo import xdsl_dialect
-
-    return xdsl_dialect()
-
-
-def _chlo() -> Dialect:
-    from shardy_py.dialects.chlo import xdsl_dialect
-
-    return xdsl_dialect()
-
-
 def _quant() -> Dialect:
     from shardy_py.text.dialect_symbols import unregistered_class
 
@@ -70,11 +59,11 @@ def _quant() -> Dialect:
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {
     "sdy": _sdy,
-    "stablehlo": _stablehlo,
-    "chlo": _chlo,
+    "stablehlo": lambda: import_module("shardy_py.dialects.stablehlo").xdsl_dialect(),
+    "chlo": lambda: import_module("shardy_py.dialects.chlo").xdsl_dialect(),
     "quant": _quant,
 }
-"""The dialects of this package as xDSL knows them, by name."""
+"""The dialects of this package as xDSL knows them, by name; imported when first used."""
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ComplexType, FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.text.assembly import Draft, Element
+from shardy_py.text.assembly import Draft, Element, expect_words
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.type_reader import read_type_or_function
 
@@ -31,6 +31,14 @@ Shorten = Callable[[Operation], Attribute | None]
 
 def _types(op: Operation) -> tuple[list[Attribute], list[Attribute]]:
     return [value.type for value in op.operands], [value.type for value in op.results]
+
+
+def read_types(reader: OpReader) -> list[Attribute]:
+    """`type, type`."""
+    types = [read_type_or_function(reader)]
+    while reader.accept(","):
+        types.append(read_type_or_function(reader))
+    return types
 
 
 def _short_or_function(infer: Infer, shorten: Shorten) -> Element:
@@ -110,9 +118,7 @@ TUPLE = _short_or_function(_infer_tuple, lambda op: op.results[0].type)
 def _read_select(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
     start = reader.offset
-    types = [read_type_or_function(reader)]
-    while reader.accept(","):
-        types.append(read_type_or_function(reader))
+    types = read_types(reader)
     if len(types) == 1 and isinstance(types[0], FunctionType):
         _assign(reader, draft, types[0], start)
     elif len(types) == 2:
@@ -172,8 +178,7 @@ ARROW = Element(_read_arrow, _write_arrow)
 def _read_top_k(reader: OpReader, draft: Draft) -> None:
     reader.expect(":")
     draft.operand_types = [read_type_or_function(reader)]
-    reader.expect("->")
-    reader.expect("(")
+    expect_words(reader, "->(")
     values = read_type_or_function(reader)
     reader.expect(",")
     draft.result_types = [values, read_type_or_function(reader)]

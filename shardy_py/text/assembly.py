@@ -98,7 +98,7 @@ def operands(*names: str, before: str = " ", separator: str = ", ") -> Element:
     count = len(names)
 
     def read(reader: OpReader, draft: Draft) -> None:
-        _expect_words(reader, before)
+        expect_words(reader, before)
         for index in range(count):
             if index:
                 reader.expect(separator.strip())
@@ -115,9 +115,9 @@ def operand_list(before: str = " ", after: str = "") -> Element:
     """All operands, however many."""
 
     def read(reader: OpReader, draft: Draft) -> None:
-        _expect_words(reader, before)
+        expect_words(reader, before)
         draft.names.extend(reader.operand_list())
-        _expect_words(reader, after)
+        expect_words(reader, after)
 
     def write(writer: OpWriter, op: Operation) -> None:
         writer.write(before)
@@ -131,9 +131,9 @@ def spelled(name: str, spelling: Spelling, *, before: str = " ", after: str = ""
     """The property `name` in its spelling, between fixed texts."""
 
     def read(reader: OpReader, draft: Draft) -> None:
-        _expect_words(reader, before)
+        expect_words(reader, before)
         draft.properties[name] = spelling.read(reader)
-        _expect_words(reader, after)
+        expect_words(reader, after)
 
     def write(writer: OpWriter, op: Operation) -> None:
         writer.write(f"{before}{spelling.write(op.properties[name])}{after}")
@@ -147,7 +147,7 @@ def optional(name: str, spelling: Spelling, *, before: str) -> Element:
 
     def read(reader: OpReader, draft: Draft) -> None:
         if reader.at(words[0]) and (len(words) == 1 or _looks_like(reader, words)):
-            _expect_words(reader, before)
+            expect_words(reader, before)
             draft.properties[name] = spelling.read(reader)
 
     def write(writer: OpWriter, op: Operation) -> None:
@@ -171,7 +171,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[\w.]+|->|[^\s\w]", text)
 
 
-def _expect_words(reader: Cursor, text: str) -> None:
+def expect_words(reader: Cursor, text: str) -> None:
+    """Reads fixed text of several tokens."""
     for word in _words(text):
         reader.expect(word)
 

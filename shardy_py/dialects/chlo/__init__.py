@@ -4,7 +4,7 @@
 'chlo.top_k'
 """
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect
 
 from shardy_py.dialects.chlo.attributes import ATTRIBUTES, ENCLOSED
 from shardy_py.dialects.chlo.ops import OPS
@@ -21,20 +21,13 @@ CHLO = DialectSyntax(
 """The dialect's syntax."""
 
 
-def __getattr__(name: str) -> type[Operation]:
-    """The class of an op by its name: `AcosOp`."""
-    return OPS.class_named(name)
-
-
-def op_class(name: str) -> type[Operation]:
-    """The class of an op by its name without the dialect's."""
-    return OPS.op_class(name)
+__getattr__ = OPS.class_named
+op_class = OPS.op_class
 
 
 def xdsl_dialect() -> Dialect:
     """The dialect for xDSL, with the classes of all ops."""
-    attributes = [syntax.attribute_class for syntax in (*ATTRIBUTES.values(), *ENCLOSED.values())]
-    return Dialect("chlo", OPS.all_classes(), attributes)
+    return OPS.xdsl_dialect(ATTRIBUTES, ENCLOSED)
 
 
 __all__ = ["CHLO", "OPS", "op_class", "xdsl_dialect"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
 from shardy_py.dialects.stablehlo.forms import read_elements, write_elements
+from shardy_py.text.assembly import expect_words
 from shardy_py.text.syntax import AssemblyForm, OpParts
 from shardy_py.text.type_reader import read_function_type
 
@@ -29,8 +30,7 @@ def _read_scan(reader: OpReader) -> OpParts:
     inputs = reader.items(reader.operand_name, "(", ")", " in operand list")
     reader.expect("inits")
     inits = reader.items(reader.operand_name, "(", ")", " in operand list")
-    reader.expect("dimension")
-    reader.expect("=")
+    expect_words(reader, "dimension =")
     parts = OpParts(properties={"dimension": IntegerAttr(reader.integer(), i64)})
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()

@@ -7,7 +7,7 @@ AddOp`.
 'stablehlo.dot_general'
 """
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect
 
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED
@@ -35,20 +35,13 @@ QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
 """The dialect of quantized element types, whose types are kept as text."""
 
 
-def __getattr__(name: str) -> type[Operation]:
-    """The class of an op by its name: `AddOp`."""
-    return OPS.class_named(name)
-
-
-def op_class(name: str) -> type[Operation]:
-    """The class of an op by its name without the dialect's."""
-    return OPS.op_class(name)
+__getattr__ = OPS.class_named
+op_class = OPS.op_class
 
 
 def xdsl_dialect() -> Dialect:
     """The dialect for xDSL, with the classes of all ops."""
-    syntaxes = {syntax.attribute_class for part in (ATTRIBUTES, TYPES, ENCLOSED) for syntax in part.values()}
-    return Dialect("stablehlo", OPS.all_classes(), sorted(syntaxes, key=lambda found: found.name))
+    return OPS.xdsl_dialect(ATTRIBUTES, TYPES, ENCLOSED)
 
 
 __all__ = ["OPS", "QUANT", "STABLEHLO", "op_class", "xdsl_dialect"]

@@ -18,6 +18,7 @@ from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, 
 from shardy_py.dialects.stablehlo import structs
 from shardy_py.dialects.stablehlo.conv_spelling import CONV_TEXT
 from shardy_py.dialects.stablehlo.mesh_spellings import AXIS_REF_TEXT, MESH_TEXT, SUB_AXIS_TEXT
+from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
@@ -154,8 +155,7 @@ def _read_accuracy(cursor: Cursor) -> structs.ResultAccuracy:
             cursor.expect("=")
             numbers[name] = read_number(cursor)
             cursor.expect(",")
-    cursor.expect("mode")
-    cursor.expect("=")
+    expect_words(cursor, "mode =")
     start = cursor.offset
     mode = cursor.attribute()
     if not isinstance(mode, ResultAccuracyModeAttr):
@@ -217,9 +217,7 @@ class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]], name="stablehlo.bounds
 
 def _read_type_extensions(cursor: Cursor) -> Attribute:
     """`<bounds = [4, ?]>`: the long form of `#stablehlo.bounds<4, ?>`."""
-    cursor.expect("<")
-    cursor.expect("bounds")
-    cursor.expect("=")
+    expect_words(cursor, "<bounds =")
     bounds = classes.read_sizes(cursor)
     cursor.expect(">")
     return TypeExtensionsAttr(bounds)

@@ -20,7 +20,7 @@ from shardy_py.dialects.kinds import integers_text
 from shardy_py.dialects.stablehlo.attributes import ConvDimensionNumbersAttr, DotDimensionNumbersAttr
 from shardy_py.dialects.stablehlo.conv_spelling import conv_text, read_conv
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
-from shardy_py.text.assembly import Draft, Element, Spelling
+from shardy_py.text.assembly import Draft, Element, Spelling, expect_words
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.dense import make_dense
 from shardy_py.text.type_reader import ranked_tensor
@@ -77,8 +77,7 @@ def _read_dot(reader: OpReader, draft: Draft) -> None:
 
 
 def _read_pair(reader: OpReader, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    reader.expect(word)
-    reader.expect("=")
+    expect_words(reader, f"{word} =")
     left = tuple(reader.items(reader.integer))
     reader.expect("x")
     return left, tuple(reader.items(reader.integer))

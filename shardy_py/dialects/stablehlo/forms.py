@@ -11,7 +11,16 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.kinds import KINDS
-from shardy_py.text.assembly import read_functional_type
+from shardy_py.dialects.type_tails import read_types
+from shardy_py.text.assembly import (
+    ATTRIBUTES,
+    Draft,
+    Element,
+    assembly,
+    expect_words,
+    operand_list,
+    read_functional_type,
+)
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, string_literal
 from shardy_py.text.reader import Argument
 from shardy_py.text.syntax import AssemblyForm, OpParts
@@ -48,10 +57,7 @@ def _read_generic_constant(reader: OpReader) -> OpParts:
         reader.expect(">")
     if reader.at("{"):
         parts.attributes = reader.attribute_dictionary()
-    reader.expect(":")
-    reader.expect("(")
-    reader.expect(")")
-    reader.expect("->")
+    expect_words(reader, ":()->")
     parts.result_types = [read_type_or_function(reader)]
     return parts
 
@@ -94,7 +100,10 @@ def _read_while(reader: OpReader) -> OpParts:
 
     start = reader.offset
     names = reader.items(pair, "(", ")")
-    types = _read_types(reader) if names else []
+    types: list[Attribute] = []
+    if names:
+        reader.expect(":")
+        types = read_types(reader)
     if len(types) != len(names):
         reader.form_error(
             f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
@@ -111,14 +120,6 @@ def _read_while(reader: OpReader) -> OpParts:
     reader.expect("do")
     parts.regions = [condition, reader.region(arguments)]
     return parts
-
-
-def _read_types(reader: OpReader) -> list[Attribute]:
-    reader.expect(":")
-    types = [read_type_or_function(reader)]
-    while reader.accept(","):
-        types.append(read_type_or_function(reader))
-    return types
 
 
 def _write_while(writer: OpWriter, op: Any) -> None:
@@ -144,48 +145,33 @@ def while_names(op: Operation, region: int) -> list[str]:
     return ["iterArg"] * len(op.regions[region].blocks[0].args)
 
 
-# ---------------------------------------------------------------------- return %0 {attributes} : type
+# ---------------------------------------------------------------------- return, optimization_barrier
 
 
-def _read_return(reader: OpReader) -> OpParts:
-    names = reader.operand_list()
-    attributes = reader.attribute_dictionary() if reader.at("{") else {}
-    types = _read_types(reader) if names or reader.at(":") else []
-    return OpParts(reader.resolve(names, types), (), {}, attributes)
+def _read_operand_types(reader: OpReader, draft: Draft) -> None:
+    if draft.names or reader.at(":"):
+        reader.expect(":")
+        draft.operand_types = read_types(reader)
 
 
-def _write_return(writer: OpWriter, op: Operation) -> None:
-    writer.write(" ")
-    writer.operands(op.operands)
-    writer.attribute_dictionary(op)
+def _write_operand_types(writer: OpWriter, op: Operation) -> None:
     if op.operands:
         writer.write(" : ")
         writer.types(op.operands)
 
 
-# ---------------------------------------------------------------------- optimization_barrier {...} %0 : type
-
-
-def _read_barrier(reader: OpReader) -> OpParts:
-    attributes = reader.attribute_dictionary() if reader.at("{") else {}
-    names = reader.operand_list()
-    if not names:
-        reader.expect("(")
-        reader.expect(")")
-        return OpParts(attributes=attributes)
-    types = _read_types(reader)
-    return OpParts(reader.resolve(names, types), types, {}, attributes)
+def _read_barrier(reader: OpReader, draft: Draft) -> None:
+    draft.names.extend(reader.operand_list())
+    _read_operand_types(reader, draft)
+    draft.result_types = draft.operand_types
+    if not draft.names:
+        expect_words(reader, "()")
 
 
 def _write_barrier(writer: OpWriter, op: Operation) -> None:
-    writer.attribute_dictionary(op)
-    if not op.operands:
-        writer.write("()")
-        return
-    writer.write(" ")
+    writer.write(" " if op.operands else "()")
     writer.operands(op.operands)
-    writer.write(" : ")
-    writer.types(op.operands)
+    _write_operand_types(writer, op)
 
 
 # ---------------------------------------------------------------------- composite "name" %0 {...} : type
@@ -226,6 +212,8 @@ def _text(attribute: Attribute | None) -> str:
 
 CONSTANT_FORM = AssemblyForm(_read_constant, _write_constant)
 WHILE_FORM = AssemblyForm(_read_while, _write_while)
-RETURN_FORM = AssemblyForm(_read_return, _write_return)
-BARRIER_FORM = AssemblyForm(_read_barrier, _write_barrier)
+RETURN_FORM = assembly(operand_list(), ATTRIBUTES, Element(_read_operand_types, _write_operand_types))
+"""`%a, %b {attributes} : type, type`."""
+BARRIER_FORM = assembly(ATTRIBUTES, Element(_read_barrier, _write_barrier))
+"""`{attributes} %a, %b : type, type`, or `{attributes}()`."""
 COMPOSITE_FORM = AssemblyForm(_read_composite, _write_composite)

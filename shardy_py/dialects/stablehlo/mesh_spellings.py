@@ -13,6 +13,7 @@ from typing import Any
 
 from shardy_py.dialects.attribute_classes import ValueText, strict_text
 from shardy_py.dialects.stablehlo.structs import AxisRef, Mesh, MeshAxis, SubAxisInfo
+from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
 
@@ -74,16 +75,14 @@ def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
 
 
 def _read_mesh(cursor: Cursor) -> Mesh:
-    for text in ("<", "axes", "=", "["):
-        cursor.expect(text)
+    expect_words(cursor, "<axes = [")
     axes = [_read_mesh_axis(cursor)]
     while cursor.accept(","):
         axes.append(_read_mesh_axis(cursor))
     cursor.expect("]")
     device_ids = None
     if cursor.accept(","):
-        cursor.expect("device_ids")
-        cursor.expect("=")
+        expect_words(cursor, "device_ids =")
         device_ids = cursor.attribute()
     cursor.expect(">")
     return Mesh(tuple(axes), device_ids)

@@ -19,6 +19,7 @@ from shardy_py.dialects.encoding import integers
 from shardy_py.dialects.stablehlo.rows.elementwise import ELEMENTWISE
 from shardy_py.errors import InternalError
 from shardy_py.ir import append_argument, build_operation
+from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.location_syntax import read_location
 from shardy_py.text.reader import Argument
@@ -41,9 +42,7 @@ def _read(reader: OpReader) -> OpParts:
     start = reader.offset
     names, initial = _read_pairs(reader)
     applied = _read_applied(reader, start) if reader.accept("applies") else None
-    reader.expect("across")
-    reader.expect("dimensions")
-    reader.expect("=")
+    expect_words(reader, "across dimensions =")
     parts = OpParts(properties={"dimensions": integers(tuple(reader.items(reader.integer)))}, place=start)
     if reader.at("{"):
         parts.attributes = reader.attribute_dictionary()
@@ -68,8 +67,7 @@ def _read_pairs(reader: OpReader) -> tuple[list[tuple[str, int]], list[tuple[str
     initial: list[tuple[str, int]] = []
     while reader.accept("("):
         names.append(reader.operand_name())
-        reader.expect("init")
-        reader.expect(":")
+        expect_words(reader, "init:")
         initial.append(reader.operand_name())
         reader.expect(")")
         if not reader.accept(","):

@@ -9,45 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    Signedness,
-    TupleType,
-    UnrankedTensorType,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import IntegerType, Signedness, i1, i32
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.kinds import TypeKind
-from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_float, is_quantized
+from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_float, is_integer, is_quantized
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
 from shardy_py.text.attribute_writer import attribute_text
 
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
 
 
-def _is_int(element: Any, *signs: Signedness) -> bool:
-    allowed = signs or (Signedness.SIGNLESS, Signedness.UNSIGNED)
-    return isinstance(element, IntegerType) and _width(element) in _WIDTHS and _sign(element) in allowed
-
-
-def _width(element: Any) -> int:
-    return element.width.data
-
-
-def _sign(element: Any) -> Signedness:
-    return element.signedness.data
-
-
-def _is_exactly(width: int, sign: Signedness) -> Callable[[Any], bool]:
-    return lambda e: isinstance(e, IntegerType) and (_width(e), _sign(e)) == (width, sign)
+def _is_int(element: Any, signs: tuple[Signedness, ...] = (Signedness.SIGNLESS, Signedness.UNSIGNED)) -> bool:
+    return is_integer(element) and element.width.data in _WIDTHS and element.signedness.data in signs
 
 
 def _is_wide_float(element: Any) -> bool:
-    return isinstance(element, Float32Type | Float64Type)
+    return isinstance(element, builtin.Float32Type | builtin.Float64Type)
 
 
 def _is_per_axis(element: Any) -> bool:
@@ -55,16 +34,17 @@ def _is_per_axis(element: Any) -> bool:
     return is_quantized(element) and "{" in attribute_text(element)
 
 
+_UI32 = IntegerType(32, Signedness.UNSIGNED)
 _ELEMENT_KINDS = {
     "float": TypeKind("4/6/8/16/32/64-bit float", is_float),
     "float32": TypeKind("32/64-bit float", _is_wide_float),
-    "bool": TypeKind("bool", _is_exactly(1, Signedness.SIGNLESS)),
+    "bool": TypeKind("bool", lambda e: e == i1),
     "int": TypeKind("2/4/8/16/32/64-bit integer", _is_int),
-    "signless": TypeKind("2/4/8/16/32/64-bit signless integer", lambda e: _is_int(e, Signedness.SIGNLESS)),
-    "i32": TypeKind("32-bit signless integer", _is_exactly(32, Signedness.SIGNLESS)),
-    "ui32": TypeKind("32-bit unsigned integer", _is_exactly(32, Signedness.UNSIGNED)),
-    "index": TypeKind("index", lambda e: isinstance(e, IndexType)),
-    "integer": TypeKind("integer", lambda e: isinstance(e, IntegerType)),
+    "signless": TypeKind("2/4/8/16/32/64-bit signless integer", lambda e: _is_int(e, (Signedness.SIGNLESS,))),
+    "i32": TypeKind("32-bit signless integer", lambda e: e == i32),
+    "ui32": TypeKind("32-bit unsigned integer", lambda e: e == _UI32),
+    "index": TypeKind("index", lambda e: isinstance(e, builtin.IndexType)),
+    "integer": TypeKind("integer", is_integer),
     "complex": TypeKind(
         "complex type with 32/64-bit float elements",
         lambda e: is_complex(e) and _is_wide_float(e.element_type),
@@ -72,19 +52,6 @@ _ELEMENT_KINDS = {
     "quantized": TypeKind("per-tensor integer quantized", lambda e: is_quantized(e) and not _is_per_axis(e)),
     "per_axis": TypeKind("per-axis integer quantized", _is_per_axis),
 }
-
-
-def _tensor(
-    elements: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
-) -> TypeKind:
-    """Ranked tensors with the listed elements that satisfy `holds`."""
-    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
-
-    def accepts(type_: Attribute) -> bool:
-        tensor = read_tensor(type_)
-        return tensor is not None and holds(tensor) and any(kind.accepts(tensor.element) for kind in kinds)
-
-    return TypeKind(f"{prefix} of {' or '.join(kind.description for kind in kinds)} values", accepts)
 
 
 def _either(*kinds: TypeKind) -> TypeKind:
@@ -97,33 +64,43 @@ def _named(name: str) -> TypeKind:
     return TypeKind(name, lambda type_: type_.name == f"stablehlo.{name}")
 
 
-def _memref(elements: str) -> TypeKind:
-    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
+def _elements(names: str) -> TypeKind:
+    return _either(*(_ELEMENT_KINDS[name] for name in names.split()))
+
+
+def _tensor(
+    names: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
+) -> TypeKind:
+    """Ranked tensors with the listed elements that satisfy `holds`."""
+    elements = _elements(names)
 
     def accepts(type_: Attribute) -> bool:
-        return isinstance(type_, MemRefType) and any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
+        tensor = read_tensor(type_)
+        return tensor is not None and holds(tensor) and elements.accepts(tensor.element)
 
-    return TypeKind(f"memref of {' or '.join(kind.description for kind in kinds)} values", accepts)
+    return TypeKind(f"{prefix} of {elements.description} values", accepts)
 
 
-def _any_tensor(elements: str) -> TypeKind:
+def _shaped(shaped_class: Any, names: str, prefix: str) -> TypeKind:
+    """The types of a class with the listed elements."""
+    elements = _elements(names)
+    return TypeKind(
+        f"{prefix} of {elements.description} values",
+        lambda type_: isinstance(type_, shaped_class) and elements.accepts(type_.element_type),
+    )
+
+
+def _any_tensor(names: str) -> TypeKind:
     """Tensors with or without rank."""
-    ranked = _tensor(elements, "tensor")
-    kinds = [_ELEMENT_KINDS[name] for name in elements.split()]
-
-    def accepts(type_: Attribute) -> bool:
-        if isinstance(type_, UnrankedTensorType):
-            return any(kind.accepts(type_.element_type) for kind in kinds)  # pyright: ignore[reportUnknownMemberType]
-        return ranked.accepts(type_)
-
-    return TypeKind(ranked.description, accepts)
+    ranked, unranked = _tensor(names, "tensor"), _shaped(builtin.UnrankedTensorType, names, "tensor")
+    return TypeKind(ranked.description, lambda type_: unranked.accepts(type_) or ranked.accepts(type_))
 
 
 def _tuple_of(*kinds: TypeKind) -> TypeKind:
     inner = _either(*kinds)
 
     def accepts(type_: Attribute) -> bool:
-        return isinstance(type_, TupleType) and all(
+        return isinstance(type_, builtin.TupleType) and all(
             inner.accepts(part) or accepts(part) for part in type_.types.data
         )
 
@@ -150,7 +127,7 @@ def _has_at_most_one_bound(tensor: Tensor) -> bool:
 _ALL = "float bool int complex quantized"
 _WITH_AXES = f"{_ALL} per_axis"
 _TOKEN, _FUTURE = _named("token"), _named("future")
-_TENSOR, _AXES, _BUFFER = _tensor(_ALL), _tensor(_WITH_AXES), _memref(_ALL)
+_TENSOR, _AXES, _BUFFER = _tensor(_ALL), _tensor(_WITH_AXES), _shaped(builtin.MemRefType, _ALL, "memref")
 _PER_AXIS = _tensor("per_axis")
 _TUPLE = _tuple_of(_TENSOR, _BUFFER, _PER_AXIS, _TOKEN)
 _UNRANKED = _any_tensor(_WITH_AXES)

@@ -6,16 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    TensorType,
-    TupleType,
-    UnrankedTensorType,
-)
+from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -47,12 +38,12 @@ def check_infeed(view: View) -> None:
             f"token result)), but got {len(layouts)}"
         )
     for layout in layouts:
-        if not isinstance(layout, ArrayAttr):
+        if not isinstance(layout, builtin.ArrayAttr):
             fail(
                 f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
             )
-        for leaf in cast("ArrayAttr[Attribute]", layout).data:
-            if not isinstance(leaf, IntegerAttr):
+        for leaf in cast("builtin.ArrayAttr[Attribute]", layout).data:
+            if not isinstance(leaf, builtin.IntegerAttr):
                 fail(
                     "layout-attribute's leaf elements are expected to be of type integer, but got "
                     f"{attribute_text(leaf)}"
@@ -62,7 +53,7 @@ def check_infeed(view: View) -> None:
 def _require_tensors_and_token(types: Sequence[Attribute], tensors: str) -> None:
     require(bool(types), "result is expected to be at least of size 1, but got 0")
     for type_ in types[:-1]:
-        if not isinstance(type_, TensorType):
+        if not isinstance(type_, builtin.TensorType):
             fail(f"{tensors} expected to be of tensor type, but got {quoted(type_)}")
     if not _is_token(types[-1]):
         fail(f"last element of result types is expected to be of token type, but got {quoted(types[-1])}")
@@ -113,7 +104,7 @@ def check_custom_call(view: View) -> None:
         if operand_layouts is None or result_layouts is None:
             fail("Layout attributes should be specified for either both operands and results or none.")
         results = view.result_types
-        if len(results) == 1 and isinstance(results[0], TupleType):
+        if len(results) == 1 and isinstance(results[0], builtin.TupleType):
             results = tuple(results[0].types.data)
         _check_layouts(view.operand_types, operand_layouts or (), "operand")
         _check_layouts(results, result_layouts or (), "result")
@@ -127,12 +118,12 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
     if len(types) != len(layouts):
         fail(f"Number of {what}s must match the number of {what} layouts, {len(types)} != {len(layouts)}")
     for index, (type_, layout) in enumerate(zip(types, layouts, strict=True)):
-        if isinstance(type_, TupleType):
+        if isinstance(type_, builtin.TupleType):
             fail("Tuple types are not fully supported with layout constraints yet")
         dense, tensor = read_dense(layout), read_tensor(type_)
         text = quoted(type_)
         order = () if dense is None else dense.values
-        if not isinstance(type_, TensorType | UnrankedTensorType):
+        if not isinstance(type_, builtin.TensorType | builtin.UnrankedTensorType):
             if order:
                 fail(
                     f"Only tensor types can have non-empty layout: {what} #{index} of type {quoted(type_)} "
@@ -167,7 +158,7 @@ def _check_alias(view: View, attribute: Attribute) -> None:
 
 def _part(type_: Attribute, indices: Sequence[int], what: str) -> Attribute:
     for index in indices:
-        parts: Sequence[Attribute] = type_.types.data if isinstance(type_, TupleType) else ()
+        parts: Sequence[Attribute] = type_.types.data if isinstance(type_, builtin.TupleType) else ()
         if not 0 <= index < len(parts):
             fail(f"{what}_tuple_indices in the output_operand_alias attribute out of bounds")
         type_ = parts[index]
@@ -180,13 +171,14 @@ _TYPED = (4, "API_VERSION_TYPED_FFI")
 def _check_configuration(view: View) -> None:
     found = view.op.properties.get("backend_config")
     version = view.op.properties.get("api_version")
-    value = version.value.data if isinstance(version, IntegerAttr) else getattr(version, "data", None)
+    value = version.value.data if isinstance(version, builtin.IntegerAttr) else getattr(version, "data", None)
     if found is None:
         return
     names = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
     name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
-    wanted, text = (DictionaryAttr, "dictionary") if value in _TYPED else (StringAttr, "string")
-    if not isinstance(found, wanted):
+    is_typed = value in _TYPED
+    text = "dictionary" if is_typed else "string"
+    if not isinstance(found, builtin.DictionaryAttr if is_typed else builtin.StringAttr):
         fail(f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.")
 
 
@@ -198,7 +190,7 @@ Path = tuple[int, ...]
 def _check_buffers(view: View) -> None:
     """The rules of a custom call's target, or of its aliases."""
     target = view.op.properties.get("call_target_name")
-    name = target.data if isinstance(target, StringAttr) else ""
+    name = target.data if isinstance(target, builtin.StringAttr) else ""
     if name == "CreateBuffer":
         require(not view.operand_types, "CreateBuffer custom_call shouldn't have any inputs")
         require(len(view.result_types) == 1, "CreateBuffer custom_call should have one result")
@@ -210,7 +202,7 @@ def _check_buffers(view: View) -> None:
 
 
 def _is_buffer(type_: Attribute) -> bool:
-    return isinstance(type_, MemRefType)
+    return isinstance(type_, builtin.MemRefType)
 
 
 def _check_pin(view: View, name: str) -> None:
@@ -220,7 +212,7 @@ def _check_pin(view: View, name: str) -> None:
         ("output", kinds[1], view.result_types),
     ):
         require(len(types) == 1, f"{name} custom_call should have one {what}")
-        is_kind = _is_buffer(types[0]) if kind == "memref" else isinstance(types[0], TensorType)
+        is_kind = _is_buffer(types[0]) if kind == "memref" else isinstance(types[0], builtin.TensorType)
         require(is_kind, f"{name} custom_call should have a {kind} {what}")
     shapes = [_shape(type_) for type_ in (*view.operand_types, *view.result_types)]
     if not same_shape(shapes[0][0], shapes[1][0]) or shapes[0][1] != shapes[1][1]:
@@ -259,7 +251,7 @@ def _check_aliases(view: View) -> None:
 
 
 def _parts(type_: Attribute) -> Sequence[Attribute]:
-    return type_.types.data if isinstance(type_, TupleType) else ()
+    return type_.types.data if isinstance(type_, builtin.TupleType) else ()
 
 
 def _results(types: Sequence[Attribute]) -> Iterator[tuple[Path, Attribute]]:
@@ -272,7 +264,7 @@ def _results(types: Sequence[Attribute]) -> Iterator[tuple[Path, Attribute]]:
 
 
 def _leaves(path: Path, type_: Attribute) -> Iterator[tuple[Path, Attribute]]:
-    if isinstance(type_, TupleType):
+    if isinstance(type_, builtin.TupleType):
         for index, part in enumerate(_parts(type_)):
             yield from _leaves((*path, index), part)
     else:
@@ -287,7 +279,7 @@ _NAMESPACED = r"^[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+$"
 def check_composite(op: Operation, scope: Scope) -> None:
     """A composite has a name with a namespace, and the operands and results of its decomposition."""
     name, symbol = op.properties.get("name"), op.properties.get("decomposition")
-    if isinstance(name, StringAttr) and not re.match(_NAMESPACED, name.data):
+    if isinstance(name, builtin.StringAttr) and not re.match(_NAMESPACED, name.data):
         fail(
             "name must be a valid namespaced op name, i.e. it must match the following regular expression: "
             f'{_NAMESPACED} e.g. "my_namespace.my_op"'
