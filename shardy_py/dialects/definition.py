@@ -225,6 +225,10 @@ class HloCommutative(traits.OpTrait):
     """Ops of two operands that commute, but which MLIR's folder leaves as they are, as all of StableHLO."""
 
 
+class Asynchronous(traits.OpTrait):
+    """Ops that an `async_start` may hold: collectives and slices."""
+
+
 class FlaggedEffects(traits.MemoryEffect):
     """Ops with every effect if their attribute `has_side_effect` is true, with none otherwise."""
 
@@ -245,6 +249,7 @@ TRAITS: dict[str, tuple[Callable[[], traits.OpTrait], ...]] = {
     "reads_and_writes": (traits.MemoryReadEffect, traits.MemoryWriteEffect),
     "commutative": (traits.Commutative,),
     "hlo_commutative": (HloCommutative,),
+    "async": (Asynchronous,),
     "terminator": (traits.IsTerminator,),
     "isolated": (traits.IsolatedFromAbove,),
     "constant": (traits.ConstantLike, _FoldsToValue),

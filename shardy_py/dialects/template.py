@@ -125,11 +125,8 @@ class _Group:
         value = op.properties.get(self.name)
         if value is None or value == self.default:
             return ""
-        return (
-            f", {self.word} = {self.spelling.write(value)}"
-            if self.word
-            else f", {self.spelling.write(value)}"
-        )
+        word = f"{self.word} = " if self.word else ""
+        return f", {word}{self.spelling.write(value)}"
 
 
 def _optional(groups: Sequence[_Group]) -> Element:

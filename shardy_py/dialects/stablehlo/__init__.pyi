@@ -19,17 +19,6 @@ STABLEHLO: DialectSyntax
 def op_class(name: str) -> type[Operation]: ...
 def xdsl_dialect() -> Dialect: ...
 
-class AbsOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
 class CbrtOp(PrettyOp):
     operand: SSAValue
     result_accuracy: ResultAccuracyAttr | None
@@ -43,28 +32,6 @@ class CbrtOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class CeilOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class ConvertOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
 class CosineOp(PrettyOp):
     operand: SSAValue
     result_accuracy: ResultAccuracyAttr | None
@@ -74,17 +41,6 @@ class CosineOp(PrettyOp):
         operand: _Value,
         *,
         result_accuracy: ResultAccuracyAttr | ResultAccuracy | Mapping[str, object] | None = ...,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class CountLeadingZerosOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
         result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
@@ -111,39 +67,6 @@ class ExponentialMinusOneOp(PrettyOp):
         operand: _Value,
         *,
         result_accuracy: ResultAccuracyAttr | ResultAccuracy | Mapping[str, object] | None = ...,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class FloorOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class ImagOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class IsFiniteOp(PrettyOp):
-    x: SSAValue
-    y: OpResult
-    def __init__(
-        self,
-        x: _Value,
-        *,
         result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
@@ -187,72 +110,6 @@ class LogisticOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class NegateOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class NotOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class PopcntOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class RealOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class RoundNearestAfzOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class RoundNearestEvenOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
 class RsqrtOp(PrettyOp):
     operand: SSAValue
     result_accuracy: ResultAccuracyAttr | None
@@ -262,17 +119,6 @@ class RsqrtOp(PrettyOp):
         operand: _Value,
         *,
         result_accuracy: ResultAccuracyAttr | ResultAccuracy | Mapping[str, object] | None = ...,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class SignOp(PrettyOp):
-    operand: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        operand: _Value,
-        *,
         result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
@@ -329,6 +175,149 @@ class TanhOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
+class CeilOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class FloorOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class RoundNearestAfzOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class RoundNearestEvenOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class CountLeadingZerosOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class PopcntOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class NegateOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class NotOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class SignOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class AbsOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class ImagOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class RealOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class ConvertOp(PrettyOp):
+    operand: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        operand: _Value,
+        *,
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
 class UniformDequantizeOp(PrettyOp):
     operand: SSAValue
     result: OpResult
@@ -351,19 +340,6 @@ class UniformQuantizeOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class AddOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
 class AndOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
@@ -377,7 +353,7 @@ class AndOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class Atan2Op(PrettyOp):
+class OrOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult
@@ -390,20 +366,7 @@ class Atan2Op(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class ComplexOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        result_types: Sequence[Attribute] | None = ...,
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class DivideOp(PrettyOp):
+class XorOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult
@@ -455,7 +418,7 @@ class MultiplyOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class OrOp(PrettyOp):
+class DivideOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult
@@ -482,6 +445,19 @@ class PowerOp(PrettyOp):
     ) -> None: ...
 
 class RemainderOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class SubtractOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult
@@ -533,7 +509,7 @@ class ShiftRightLogicalOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class SubtractOp(PrettyOp):
+class Atan2Op(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult
@@ -546,7 +522,31 @@ class SubtractOp(PrettyOp):
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class XorOp(PrettyOp):
+class IsFiniteOp(PrettyOp):
+    x: SSAValue
+    y: OpResult
+    def __init__(
+        self,
+        x: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class AddOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class ComplexOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     result: OpResult

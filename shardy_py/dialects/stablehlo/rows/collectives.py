@@ -19,18 +19,18 @@ _TRANSFER = "channel_handle:channel_handle is_host_transfer?:bool=false source_t
 
 COLLECTIVES = (
     OpRow(
-        f"all_gather(operands*:tensor) <all_gather_dim:index {_GROUPS} {_IDS}> -> results*:tensor",
+        f"async all_gather(operands*:tensor) <all_gather_dim:index {_GROUPS} {_IDS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT, rules.check_all_gather),
         verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
-        f"all_reduce(operands*:tensor) <{_GROUPS} {_IDS}> [computation] -> results*:tensor",
+        f"async all_reduce(operands*:tensor) <{_GROUPS} {_IDS}> [computation] -> results*:tensor",
         verify=(rules.check_all_reduce,),
-        infer=rules.infer_all_reduce,
+        infer=rules.infer_reduced,
         verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
-        "all_to_all(operands*:tensor)"
+        "async all_to_all(operands*:tensor)"
         f" <split_dimension:index concat_dimension:index split_count:count {_GROUPS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT,),
         infer=rules.infer_all_to_all,
@@ -39,21 +39,21 @@ COLLECTIVES = (
     OpRow("async_done(operand:future) -> result:tensor", infer=control.infer_async_done),
     OpRow("isolated async_start(operands*:tensor) [body] -> result:future", infer=control.infer_async_start),
     OpRow(
-        f"collective_broadcast(operands*:tensor) <{_GROUPS} has_dynamic_root?:unit> -> results*:tensor",
+        f"async collective_broadcast(operands*:tensor) <{_GROUPS} has_dynamic_root?:unit> -> results*:tensor",
         verify=(rules.check_collective_broadcast,),
-        infer=rules.infer_collective_broadcast,
+        infer=rules.infer_data_operands,
         verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
-        f"collective_permute(operand:tensor) <source_target_pairs:table {_CHANNEL}> -> result:tensor",
+        f"async collective_permute(operand:tensor) <source_target_pairs:table {_CHANNEL}> -> result:tensor",
         verify=(SAME_ELEMENT, rules.check_collective_permute),
         infer=infer_operand,
     ),
     OpRow(
-        f"collective_reduce(operands*:tensor) <{_GROUPS} {_IDS} has_dynamic_root?:unit> [computation]"
+        f"async collective_reduce(operands*:tensor) <{_GROUPS} {_IDS} has_dynamic_root?:unit> [computation]"
         " -> results*:tensor",
         verify=(rules.check_collective_reduce,),
-        infer=rules.infer_collective_reduce,
+        infer=rules.infer_reduced,
         verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
@@ -63,7 +63,7 @@ COLLECTIVES = (
     ),
     OpRow("pure partition_id() -> result:ui32", form=_RESULT),
     OpRow(
-        f"reduce_scatter(operand:tensor) <scatter_dimension:index {_GROUPS} {_IDS}> [computation]"
+        f"async reduce_scatter(operand:tensor) <scatter_dimension:index {_GROUPS} {_IDS}> [computation]"
         " -> result:tensor",
         verify=(rules.check_reduce_scatter,),
         verify_symbols=rules.check_mesh_groups,

@@ -12,7 +12,7 @@ from shardy_py.dialects.stablehlo.forms import (
 )
 from shardy_py.dialects.stablehlo.verify import control as rules
 from shardy_py.dialects.stablehlo.verify import dynamic, host
-from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE, follows_name, match_elements
+from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE, follows_name, match
 from shardy_py.dialects.template import Template, typed
 from shardy_py.dialects.type_tails import RESULT, SAME, TUPLE
 
@@ -51,7 +51,7 @@ CONTROL = (
         "reads_constants rng(a:scalar_pred_int_float b:scalar_pred_int_float shape:shape)"
         " <rng_distribution:rng_distribution> -> result:pred_int_float",
         form=typed(" $a, $b, $shape, distribution = $rng_distribution"),
-        verify=(match_elements("a", "b", "result"),),
+        verify=(match("element type", "a", "b", "result"),),
         infer=dynamic.infer_rng,
     ),
     OpRow(

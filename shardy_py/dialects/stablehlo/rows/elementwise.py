@@ -19,107 +19,81 @@ _UNARY = Template(" $operand", SAME)
 _BINARY = Template(" $lhs, $rhs", SAME)
 
 
-def _unary(name: str, kind: str, attributes: str = "") -> OpRow:
-    return OpRow(
-        f"no_effect {name}(operand:{kind}){attributes} -> result:{kind}",
-        form=_UNARY,
-        verify=(COMPATIBLE, rules.check_accuracy),
-        infer=rules.infer_most_specific,
-    )
+def _unary(names: str, kind: str, attributes: str = "") -> list[OpRow]:
+    return [
+        OpRow(
+            f"no_effect {name}(operand:{kind}){attributes} -> result:{kind}",
+            form=_UNARY,
+            verify=(COMPATIBLE, rules.check_accuracy),
+            infer=rules.infer_most_specific,
+        )
+        for name in names.split()
+    ]
 
 
-def _accurate(name: str) -> OpRow:
-    """A transcendental function, whose accuracy programs may request."""
-    return _unary(name, "float_complex_quant", " <result_accuracy?:result_accuracy=default_accuracy>")
+def _binary(names: str, kind: str, traits: str = "no_effect") -> list[OpRow]:
+    return [
+        OpRow(
+            f"{traits} {name}(lhs:{kind} rhs:{kind}) -> result:{kind}",
+            form=_BINARY,
+            verify=(COMPATIBLE,),
+            infer=rules.infer_most_specific,
+        )
+        for name in names.split()
+    ]
 
 
 def _converting(name: str, operand: str, result: str) -> OpRow:
     """The element type of the result does not follow from the operand's."""
-    return OpRow(f"no_effect {name}(operand:{operand}) -> result:{result}", form=_UNARY, verify=(SAME_SHAPE,))
+    signature = f"no_effect {name}(operand:{operand}) -> result:{result}"
+    return OpRow(signature, form=_UNARY, verify=(SAME_SHAPE,))
 
 
 def _real(name: str, operand: str, result: str) -> OpRow:
-    return OpRow(
-        f"no_effect {name}(operand:{operand}) -> result:{result}",
-        form=_UNARY,
-        verify=(ELEMENTWISE_TYPES,),
-        infer=rules.infer_real,
-    )
-
-
-def _binary(name: str, kind: str = "number", traits: str = "no_effect") -> OpRow:
-    return OpRow(
-        f"{traits} {name}(lhs:{kind} rhs:{kind}) -> result:{kind}",
-        form=_BINARY,
-        verify=(COMPATIBLE,),
-        infer=rules.infer_most_specific,
-    )
-
-
-def _commutative(name: str, kind: str) -> OpRow:
-    return _binary(name, kind, "no_effect hlo_commutative")
+    signature = f"no_effect {name}(operand:{operand}) -> result:{result}"
+    return OpRow(signature, form=_UNARY, verify=(ELEMENTWISE_TYPES,), infer=rules.infer_real)
 
 
 ELEMENTWISE = (
+    *_unary(
+        "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh",
+        "float_complex_quant",
+        " <result_accuracy?:result_accuracy=default_accuracy>",
+    ),
+    *_unary("ceil floor round_nearest_afz round_nearest_even", "float_quant"),
+    *_unary("count_leading_zeros popcnt", "int"),
+    *_unary("negate", "number"),
+    *_unary("not", "pred_int"),
+    *_unary("sign", "signed"),
     _real("abs", "signed", "signed_real"),
-    _accurate("cbrt"),
-    _unary("ceil", "float_quant"),
-    _converting("convert", "plain", "plain"),
-    _accurate("cosine"),
-    _unary("count_leading_zeros", "int"),
-    _accurate("exponential"),
-    _accurate("exponential_minus_one"),
-    _unary("floor", "float_quant"),
     _real("imag", "float_complex", "float"),
+    _real("real", "float_complex", "float"),
+    _converting("convert", "plain", "plain"),
+    _converting("uniform_dequantize", "quant_axes", "float"),
+    _converting("uniform_quantize", "float_quant_axes", "quant_axes"),
+    *_binary("and or xor", "pred_int", "no_effect hlo_commutative"),
+    *_binary("maximum minimum multiply", "tensor", "no_effect hlo_commutative"),
+    *_binary("divide power remainder subtract", "number"),
+    *_binary("shift_left shift_right_arithmetic shift_right_logical", "int"),
+    *_binary("atan2", "float_complex_quant"),
     OpRow(
         "no_effect is_finite(x:float_quant) -> y:pred",
         form=typed(" $x"),
         verify=(ELEMENTWISE_TYPES,),
         infer=rules.infer_predicate,
     ),
-    _accurate("log"),
-    _accurate("log_plus_one"),
-    _accurate("logistic"),
-    _unary("negate", "number"),
-    _unary("not", "pred_int"),
-    _unary("popcnt", "int"),
-    _real("real", "float_complex", "float"),
-    _unary("round_nearest_afz", "float_quant"),
-    _unary("round_nearest_even", "float_quant"),
-    _accurate("rsqrt"),
-    _unary("sign", "signed"),
-    _accurate("sine"),
-    _accurate("sqrt"),
-    _accurate("tan"),
-    _accurate("tanh"),
-    _converting("uniform_dequantize", "quant_axes", "float"),
-    _converting("uniform_quantize", "float_quant_axes", "quant_axes"),
     OpRow(
         "no_effect hlo_commutative add(lhs:axes rhs:axes) -> result:axes",
         form=_BINARY,
         verify=(SAME_SHAPE, rules.check_add),
         infer=rules.infer_add,
     ),
-    _commutative("and", "pred_int"),
-    _binary("atan2", "float_complex_quant"),
     OpRow(
         "no_effect complex(lhs:float32 rhs:float32) -> result:complex",
         form=Template(" $lhs, $rhs", COMPLEX),
         verify=(SAME_OPERAND_ELEMENT, SAME_SHAPE),
         infer=rules.infer_complex,
     ),
-    _binary("divide"),
-    _commutative("maximum", "tensor"),
-    _commutative("minimum", "tensor"),
-    _commutative("multiply", "tensor"),
-    _commutative("or", "pred_int"),
-    _binary("power"),
-    _binary("remainder"),
-    _binary("shift_left", "int"),
-    _binary("shift_right_arithmetic", "int"),
-    _binary("shift_right_logical", "int"),
-    _binary("subtract"),
-    _commutative("xor", "pred_int"),
     OpRow(
         "no_effect clamp(min:tensor operand:tensor max:tensor) -> result:tensor",
         form=Template(" $min, $operand, $max", SAME),

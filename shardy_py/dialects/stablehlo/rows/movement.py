@@ -10,10 +10,8 @@ from shardy_py.dialects.stablehlo.verify.traits import (
     AT_LEAST_ONE,
     COMPATIBLE_ELEMENTS,
     SAME_ELEMENT,
-    match_elements,
+    match,
     match_lengths,
-    match_ranks,
-    match_types,
 )
 from shardy_py.dialects.template import Template, typed
 from shardy_py.dialects.type_tails import RESULT, SAME
@@ -51,22 +49,23 @@ _STATIC = (
         result_names=constant_names,
     ),
     OpRow(
-        "pure dynamic_slice(operand:tensor start_indices*:scalar_int) <slice_sizes:integers>"
+        "pure async dynamic_slice(operand:tensor start_indices*:scalar_int) <slice_sizes:integers>"
         " -> result:tensor",
         form=typed(" $operand, $start_indices*, sizes = $slice_sizes"),
-        verify=(match_elements("operand", "result"),),
+        verify=(match("element type", "operand", "result"),),
         infer=rules.infer_dynamic_slice,
     ),
     OpRow(
-        "pure dynamic_update_slice(operand:tensor update:tensor start_indices*:scalar_int) -> result:tensor",
+        "pure async dynamic_update_slice(operand:tensor update:tensor start_indices*:scalar_int)"
+        " -> result:tensor",
         form=typed(" $operands"),
-        verify=(match_elements("operand", "update", "result"),),
+        verify=(match("element type", "operand", "update", "result"),),
         infer=rules.infer_dynamic_update_slice,
     ),
     OpRow(
         "no_effect gather(operand:tensor start_indices:int)"
         " <dimension_numbers:gather slice_sizes:integers indices_are_sorted?:bool=false> -> result:tensor",
-        verify=(match_elements("operand", "result"),),
+        verify=(match("element type", "operand", "result"),),
         infer=indexed.infer_gather,
     ),
     OpRow(
@@ -108,8 +107,8 @@ _STATIC = (
         infer=indexed.infer_scatter,
     ),
     OpRow(
-        "no_effect slice(operand:tensor) <start_indices:integers limit_indices:integers strides:integers>"
-        " -> result:tensor",
+        "no_effect async slice(operand:tensor)"
+        " <start_indices:integers limit_indices:integers strides:integers> -> result:tensor",
         form=typed(" $operand $ranges"),
         verify=(match_lengths("start_indices", "limit_indices", "strides"), SAME_ELEMENT),
         infer=rules.infer_slice,
@@ -146,9 +145,9 @@ _DYNAMIC = (
         " edge_padding_high:shape interior_padding:shape) -> result:tensor",
         form=typed(" $operand, $padding_value, $edge_padding_low, $edge_padding_high, $interior_padding"),
         verify=(
-            match_elements("operand", "padding_value", "result"),
-            match_types("edge_padding_low", "edge_padding_high", "interior_padding"),
-            match_ranks("operand", "result"),
+            match("element type", "operand", "padding_value", "result"),
+            match("type", "edge_padding_low", "edge_padding_high", "interior_padding"),
+            match("rank", "operand", "result"),
             dynamic.check_dynamic_pad,
         ),
     ),
@@ -162,8 +161,8 @@ _DYNAMIC = (
         " strides:dimensions) -> result:tensor",
         form=typed(" $operand, $start_indices, $limit_indices, $strides"),
         verify=(
-            match_elements("operand", "result"),
-            match_types("start_indices", "limit_indices", "strides"),
+            match("element type", "operand", "result"),
+            match("type", "start_indices", "limit_indices", "strides"),
             dynamic.check_real_dynamic_slice,
         ),
     ),

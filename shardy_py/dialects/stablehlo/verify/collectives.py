@@ -85,16 +85,6 @@ def _check_bodies(view: View, operands: Sequence[Tensor]) -> None:
         check_body(view.body(0), (operand,), (Tensor((), operand.element),), ())
 
 
-def infer_all_reduce(view: View) -> Sequence[Tensor]:
-    """The operands' shapes, of the element type that the body returns."""
-    return _reduced(view, view.operands)
-
-
-def _reduced(view: View, operands: Sequence[Tensor]) -> Sequence[Tensor]:
-    element = elements_of(view, 0, operands[:1])
-    return [operand.of(element[0]) for operand in operands]
-
-
 def check_all_reduce(view: View) -> None:
     """Groups, channel, and a body that reduces scalars of each operand."""
     _check_groups(view, equal_sizes=False)
@@ -177,7 +167,8 @@ def check_collective_permute(view: View) -> None:
         seen[index % 2].add(value)
 
 
-def _data_operands(view: View) -> tuple[Tensor, ...]:
+def infer_data_operands(view: View) -> tuple[Tensor, ...]:
+    """The operands' types but that of a dynamic root."""
     return view.operands[:-1] if view.flag("has_dynamic_root") else view.operands
 
 
@@ -197,11 +188,6 @@ def _check_root(view: View, name: str) -> None:
         )
 
 
-def infer_collective_broadcast(view: View) -> Sequence[Tensor]:
-    """The data operands' types."""
-    return _data_operands(view)
-
-
 def check_collective_broadcast(view: View) -> None:
     """Each replica is in one group; a dynamic root is one more operand."""
     groups = view.dense("replica_groups")
@@ -216,9 +202,11 @@ def check_collective_broadcast(view: View) -> None:
     _check_root(view, "collective_broadcast")
 
 
-def infer_collective_reduce(view: View) -> Sequence[Tensor]:
+def infer_reduced(view: View) -> Sequence[Tensor]:
     """The data operands' shapes, of the element type that the body returns."""
-    return _reduced(view, _data_operands(view))
+    operands = infer_data_operands(view)
+    element = elements_of(view, 0, operands[:1])
+    return [operand.of(element[0]) for operand in operands]
 
 
 def check_collective_reduce(view: View) -> None:
@@ -226,7 +214,7 @@ def check_collective_reduce(view: View) -> None:
     _check_groups(view, equal_sizes=False)
     _check_channel(view)
     _check_root(view, "collective_reduce")
-    _check_bodies(view, _data_operands(view))
+    _check_bodies(view, infer_data_operands(view))
 
 
 def check_mesh_groups(op: Operation, scope: Scope) -> None:

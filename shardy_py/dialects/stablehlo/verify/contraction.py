@@ -11,7 +11,6 @@ from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbe
 from shardy_py.dialects.stablehlo.verify.element_types import is_complex
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require, require_distinct
 from shardy_py.dialects.stablehlo.verify.tensors import (
-    Size,
     Sizes,
     Tensor,
     most_specific,
@@ -106,37 +105,28 @@ def _is_known(algorithm: DotAlgorithm, lhs: str, rhs: str, accumulator: str) -> 
 
 
 def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
-    lhs_batch, rhs_batch = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
-    lhs_contract, rhs_contract = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
-    if len(lhs_batch) != len(rhs_batch):
-        fail("lhs and rhs should have the same number of batching dimensions")
-    if len(lhs_contract) != len(rhs_contract):
-        fail("lhs and rhs should have the same number of contracting dimensions")
-    for side, batch, contract in (("lhs", lhs_batch, lhs_contract), ("rhs", rhs_batch, rhs_contract)):
-        require_distinct(batch, contract, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
-    for side, tensor, batch, contract in (
-        ("lhs", lhs, lhs_batch, lhs_contract),
-        ("rhs", rhs, rhs_batch, rhs_contract),
-    ):
-        for what, dimensions in (("batching", batch), ("contracting", contract)):
-            for index in dimensions:
-                if not 0 <= index < tensor.rank:
-                    fail(f"{side}_{what}_dimensions value: {index} is out of range: [0, {tensor.rank})")
-    for what, left, right in (
-        ("batching", lhs_batch, rhs_batch),
-        ("contracting", lhs_contract, rhs_contract),
-    ):
-        for i, j in zip(left, right, strict=True):
-            require(same_size(lhs.sizes[i], rhs.sizes[j]), f"{what} dimension sizes must match for lhs/rhs")
+    lists: dict[str, tuple[int, ...]] = vars(numbers)
+    kinds, sides = ("batching", "contracting"), (("lhs", lhs), ("rhs", rhs))
+    for kind in kinds:
+        if len(lists[f"lhs_{kind}_dimensions"]) != len(lists[f"rhs_{kind}_dimensions"]):
+            fail(f"lhs and rhs should have the same number of {kind} dimensions")
+    for side, _ in sides:
+        require_distinct(numbers, f"{side}_batching_dimensions", f"{side}_contracting_dimensions")
+    for name, tensor in ((f"{side}_{kind}_dimensions", tensor) for side, tensor in sides for kind in kinds):
+        for index in lists[name]:
+            if not 0 <= index < tensor.rank:
+                fail(f"{name} value: {index} is out of range: [0, {tensor.rank})")
+    for kind in kinds:
+        for i, j in zip(lists[f"lhs_{kind}_dimensions"], lists[f"rhs_{kind}_dimensions"], strict=True):
+            require(same_size(lhs.sizes[i], rhs.sizes[j]), f"{kind} dimension sizes must match for lhs/rhs")
 
 
 def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
-    batch: list[Size] = []
-    for index, (i, j) in enumerate(
-        zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True)
-    ):
-        size, _ = most_specific(index, lhs.sizes[i], rhs.sizes[j], lhs.bound(i), rhs.bound(j))
-        batch.append(size)
+    pairs = zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True)
+    batch = [
+        most_specific(index, lhs.sizes[i], rhs.sizes[j], lhs.bound(i), rhs.bound(j))[0]
+        for index, (i, j) in enumerate(pairs)
+    ]
     used = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
     rhs_used = {*numbers.rhs_batching_dimensions, *numbers.rhs_contracting_dimensions}
     rows = [size for index, size in enumerate(lhs.sizes) if index not in used]

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import ArrayAttr, TupleType, i1
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.definition import Asynchronous
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, least_specific, merged, read_tensor
 from shardy_py.dialects.stablehlo.verify.view import View, tensor_of
@@ -93,23 +94,6 @@ def infer_tuple_element(view: View) -> Sequence[Attribute]:
     return (parts[index],)
 
 
-_ASYNCHRONOUS = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "all_gather",
-        "all_reduce",
-        "all_to_all",
-        "collective_broadcast",
-        "collective_permute",
-        "collective_reduce",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "reduce_scatter",
-        "slice",
-    )
-)
-
-
 def infer_async_start(view: View) -> Sequence[Attribute]:
     """A region of one collective or slice on the operands, whose value is the future's."""
     from shardy_py.dialects.stablehlo.types import FutureType
@@ -117,10 +101,9 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
     prefix = "'stablehlo.async_start' op"
     require(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
     body = view.body(0)
-    block = view.op.regions[0].blocks[0]
-    names = [op.name for op in block.ops]
-    require(len(names) == 2, f"{prefix} region must contain exactly one operation and a return")
-    require(names[0] in _ASYNCHRONOUS, f"{prefix} region must contain a collective or slice operation")
+    ops = list(view.op.regions[0].blocks[0].ops)
+    require(len(ops) == 2, f"{prefix} region must contain exactly one operation and a return")
+    require(ops[0].has_trait(Asynchronous), f"{prefix} region must contain a collective or slice operation")
     if len(view.operand_types) != len(body.arguments):
         fail(
             f"{prefix} number of operands ({len(view.operand_types)}) must match number of region arguments "

@@ -10,60 +10,33 @@ from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_o
 from shardy_py.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, is_unique, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
-_GATHER, _SCATTER = "expects {} to {}, got: [{}]", "Expects {} to {}; got: [{}]."
-"""The messages about the order of dimensions."""
+_Numbers = GatherDimensionNumbers | ScatterDimensionNumbers
 
-# ---------------------------------------------------------------------- gather
-
-
-def _check_gather(numbers: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
-    """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
-    n = numbers
-    if operand.rank != len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims):
-        fail(
-            f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
-            f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size "
-            f"({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})"
-        )
-    _require_at_most(n.index_vector_dim, starts.rank, "index_vector_dim", "rank-of('start_indices')")
-    depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
-    if depth is not None and depth != len(n.start_index_map):
-        fail(
-            f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
-            f"({n.index_vector_dim}) of start_indices ({depth})"
-        )
-    _require_order(n.offset_dims, "offset_dims", _GATHER, is_distinct=True)
-    require_distinct(
-        n.collapsed_slice_dims, n.operand_batching_dims, "collapsed_slice_dims", "operand_batching_dims"
-    )
-    for name, dimensions in (
-        ("collapsed_slice_dims", n.collapsed_slice_dims),
-        ("operand_batching_dims", n.operand_batching_dims),
-    ):
-        _require_order(dimensions, name, _GATHER)
-        _require_within(dimensions, operand.rank, name, "rank-of('operand')")
-    _check_batching(
-        n.start_indices_batching_dims,
-        n.operand_batching_dims,
-        n.index_vector_dim,
-        (operand.sizes, starts.sizes),
-        ("operand_batching_dims", "start_indices"),
-        _GATHER,
-    )
-    require_distinct(n.start_index_map, n.operand_batching_dims, "start_index_map", "operand_batching_dims")
-    _require_within(n.start_index_map, operand.rank, "start_index_map", "rank-of('operand')")
-    if slice_rank != operand.rank:
-        fail(f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})")
+# ---------------------------------------------------------------------- lists of dimensions, by their names
 
 
-def _require_order(dimensions: Sequence[int], name: str, message: str, *, is_distinct: bool = False) -> None:
-    require(list(dimensions) == sorted(dimensions), message.format(name, "be sorted", listed(dimensions)))
-    require(not is_distinct or is_unique(dimensions), message.format(name, "not repeat", listed(dimensions)))
+def _require_order(numbers: _Numbers, name: str, *, is_distinct: bool = False) -> None:
+    dimensions: tuple[int, ...] = getattr(numbers, name)
+    if list(dimensions) != sorted(dimensions):
+        fail(_order_message(numbers, name, "be sorted"))
+    if is_distinct:
+        _require_unique(numbers, name)
 
 
-def _require_within(dimensions: Sequence[int], limit: int, name: str, limit_name: str) -> None:
-    """Each dimension of a list exists."""
-    for dimension in dimensions:
+def _require_unique(numbers: _Numbers, name: str) -> None:
+    if not is_unique(getattr(numbers, name)):
+        fail(_order_message(numbers, name, "not repeat"))
+
+
+def _order_message(numbers: _Numbers, name: str, what: str) -> str:
+    dimensions = listed(getattr(numbers, name))
+    if isinstance(numbers, GatherDimensionNumbers):
+        return f"expects {name} to {what}, got: [{dimensions}]"
+    return f"Expects {name} to {what}; got: [{dimensions}]."
+
+
+def _require_within(numbers: _Numbers, name: str, limit: int, limit_name: str) -> None:
+    for dimension in getattr(numbers, name):
         if not 0 <= dimension < limit:
             fail(
                 f"Expects each element of {name} to be in range [0, {limit_name}) i.e. [0, {limit}). got: "
@@ -71,47 +44,74 @@ def _require_within(dimensions: Sequence[int], limit: int, name: str, limit_name
             )
 
 
-def _require_at_most(dimension: int, limit: int, name: str, limit_name: str) -> None:
-    """A dimension exists, or is one past the last."""
-    if not 0 <= dimension <= limit:
-        fail(f"Expects {name} to be in range [0, {limit_name}] i.e. [0, {limit}]. got: {dimension}.")
+def _require_index_vector(numbers: _Numbers, rank: int, indices: str) -> None:
+    """The dimension of index vectors exists, or is one past the last."""
+    dimension, limit = numbers.index_vector_dim, f"rank-of('{indices}')"
+    if not 0 <= dimension <= rank:
+        fail(f"Expects index_vector_dim to be in range [0, {limit}] i.e. [0, {rank}]. got: {dimension}.")
 
 
 def _check_batching(
-    batching: Sequence[int],
-    operand_batching: Sequence[int],
-    index_vector_dim: int,
-    sizes: tuple[Sizes, Sizes],
-    names: tuple[str, str],
-    message: str,
+    n: _Numbers, dropped: str, batching: str, indices_name: str, operand: Tensor, indices: Sizes
 ) -> None:
-    """Batching dimensions of indices are distinct, and pair up with those of the operand.
-
-    sizes: of operand and indices. names: of the operand's list and of the indices.
-    """
-    operand_name, indices_name = names
-    name, stop = f"{indices_name}_batching_dims", "." if message is _SCATTER else ""
-    require(is_unique(batching), message.format(name, "not repeat", listed(batching)))
-    _require_within(batching, len(sizes[1]), name, f"rank-of('{indices_name}')")
-    if index_vector_dim in batching:
-        fail(f"expects {name} not to include index_vector_dim {index_vector_dim}{stop}")
-    if len(operand_batching) != len(batching):
-        fail(f"{operand_name} and {name} should have the same size{stop}")
-    for index, (i, j) in enumerate(zip(operand_batching, batching, strict=True)):
-        size, other = sizes[0][i], sizes[1][j]
+    """Dropped and batching dimensions are in order and distinct; batching ones pair up with the indices'."""
+    require_distinct(n, dropped, batching)
+    for name in (dropped, batching):
+        _require_order(n, name)
+        _require_within(n, name, operand.rank, "rank-of('operand')")
+    name, stop = f"{indices_name}_batching_dims", "" if isinstance(n, GatherDimensionNumbers) else "."
+    dimensions: tuple[int, ...] = getattr(n, name)
+    operand_dimensions: tuple[int, ...] = getattr(n, batching)
+    _require_unique(n, name)
+    _require_within(n, name, len(indices), f"rank-of('{indices_name}')")
+    if n.index_vector_dim in dimensions:
+        fail(f"expects {name} not to include index_vector_dim {n.index_vector_dim}{stop}")
+    if len(operand_dimensions) != len(dimensions):
+        fail(f"{batching} and {name} should have the same size{stop}")
+    for index, (i, j) in enumerate(zip(operand_dimensions, dimensions, strict=True)):
+        size, other = operand.sizes[i], indices[j]
         if not same_size(size, other):
             fail(
-                f"{operand_name}[{index}] and {name}[{index}] must have compatible sizes, but got "
+                f"{batching}[{index}] and {name}[{index}] must have compatible sizes, but got "
                 f"{raw(size)} and {raw(other)}{stop}"
             )
 
 
+def _check_coordinates(n: _Numbers, name: str, batching: str, operand: Tensor) -> None:
+    """The dimensions that coordinates of indices stand for exist, and are not batched."""
+    require_distinct(n, name, batching)
+    _require_within(n, name, operand.rank, "rank-of('operand')")
+
+
+# ---------------------------------------------------------------------- gather
+
+
+def _check_gather(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
+    """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
+    if operand.rank != len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims):
+        fail(
+            f"offset_dims size ({len(n.offset_dims)}) plus collapse_slice_dims size "
+            f"({len(n.collapsed_slice_dims)}) plus operand_batching_dims size "
+            f"({len(n.operand_batching_dims)}) is not equal to operand rank ({operand.rank})"
+        )
+    _require_index_vector(n, starts.rank, "start_indices")
+    depth = 1 if n.index_vector_dim == starts.rank else starts.sizes[n.index_vector_dim]
+    if depth is not None and depth != len(n.start_index_map):
+        fail(
+            f"start_index_map size ({len(n.start_index_map)}) is not equal to size of index dimension "
+            f"({n.index_vector_dim}) of start_indices ({depth})"
+        )
+    _require_order(n, "offset_dims", is_distinct=True)
+    batching = "operand_batching_dims"
+    _check_batching(n, "collapsed_slice_dims", batching, "start_indices", operand, starts.sizes)
+    _check_coordinates(n, "start_index_map", batching, operand)
+    if slice_rank != operand.rank:
+        fail(f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})")
+
+
 def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequence[int]) -> None:
-    for name, dimensions in (
-        ("collapsed_slice_dims", n.collapsed_slice_dims),
-        ("operand_batching_dims", n.operand_batching_dims),
-    ):
-        for dimension in dimensions:
+    for name in ("collapsed_slice_dims", "operand_batching_dims"):
+        for dimension in getattr(n, name):
             if sizes[dimension] > 1:
                 fail(
                     f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got "
@@ -126,7 +126,7 @@ def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices
     """The result: offset dimensions take the slices' sizes, the others those of the indices."""
     index_rank = starts.rank + (n.index_vector_dim == starts.rank)
     rank = len(n.offset_dims) + index_rank - 1
-    _require_within(n.offset_dims, rank, "offset_dims", "implied-result-rank")
+    _require_within(n, "offset_dims", rank, "implied-result-rank")
     dropped = {*n.collapsed_slice_dims, *n.operand_batching_dims}
     windows = iter([size for index, size in enumerate(slices) if index not in dropped])
     batch = iter([i for i in range(index_rank) if i != n.index_vector_dim])
@@ -189,7 +189,7 @@ def check_scatter(view: View) -> None:
     for name, tensors in (("inputs", inputs), ("updates", updates)):
         if not all(tensors[0].is_shaped_as(tensor) for tensor in tensors):
             fail(f"Not all {name} have compatible shapes.")
-    _require_at_most(numbers.index_vector_dim, indices.rank, "index_vector_dim", "rank-of('scatter_indices')")
+    _require_index_vector(numbers, indices.rank, "scatter_indices")
     initial = [Tensor((), tensor.element) for tensor in updates]
     check_body(view.body(0), inputs, initial, ())
     expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
@@ -216,26 +216,9 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
             f"size-of('inserted_window_dims') + size-of('input_batching_dims') i.e. {count} but got "
             f"{operand.rank}."
         )
-    windows = n.update_window_dims
-    _require_order(windows, "update_window_dims", _SCATTER, is_distinct=True)
-    _require_within(windows, update.rank, "update_window_dims", "rank-of('updates')")
-    require_distinct(
-        n.inserted_window_dims, n.input_batching_dims, "inserted_window_dims", "input_batching_dims"
-    )
-    for name, dimensions in (
-        ("inserted_window_dims", n.inserted_window_dims),
-        ("input_batching_dims", n.input_batching_dims),
-    ):
-        _require_order(dimensions, name, _SCATTER)
-        _require_within(dimensions, operand.rank, name, "rank-of('operand')")
-    _check_batching(
-        n.scatter_indices_batching_dims,
-        n.input_batching_dims,
-        n.index_vector_dim,
-        (operand.sizes, indices),
-        ("input_batching_dims", "scatter_indices"),
-        _SCATTER,
-    )
+    _require_order(n, "update_window_dims", is_distinct=True)
+    _require_within(n, "update_window_dims", update.rank, "rank-of('updates')")
+    _check_batching(n, "inserted_window_dims", "input_batching_dims", "scatter_indices", operand, indices)
     depth = indices[n.index_vector_dim]
     if depth is not None and depth != len(n.scatter_dims_to_operand_dims):
         fail(
@@ -243,9 +226,7 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
             f"and the bound of dimension index_vector_dim={n.index_vector_dim} of scatter_indices is "
             f"{depth}. These two numbers must be equal."
         )
-    targets = n.scatter_dims_to_operand_dims
-    require_distinct(targets, n.input_batching_dims, "scatter_dims_to_operand_dims", "input_batching_dims")
-    _require_within(targets, operand.rank, "scatter_dims_to_operand_dims", "rank-of('operand')")
+    _check_coordinates(n, "scatter_dims_to_operand_dims", "input_batching_dims", operand)
 
 
 def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:

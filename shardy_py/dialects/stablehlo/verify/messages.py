@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NoReturn
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -47,9 +47,9 @@ def quoted(*types: Attribute | None, joint: str = ", ") -> str:
     return joint.join(f"'{attribute_text(type_)}'" for type_ in types if type_ is not None)
 
 
-def require_distinct(first: Sequence[int], second: Sequence[int], name: str, other: str) -> None:
-    """No dimension is in a list twice, or in both."""
+def require_distinct(numbers: object, name: str, other: str) -> None:
+    """No dimension occurs twice in two lists of dimension numbers, which are given by their names."""
     seen: set[int] = set()
-    for dimension in (*first, *second):
+    for dimension in (*getattr(numbers, name), *getattr(numbers, other)):
         require(dimension not in seen, f"has duplicated dimension from {name} and {other}: {dimension}")
         seen.add(dimension)

@@ -112,27 +112,20 @@ def _require_pairs(view: View, what: str, equal: Callable[[Attribute, Attribute]
             raise Fault(message)
 
 
-def match_elements(*names: str) -> Rule:
-    """The parts of these names, `result` among them, have one element type."""
-    return _matching(names, "element type", lambda tensor: tensor.element)
+_READERS: dict[str, Callable[[Tensor], object]] = {
+    "element type": lambda tensor: tensor.element,
+    "type": lambda tensor: tensor,
+    "rank": lambda tensor: tensor.rank,
+}
 
 
-def match_types(*names: str) -> Rule:
-    """The parts of these names have one type."""
-    return _matching(names, "type", lambda tensor: tensor)
+def match(what: str, *names: str) -> Rule:
+    """The operands of these names, or `result`, have one `what`: element type, type or rank."""
+    read = _READERS[what]
 
-
-def match_ranks(*names: str) -> Rule:
-    """The parts of these names have one rank."""
-    return _matching(names, "rank", lambda tensor: tensor.rank)
-
-
-def _matching(names: Sequence[str], what: str, read: Callable[[Tensor], object]) -> Rule:
     def holds(view: View) -> bool:
-        found: list[Tensor] = []
-        for name in names:
-            found += view.results[:1] if name == "result" else view.group(name)
-        return len({read(tensor) for tensor in found}) <= 1
+        groups = (view.results[:1] if name == "result" else view.group(name) for name in names)
+        return len({read(tensor) for group in groups for tensor in group}) <= 1
 
     return _trait(holds, f"failed to verify that all of {{{', '.join(names)}}} have same {what}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.dialects.stablehlo.verify.contraction import check_precision
@@ -31,9 +32,9 @@ class Window:
     """The window along one dimension."""
 
     size: Size
-    stride: int = 1
     low: int = 0
     high: int = 0
+    stride: int = 1
     base_dilation: int = 1
     window_dilation: int = 1
 
@@ -45,6 +46,9 @@ def read_padding(dense: Dense | None) -> Padding:
     if len(dense.shape) != 2 or dense.shape[1] != 2:
         fail(f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{listed(dense.shape)}}}.")
     return dense.pairs
+
+
+_POSITIVE = ("value", "stride", "base dilation factor", "window dilation factor")
 
 
 def read_windows(
@@ -68,31 +72,15 @@ def read_windows(
                 f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), "
                 f"but got: {len(given)}."
             )
-    return tuple(
-        _read_window(
-            index,
-            size,
-            strides[index] if strides else 1,
-            padding[index] if padding else (0, 0),
-            base_dilations[index] if base_dilations else 1,
-            window_dilations[index] if window_dilations else 1,
-        )
-        for index, size in enumerate(sizes)
-    )
-
-
-def _read_window(
-    index: int, size: Size, stride: int, padding: tuple[int, int], base_dilation: int, window_dilation: int
-) -> Window:
-    for name, value in (
-        ("value", size),
-        ("stride", stride),
-        ("base dilation factor", base_dilation),
-        ("window dilation factor", window_dilation),
-    ):
-        if value is not None and value <= 0:
-            fail(f"expects window to have positive {name} for {index}-th window dimension, but got {value}.")
-    return Window(size, stride, *padding, base_dilation, window_dilation)
+    windows: list[Window] = []
+    steps = (strides or repeat(1), base_dilations or repeat(1), window_dilations or repeat(1))
+    for index, (size, pad, *step) in enumerate(zip(sizes, padding or repeat((0, 0)), *steps, strict=False)):
+        for name, value in zip(_POSITIVE, (size, *step), strict=True):
+            if value is not None and value <= 0:
+                place = f"for {index}-th window dimension"
+                fail(f"expects window to have positive {name} {place}, but got {value}.")
+        windows.append(Window(size, *pad, *step))
+    return tuple(windows)
 
 
 def _dilated(size: int, dilation: int) -> int:

@@ -34,7 +34,7 @@ def _places(size: int, window: Window) -> int:
 def test_output_sizes_count_the_places(
     size: int, window: int, stride: int, low: int, high: int, base_dilation: int, window_dilation: int
 ) -> None:
-    found = Window(window, stride, low, high, base_dilation, window_dilation)
+    found = Window(window, low, high, stride, base_dilation, window_dilation)
     assert output_sizes((size,), (found,)) == (_places(size, found),)
 
 
