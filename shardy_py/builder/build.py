@@ -85,10 +85,15 @@ def build(
             raise ShardyError.unexpected(
                 "", expected=f"a sharding for each of {len(outputs)} results", got=f"{len(out_shardings)}"
             )
-    if out_shardings or any(argument.sharding is not None for argument in given):
-        _annotate(trace.editor, Program(module), name, given, out_shardings)
+    program = Program(module)
+    inputs = [argument.sharding for argument in given]
+    if out_shardings or any(sharding is not None for sharding in inputs):
+        values = [*program.values.arguments(name), *program.values.results(name)]
+        for value, sharding in zip(values, (*inputs, *out_shardings), strict=False):
+            if sharding is not None:
+                trace.editor.annotate(value, sharding)
     verify_module(module)
-    return Program(module)
+    return program
 
 
 def call(function: Function, *arguments: Tensor) -> Any:
@@ -166,30 +171,15 @@ def _traced(
     return block, [result.type for result in results], isinstance(given, Tensor)
 
 
-def _annotate(
-    editor: Editor,
-    program: Program,
-    name: str,
-    arguments: Sequence[Argument],
-    out_shardings: Sequence[ShardingLike],
-) -> None:
-    for value, argument in zip(program.values.arguments(name), arguments, strict=True):
-        if argument.sharding is not None:
-            editor.annotate(value, argument.sharding)
-    for value, sharding in zip(program.values.results(name), out_shardings, strict=False):
-        if sharding is not None:
-            editor.annotate(value, sharding)
-
-
 def _meshes(given: Any) -> dict[str, Mesh]:
     if isinstance(given, Mesh) or given is None:
         return {} if given is None else {"mesh": given}
-    found: dict[str, Any] = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else {"": 0}
-    if not all(isinstance(one, Mesh) for one in found.values()):
+    meshes: dict[str, Any] = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else {"": 0}
+    if not all(isinstance(one, Mesh) for one in meshes.values()):
         raise ShardyError.unexpected(
             "", expected="a mesh, as Mesh.of(x=2), or several by name", got=f"{given!r}"
         )
-    return found
+    return meshes
 
 
 def _argument(given: Any) -> Argument:

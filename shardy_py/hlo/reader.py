@@ -19,8 +19,7 @@ from typing import Any
 
 from shardy_py.hlo.attributes import read_attribute
 from shardy_py.hlo.opcodes import OPCODES
-from shardy_py.hlo.shapes import ELEMENTS, read_shape
-from shardy_py.hlo.values import Computation, HloModule, Instruction
+from shardy_py.hlo.values import ELEMENTS, Computation, HloModule, Instruction, read_shape
 from shardy_py.layout import HloCursor
 from shardy_py.ops import names
 

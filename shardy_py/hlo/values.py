@@ -2,19 +2,22 @@
 
 Not here: layouts (`layout/`), the reader (`reader.py`), instructions as `OpRecord`s (`record.py`).
 
->>> str(Shape("f32", (4, 8), layout=Layout((0, 1))))
-'f32[4,8]{0,1}'
+>>> print(read_shape(HloCursor("(bf16[2,?]{0,1}, pred[])", "-")))
+(bf16[2,?]{0,1}, pred[])
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from shardy_py.errors import Position
-from shardy_py.layout import Layout
+from shardy_py import layout as layouts
+from shardy_py.errors import Position, ShardyError
+from shardy_py.layout import ELEMENT_TYPES, UNBOUNDED, ArrayShape, BufferShape, HloCursor, Layout, TupleShape
+
+ELEMENTS = ELEMENT_TYPES | {"token", "opaque"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,41 @@ class Shape:
             return f"({', '.join(map(str, self.parts))})"
         sizes = ["?" if s is None else "<=" * (d in self.dynamic) + str(s) for d, s in enumerate(self.sizes)]
         return f"{self.element}[{','.join(sizes)}]{self.layout or ''}"
+
+
+def read_shape(cursor: HloCursor) -> Shape:
+    """Reads the shape at the cursor: one `Shape` for arrays, tuples and tokens.
+
+    The empty layout `{}`, which older dumps give scalars, is accepted; a layout must list all dimensions.
+    """
+    start = cursor.offset
+    shape = layouts.read_shape(cursor)
+    if cursor.at("{") and cursor.following() == "}":
+        cursor.advance()
+        cursor.advance()
+    with cursor.errors_at(max(cursor.text.find("{", start, cursor.offset), start)):
+        return _shape(shape)
+
+
+@lru_cache(maxsize=1 << 12)
+def _shape(shape: layouts.Shape) -> Shape:
+    match shape:
+        case TupleShape(elements):
+            return Shape("tuple", parts=tuple(map(_shape, elements)))
+        case BufferShape(element):
+            # a buffer is the array it holds
+            return _shape(element)
+        case ArrayShape(element, sizes, flags, order):
+            if order is not None and sorted(order.minor_to_major) != [*range(len(sizes))]:
+                listed = ",".join(map(str, order.minor_to_major))
+                raise ShardyError(
+                    f"the layout must list the dimensions 0 to {len(sizes) - 1}, got {{{listed}}}"
+                )
+            known = tuple(None if size == UNBOUNDED else size for size in sizes)
+            dynamic = frozenset(i for i, flag in enumerate(flags) if flag and known[i] is not None)
+            return Shape(element, known, dynamic, order)
+        case _:
+            return Shape(shape.kind)
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,13 @@ from shardy_py.ops.reads import (
     domain_of,
     everything,
     extents,
-    integer,
     integers,
     names,
     shape_of,
-    structure,
 )
 from shardy_py.ops.record import OpRecord, TensorType, matching_attributes
 from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
-from shardy_py.ops.spec import Collective, Control, OpSpec, Reduction, Role, RuleSource, Storage
+from shardy_py.ops.spec import Collective, Control, OpSpec, Role, RuleSource, Storage
 from shardy_py.ops.table import (
     TABLE,
     call_target,
@@ -47,7 +45,6 @@ __all__ = [
     "OpSpec",
     "Policy",
     "Reads",
-    "Reduction",
     "Relation",
     "Role",
     "RuleSource",
@@ -65,7 +62,6 @@ __all__ = [
     "extents",
     "indexing_maps",
     "input_to_output",
-    "integer",
     "integers",
     "is_elementwise",
     "is_exact",
@@ -79,5 +75,4 @@ __all__ = [
     "row_name",
     "row_of",
     "shape_of",
-    "structure",
 ]
