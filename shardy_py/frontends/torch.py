@@ -11,7 +11,7 @@ imported by the first call of a function. Not here: meshes and placements (`torc
 
 from __future__ import annotations
 
-import re
+import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -40,7 +40,7 @@ __all__ = [
     "unregister_aten",
 ]
 
-_WILD = {"*": ".*", "?": "."}
+_WILD = frozenset("*?")
 
 
 def from_exported(
@@ -91,23 +91,16 @@ def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
         raise ShardyError.unexpected(
             "", expected=f"shardings by name, such as {example}", got=f"{shardings!r}"
         )
-    ordered = sorted(mapping, key=_is_exact)
+    ordered = sorted(mapping, key=lambda key: not _WILD.intersection(key))
     return {label: mapping[key] for key in ordered for label in _matching(key, known)}
-
-
-def _is_exact(key: str) -> bool:
-    return not any(letter in key for letter in _WILD)
 
 
 def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
     """The names that a name or pattern matches. Raises `ShardyError` if there are none."""
-    if key in known:
-        return [key]
-    pattern = re.compile("".join(_WILD.get(letter, re.escape(letter)) for letter in key) + r"\Z")
-    names = [name for name in known if pattern.match(name)] if not _is_exact(key) else []
-    if names:
-        return names
-    raise ShardyError(_unknown_name(key, known))
+    names = [key] if key in known else fnmatch.filter(known, key.replace("[", "[[]"))
+    if not names:
+        raise ShardyError(_unknown_name(key, known))
+    return names
 
 
 def _unknown_name(key: str, known: Mapping[str, Value]) -> str:

@@ -8,7 +8,7 @@ nodes, unsupported nodes (`torch_nodes.py`), shardings (`torch.py`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -53,9 +53,8 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
     for name, tensor in exported.state_dict.items():
         if name in targets:
             place = (tensor.untyped_storage()._cdata, tensor.storage_offset())
-            names_by_tensor.setdefault(
-                (place, tensor.dtype, tuple(tensor.shape), tensor.stride()), []
-            ).append(name)
+            key = (place, tensor.dtype, tuple(tensor.shape), tensor.stride())
+            names_by_tensor.setdefault(key, []).append(name)
     return tuple(tuple(names) for names in names_by_tensor.values() if len(names) > 1)
 
 
@@ -200,11 +199,8 @@ def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
 
 def _with_tensors(given: Any, values: Mapping[Any, Any]) -> Any:
     """The arguments of a node with tensors in place of nodes."""
-
-    def tensor(part: Any) -> Any:
-        return values[part] if _is_node(part) else part
-
-    return torch_module("torch.fx.node").map_aggregate(given, tensor)
+    map_aggregate: Callable[[Any, Callable[[Any], Any]], Any] = torch_module("torch.fx.node").map_aggregate
+    return map_aggregate(given, lambda part: values[part] if _is_node(part) else part)
 
 
 def _is_node(part: Any) -> bool:

@@ -45,27 +45,24 @@ def node_type(node: Any) -> Any:
 
     Raises `ShardyError`, at the node, for unsupported element types.
     """
-    return _type_of(node, node.meta.get("val"))
-
-
-def _type_of(node: Any, value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return tuple(_type_of(node, part) for part in cast("Sequence[Any]", value))
-    if not hasattr(value, "dtype"):
-        return None
     try:
-        return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+        return _type_of(node.meta.get("val"))
     except ShardyError as error:
         raise blamed(node, error.diagnostics[0].message) from None
 
 
+def _type_of(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(map(_type_of, cast("Sequence[Any]", value)))
+    if not hasattr(value, "dtype"):
+        return None
+    return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+
+
 def is_unknown(node: Any) -> bool:
     """Returns whether a node is an op without a row."""
-    return (
-        node.op == "call_function"
-        and node.target is not operator.getitem
-        and find_row(str(node.target)) is None
-    )
+    is_op = node.op == "call_function" and node.target is not operator.getitem
+    return is_op and find_row(str(node.target)) is None
 
 
 # ---------------------------------------------------------------------- unsupported nodes
@@ -99,7 +96,8 @@ def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
     for tag, why in _WHY_TAGGED.items():
         if _has_tag(node, tag):
             return name, why
-    if isinstance(value, _symbols()):
+    torch = torch_module("torch")
+    if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return name, ""
     return name, _no_row(name) if "." in name else _RUNS_OTHERS
 
@@ -114,11 +112,6 @@ def _no_row(name: str) -> str:
         f'unsupported; add a row: register_aten("{stem}", row), where row(out, *arguments) '
         "returns a tensor of type out (shardy_py.frontends.torch)"
     )
-
-
-def _symbols() -> tuple[type, ...]:
-    torch = torch_module("torch")
-    return (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
