@@ -45,11 +45,7 @@ class Opcode:
 
 
 def _row(
-    opcode: str,
-    convert: Convert | str = "",
-    needs: str = "",
-    operands: Counts = (0, ANY),
-    op: str = "",
+    opcode: str, convert: Convert | str = "", needs: str = "", operands: Counts = (0, ANY), op: str = ""
 ) -> Opcode:
     name = op or "stablehlo." + opcode.replace("-", "_")
     return Opcode(

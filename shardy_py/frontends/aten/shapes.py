@@ -29,12 +29,7 @@ def part(self: Tensor, dim: int, start: int, limit: int, step: int = 1) -> Tenso
 
 
 def _slice(
-    out: TensorType,
-    self: Tensor,
-    dim: int = 0,
-    start: Bound = None,
-    end: Bound = None,
-    step: int = 1,
+    out: TensorType, self: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
 ) -> Tensor:
     number = dimension(dim, self.rank)
     low, high, step = slice(start, end, step).indices(sizes(self.type)[number])
