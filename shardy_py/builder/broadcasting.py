@@ -23,10 +23,10 @@ _NARROW = {"i2": np.int8, "i4": np.int8, "ui2": np.uint8, "ui4": np.uint8}
 
 def tensor_type(value: SSAValue) -> TensorType:
     """The type of a value. Raises `ShardyError` unless it is a ranked tensor."""
-    found = type_of(value.type)
-    if found is None:
+    type_ = type_of(value.type)
+    if type_ is None:
         raise ShardyError.unexpected("", expected="a ranked tensor", got=attribute_text(value.type))
-    return found
+    return type_
 
 
 def static_shape(value: SSAValue) -> tuple[int, ...]:

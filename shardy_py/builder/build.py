@@ -147,21 +147,21 @@ def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tup
         except BaseException:
             del trace.functions[key]
             raise
-        made = FuncOp(name, FunctionType.from_lists(list(types), outputs), Region(body), "private")
-        trace.editor.add_symbol(made)
-        trace.functions[key] = made, is_single
-    found = trace.functions[key]
-    if found is None:
+        definition = FuncOp(name, FunctionType.from_lists(list(types), outputs), Region(body), "private")
+        trace.editor.add_symbol(definition)
+        trace.functions[key] = definition, is_single
+    callee = trace.functions[key]
+    if callee is None:
         raise ShardyError(f"'{name}' is recursive; use while_loop")
-    return found
+    return callee
 
 
 def _traced(
     function: Function, types: Sequence[Attribute], names: Sequence[str]
 ) -> tuple[Block, list[Attribute], bool]:
     """The traced body, the types of its results, and whether `function` returns a single tensor."""
-    found = parameter_names(function, len(types))
-    labels = list(names) if any(names) else found
+    parameters = parameter_names(function, len(types))
+    labels = list(names) if any(names) else parameters
     block = Block()
     append_arguments(block, [(type_, _named(label)) for type_, label in zip(types, labels, strict=True)])
     with inserting_into(block, isolated=True):

@@ -18,12 +18,12 @@ Dimensions = int | Iterable[int] | None
 def dimension(number: int, rank: int) -> int:
     """The number from the front. Raises `ShardyError` for one that a tensor of `rank` dimensions lacks."""
     try:
-        found = index(number)
+        position = index(number)
     except TypeError:
         raise ShardyError.unexpected("", expected="the number of a dimension", got=f"{number!r}") from None
-    if not -rank <= found < rank:
-        raise ShardyError(f"a tensor of rank {rank} has no dimension {found}")
-    return found + rank if found < 0 else found
+    if not -rank <= position < rank:
+        raise ShardyError(f"a tensor of rank {rank} has no dimension {position}")
+    return position + rank if position < 0 else position
 
 
 def dimensions(numbers: Dimensions, rank: int) -> tuple[int, ...]:

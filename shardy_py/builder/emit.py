@@ -248,11 +248,11 @@ def _not_inferred(op_name: str) -> str:
 def _with_results(op: Operation, types: Sequence[Attribute]) -> Operation:
     """Returns the op with these results; it must have none and not be inserted."""
     regions = [op.detach_region(region) for region in list(op.regions)]
-    made = build_operation(
+    op_with_results = build_operation(
         type(op), list(operands_of(op)), types, op.properties, op.attributes, _location(op), None, regions
     )
     op.drop_all_references()
-    return made
+    return op_with_results
 
 
 def require(op: Operation, check: Check) -> None:

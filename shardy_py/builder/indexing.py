@@ -33,17 +33,17 @@ def indexed(value: SSAValue, key: Any) -> SSAValue:
             shape.append(1)
             continue
         size = sizes[len(ranges)]
-        found = _range(part, size)
-        ranges.append(found)
+        indices = _range(part, size)
+        ranges.append(indices)
         if isinstance(part, slice):
-            shape.append(len(found))
-    if any(found != range(size) for found, size in zip(ranges, sizes, strict=True)):
+            shape.append(len(indices))
+    if any(indices != range(size) for indices, size in zip(ranges, sizes, strict=True)):
         value = emit_one(
             "slice",
             value,
-            start_indices=tuple(found.start for found in ranges),
-            limit_indices=tuple(max(found.start, found.stop) for found in ranges),
-            strides=tuple(found.step for found in ranges),
+            start_indices=tuple(indices.start for indices in ranges),
+            limit_indices=tuple(max(indices.start, indices.stop) for indices in ranges),
+            strides=tuple(indices.step for indices in ranges),
         )
     type_ = tensor_type(value)
     if type_.shape == tuple(shape):
@@ -65,12 +65,12 @@ def _for_all_dimensions(key: Sequence[Any], rank: int) -> list[Any]:
 def _range(part: Any, size: int) -> range:
     if isinstance(part, slice):
         try:
-            found = range(*cast("slice[Any, Any, Any]", part).indices(size))
+            indices = range(*cast("slice[Any, Any, Any]", part).indices(size))
         except (TypeError, ValueError) as error:
             raise ShardyError(f"{_text(part)} is not an index: {error}") from None
-        if found.step < 0:
+        if indices.step < 0:
             raise ShardyError(f"{_text(part)} has a negative step; use ops.reverse")
-        return found
+        return indices
     if isinstance(part, bool) or not hasattr(part, "__index__"):
         raise ShardyError.unexpected(
             "index",
@@ -92,6 +92,6 @@ def _place(number: int, size: int) -> int:
 def _text(part: Any) -> str:
     if not isinstance(part, slice):
         return "..." if part is Ellipsis else repr(part)
-    found = cast("slice[Any, Any, Any]", part)
-    ends = [("" if end is None else repr(end)) for end in (found.start, found.stop)]
-    return ":".join(ends) + ("" if found.step is None else f":{found.step!r}")
+    bounds = cast("slice[Any, Any, Any]", part)
+    ends = [("" if end is None else repr(end)) for end in (bounds.start, bounds.stop)]
+    return ":".join(ends) + ("" if bounds.step is None else f":{bounds.step!r}")

@@ -195,10 +195,10 @@ def emit(
     """
     name = op_name.removeprefix("stablehlo.")
     build_op = emit_other if "." in name else emit_op
-    made = build_op(name, *map(value_of, operands), results=results, regions=regions, **attributes)
-    if made and sharding_rule is not None:
-        _give_rule(made[0].op, sharding_rule)
-    return tuple(map(Tensor, made))
+    op_results = build_op(name, *map(value_of, operands), results=results, regions=regions, **attributes)
+    if op_results and sharding_rule is not None:
+        _give_rule(op_results[0].op, sharding_rule)
+    return tuple(map(Tensor, op_results))
 
 
 def _give_rule(op: Operation, rule: Rule) -> None:
@@ -236,7 +236,7 @@ def matmul(lhs: Operand, rhs: Operand) -> Tensor:
 def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
     """Both as tensors; arrays become constants of the other's element type."""
     known = next((operand for operand in (lhs, rhs) if isinstance(operand, Tensor)), None)
-    found: list[Tensor] = []
+    matrices: list[Tensor] = []
     for operand in (lhs, rhs):
         if known is not None and isinstance(operand, np.ndarray):
             operand = Tensor(constant_value(operand, known.element_type))
@@ -244,8 +244,8 @@ def _matrices(lhs: Operand, rhs: Operand) -> tuple[Tensor, Tensor]:
             raise ShardyError.unexpected(
                 "", expected="a tensor with dimensions as operand of @", got=f"{operand!r}"
             )
-        found.append(operand)
-    first, second = found
+        matrices.append(operand)
+    first, second = matrices
     require_one_element(first.type, second.type, ", or use dot_general(..., element_type=...)")
     return first, second
 

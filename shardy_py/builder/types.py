@@ -86,9 +86,9 @@ def tensor(
         raise ShardyError.unexpected(
             "", expected=f"the bounds of the dynamic sizes of {sizes}, None elsewhere", got=f"{limits}"
         )
-    made = TensorType(sizes, element_of(element_type), limits)
-    element_attribute(made.element_type)
-    return made
+    type_ = TensorType(sizes, element_of(element_type), limits)
+    element_attribute(type_.element_type)
+    return type_
 
 
 def _sizes(shape: Sequence[int | None]) -> Shape:
@@ -127,10 +127,10 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
 
 def type_of(attribute: Attribute) -> TensorType | None:
     """The type of a value in the IR; None unless it is a ranked tensor."""
-    found = read_tensor(attribute)
-    if found is None or found.element is None:
+    tensor_type = read_tensor(attribute)
+    if tensor_type is None or tensor_type.element is None:
         return None
-    return TensorType(found.sizes, attribute_text(found.element), found.bounds)
+    return TensorType(tensor_type.sizes, attribute_text(tensor_type.element), tensor_type.bounds)
 
 
 @lru_cache(maxsize=4096)
@@ -149,9 +149,9 @@ def element_attribute(text: str) -> Any:
     """The element type in the IR. Raises `ShardyError` for anything else."""
     try:
         cursor = Cursor(Source(text, "<element type>"))
-        found = cursor.type()
+        element = cursor.type()
     except ShardyError:
         raise ShardyError(f"unknown element type '{text}'") from None
-    if cursor.token or isinstance(found, ShapedType | TupleType | FunctionType):
+    if cursor.token or isinstance(element, ShapedType | TupleType | FunctionType):
         raise ShardyError(f"unknown element type '{text}'")
-    return found
+    return element

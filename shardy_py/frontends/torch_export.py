@@ -115,13 +115,13 @@ class Graph:
         arguments: list[Argument] = []
         constants: dict[str, Any] = {}
         outputs, specs = _output_names(exported), exported.graph_signature.input_specs
-        taken = {*outputs, *(spec.target for spec in specs)}
+        reserved = {*outputs, *(spec.target for spec in specs)}
         for spec in specs:
             node = placeholders[spec.arg.name]
             if spec.kind.name == "CONSTANT_TENSOR" and _has_data(exported.constants[spec.target]):
                 constants[node.name] = exported.constants[spec.target]
             elif isinstance(node_type(node), TensorType):
-                own = f"{spec.arg.name} (input)" if spec.arg.name in taken else spec.arg.name
+                own = f"{spec.arg.name} (input)" if spec.arg.name in reserved else spec.arg.name
                 inputs.append(node)
                 arguments.append(Argument(node_type(node), name=spec.target or own))
         return Graph(nodes, tuple(inputs), tuple(arguments), constants, outputs)

@@ -127,19 +127,19 @@ def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) 
     """Inserts a mesh dimension after pieces of `split_factor` parts, splitting a piece if necessary."""
     if new.size == 1:
         split_factor = 1
-    made, index = 1, 0
-    while made < split_factor and index < len(pieces):
-        piece, missing = pieces[index], split_factor // made
-        if split_factor % (made * piece.size) == 0:
-            made *= piece.size
+    parts, index = 1, 0
+    while parts < split_factor and index < len(pieces):
+        piece, missing = pieces[index], split_factor // parts
+        if split_factor % (parts * piece.size) == 0:
+            parts *= piece.size
             index += 1
-        elif split_factor % made == 0 and piece.size % missing == 0:
+        elif split_factor % parts == 0 and piece.size % missing == 0:
             inner = Piece(piece.name, piece.pre_size * missing, piece.size // missing)
             pieces[index : index + 1] = [replace(piece, size=missing), inner]
-            made, index = split_factor, index + 1
+            parts, index = split_factor, index + 1
         else:
             break
-    if made != split_factor:
+    if parts != split_factor:
         later = prod(piece.size for piece in pieces)
         raise ShardyError(
             f"{placement!r} over mesh dimension '{new.name}' splits each of {split_factor} parts, but later "

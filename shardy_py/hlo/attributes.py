@@ -110,15 +110,15 @@ def _slice(cursor: HloCursor) -> tuple[int, int, int]:
 def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
     """Words, each with one number or pair for each dimension."""
     cursor.expect("{")
-    found: dict[str, tuple[Any, ...]] = {}
+    fields: dict[str, tuple[Any, ...]] = {}
     while not cursor.accept("}"):
         word = cursor.one_of(*_WINDOW_WORDS)
         cursor.expect("=")
-        found[word] = _pairs(cursor) if word == "pad" else _sizes(cursor)
-    rank = len(found.get("size", ()))
-    if any(len(values) != rank for values in found.values()):
+        fields[word] = _pairs(cursor) if word == "pad" else _sizes(cursor)
+    rank = len(fields.get("size", ()))
+    if any(len(values) != rank for values in fields.values()):
         cursor.error("the fields of a window must have one value for each dimension")
-    return found
+    return fields
 
 
 _WINDOW_WORDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")

@@ -48,25 +48,25 @@ class _ModuleReader:
         while cursor.kind != "end":
             start = cursor.offset
             is_entry = cursor.accept("ENTRY")
-            found = self.computation()
-            if found.name in self.known:
-                cursor.error(f"computation '{found.name}' is defined twice", start)
-            self.known[found.name] = found
+            computation = self.computation()
+            if computation.name in self.known:
+                cursor.error(f"computation '{computation.name}' is defined twice", start)
+            self.known[computation.name] = computation
             if is_entry and entry:
                 cursor.error("the module has two entry computations", start)
-            entry = found.name if is_entry else entry
+            entry = computation.name if is_entry else entry
         if not self.known:
             cursor.unexpected("a computation")
         # by default, XLA uses the last computation
         return HloModule(name, tuple(self.known.values()), entry or [*self.known][-1], attributes, tables)
 
     def header(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         while self.cursor.accept(","):
             name = self.cursor.name("the name of an attribute")
             self.cursor.expect("=")
-            found[name] = self.cursor.raw()
-        return found
+            attributes[name] = self.cursor.raw()
+        return attributes
 
     def table(self) -> tuple[str, str] | None:
         cursor = self.cursor
@@ -93,19 +93,21 @@ class _ModuleReader:
         while not cursor.accept("}"):
             start = cursor.offset
             is_root = cursor.token == "ROOT" and cursor.following() != "=" and cursor.accept("ROOT")
-            found = self.instruction(instructions)
-            if found.name in instructions:
-                cursor.error(f"instruction '{found.name}' is defined twice", start)
+            instruction = self.instruction(instructions)
+            if instruction.name in instructions:
+                cursor.error(f"instruction '{instruction.name}' is defined twice", start)
             if is_root and root:
                 cursor.error(f"computation '{name}' has two roots", start)
-            instructions[found.name] = found
-            root = found.name if is_root else root
+            instructions[instruction.name] = instruction
+            root = instruction.name if is_root else root
         if not instructions:
             cursor.error(f"computation '{name}' has no instructions", opening)
-        made = Computation(name, tuple(instructions.values()), root or [*instructions][-1], self.header())
-        if [i.parameter for i in made.parameters] != list(range(len(made.parameters))):
+        computation = Computation(
+            name, tuple(instructions.values()), root or [*instructions][-1], self.header()
+        )
+        if [i.parameter for i in computation.parameters] != list(range(len(computation.parameters))):
             cursor.error(f"the parameters of '{name}' must be numbered from 0, each once", opening)
-        return made
+        return computation
 
     def instruction(self, known: dict[str, Instruction]) -> Instruction:
         cursor = self.cursor
@@ -126,11 +128,11 @@ class _ModuleReader:
             if key in _CALLING:
                 self.check_called(value, at)
             attributes[key] = value
-        made = Instruction(
+        instruction = Instruction(
             name, opcode, shape, operands, attributes, literal, parameter, cursor.position(start)
         )
-        self.check(made, start)
-        return made
+        self.check(instruction, start)
+        return instruction
 
     def arguments(
         self, opcode: str, known: dict[str, Instruction]
@@ -162,18 +164,20 @@ class _ModuleReader:
             if name not in self.known:
                 self.cursor.error(f"computation '{name}' is not defined before its use", offset)
 
-    def check(self, made: Instruction, offset: int) -> None:
+    def check(self, instruction: Instruction, offset: int) -> None:
         """Checks required attributes and the number of operands, which conversions rely on."""
-        row = OPCODES.get(made.opcode)
+        row = OPCODES.get(instruction.opcode)
         if row is None:
             return
         for name in row.needs:
-            if name not in made.attributes:
-                self.cursor.error(f"'{made.opcode}' requires the attribute '{name}'", offset)
+            if name not in instruction.attributes:
+                self.cursor.error(f"'{instruction.opcode}' requires the attribute '{name}'", offset)
         least, most = row.operands
-        if not least <= len(made.operands) <= most:
+        if not least <= len(instruction.operands) <= most:
             count = f"{least}" if least == most else f"at least {least}"
-            self.cursor.error(f"'{made.opcode}': expected {count} operands, got {len(made.operands)}", offset)
+            self.cursor.error(
+                f"'{instruction.opcode}': expected {count} operands, got {len(instruction.operands)}", offset
+            )
 
 
 def _is_async(opcode: str) -> bool:

@@ -132,8 +132,8 @@ class Computation:
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
         """The parameters by number."""
-        found = [i for i in self.instructions if i.parameter is not None]
-        return tuple(sorted(found, key=lambda i: i.parameter or 0))
+        parameters = [i for i in self.instructions if i.parameter is not None]
+        return tuple(sorted(parameters, key=lambda i: i.parameter or 0))
 
 
 @dataclass(frozen=True)

@@ -42,14 +42,14 @@ def _exchanged(*attributes: str) -> Maps:
 def _for_each(maps: Callable[[OpRecord, int], IndexMap]) -> Maps:
     """Result k reads operand k, by `maps(record, k)`."""
 
-    def found(record: OpRecord) -> tuple[Reads, ...]:
+    def reads(record: OpRecord) -> tuple[Reads, ...]:
         count = len(record.operands)
         return tuple(
             Reads((k,), tuple(maps(record, k) if operand == k else None for operand in range(count)))
             for k in all_results(record)
         )
 
-    return found
+    return reads
 
 
 def _gathered(record: OpRecord, number: int) -> IndexMap:

@@ -38,12 +38,12 @@ def output_to_input(record: OpRecord) -> Directed:
 def input_to_output(record: OpRecord) -> Directed:
     """For each operand, for each result, the maps from the operand to the result."""
     groups = _groups(record)
-    found: list[tuple[tuple[IndexMap, ...], ...]] = []
+    by_operand: list[tuple[tuple[IndexMap, ...], ...]] = []
     for number, operand in enumerate(record.operands):
         target = extents(shape_of(operand))
         by_result = (_maps_to(record, groups, result, number) for result in range(len(record.results)))
-        found.append(tuple(_distinct(reverse(m, target) for m in maps) for maps in by_result))
-    return tuple(found)
+        by_operand.append(tuple(_distinct(reverse(m, target) for m in maps) for maps in by_result))
+    return tuple(by_operand)
 
 
 def reads_everything(record: OpRecord) -> bool:
@@ -76,8 +76,8 @@ def _groups(record: OpRecord) -> tuple[Reads, ...]:
 def _maps_to(record: OpRecord, groups: tuple[Reads, ...], result: int, operand: int) -> tuple[IndexMap, ...]:
     if record.operands[operand] is None or record.results[result] is None:
         return ()
-    found = (group.operands[operand] for group in groups if result in group.results)
-    return _distinct(m.tidied for m in found if m is not None)
+    maps = (group.operands[operand] for group in groups if result in group.results)
+    return _distinct(m.tidied for m in maps if m is not None)
 
 
 def _distinct(maps: Iterable[IndexMap]) -> tuple[IndexMap, ...]:

@@ -47,7 +47,7 @@ def _coordinates(
     rule: ShardingRule, mapping: tuple[DimMapping, ...], shape: tuple[int, ...]
 ) -> dict[int, Expr]:
     """The coordinates of the factors that are carried through to a result, as digits of its dimensions."""
-    found: dict[int, Expr] = {}
+    digits: dict[int, Expr] = {}
     sizes = rule.factor_sizes
     for position, factors in enumerate(mapping):
         below = prod(sizes[f] for f in factors)
@@ -57,8 +57,8 @@ def _coordinates(
             below //= sizes[factor]
             digit = dim(position) // below
             if rule.factors[factor].type is FactorType.PASS_THROUGH:
-                found[factor] = digit % sizes[factor] if place else digit
-    return found
+                digits[factor] = digit % sizes[factor] if place else digit
+    return digits
 
 
 def _map(

@@ -100,12 +100,12 @@ class Sketch:
         left, right = self.find(left), self.find(right)
         if left == right:
             return True
-        found: dict[tuple[str, int], set[Atom]] = {}
+        roots_by_tensor: dict[tuple[str, int], set[Atom]] = {}
         for where, atoms in self.atoms.items():
             roots = {left, right}.intersection(map(self.find, atoms))
             if roots:
-                found.setdefault((where.side, where.tensor), set()).update(roots)
-        return all(len(roots) < 2 for roots in found.values())
+                roots_by_tensor.setdefault((where.side, where.tensor), set()).update(roots)
+        return all(len(roots) < 2 for roots in roots_by_tensor.values())
 
     def type_of(self, atom: Atom) -> FactorType:
         """The type of the atom's factor."""

@@ -281,8 +281,8 @@ def _function(name: str, text: str, results: str | None, summary: str) -> Callab
                 operands += value if attribute == "*" else (value,)
             else:
                 attributes |= encode(attribute, value, arguments)
-        made = emit(name.removesuffix("_"), *operands, **attributes)
-        return made[0] if annotation == "Tensor" else made
+        tensors = emit(name.removesuffix("_"), *operands, **attributes)
+        return tensors[0] if annotation == "Tensor" else tensors
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = summary
