@@ -251,19 +251,23 @@ class _Builder:
         flat, slots = self.flat, self.slots
         flat.dependents = [() if value is None else dependents.of(value) for value in slots.values]
         readers: dict[int, list[int]] = {}
+        enqueued: dict[int, frozenset[int]] = {}
         for op in self._edges:
             step = self.step_of[id(op)]
             for slot in flat.step_slots[step]:
-                if step not in flat.dependents[slot]:
+                if slot not in enqueued:
+                    enqueued[slot] = frozenset(flat.dependents[slot])
+                if step not in enqueued[slot]:
                     readers.setdefault(slot, []).append(step)
         for alias in slots.aliases:
             dependents.add_users(alias, readers.setdefault(slots.get(alias), []))
         flat.other_readers = {slot: tuple(steps) for slot, steps in readers.items()}
         for values in self._groups.values():
             members = {v: GroupMember(slots.get(v), dependents.of(v)) for v in values}
+            group = tuple(members.values())
             for value, member in members.items():
                 if slots.values[member.slot] is value:
-                    flat.groups[member.slot] = tuple(m for m in members.values() if m is not member)
+                    flat.groups[member.slot] = member, group
 
     def _add_returned(self) -> None:
         functions = self.calls.functions

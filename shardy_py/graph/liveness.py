@@ -27,17 +27,31 @@ def dead_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:
     """The dead ops among `candidates` and those used by dead ops only, by identity, in order of erasure."""
     dead: dict[int, Operation] = {id(op): op for op in candidates if is_dead(op)}
     pending = list(dead.values())
+    live_users: dict[int, _Users] = {}
     while pending:
         for op in walk_pre_order(pending.pop()):
             for operand in operands_of(op):
                 maker = operand.owner
                 if not isinstance(maker, Operation) or id(maker) in dead:
                     continue
-                users = (use.operation for result in maker.results for use in result.uses)
-                if all(_dead_around(user, dead) for user in users) and is_dead_when_unused(maker):
+                users = live_users.get(id(maker)) or live_users.setdefault(id(maker), _Users(maker))
+                if users.are_in(dead) and is_dead_when_unused(maker):
                     dead[id(maker)] = maker
                     pending.append(maker)
     return dead
+
+
+class _Users:
+    """The users of an op that are not known to be dead; each is passed once, as dead ops only get more."""
+
+    def __init__(self, op: Operation) -> None:
+        self._rest = (use.operation for result in op.results for use in result.uses)
+        self._first = next(self._rest, None)
+
+    def are_in(self, dead: Mapping[int, Operation]) -> bool:
+        while self._first is not None and _dead_around(self._first, dead):
+            self._first = next(self._rest, None)
+        return self._first is None
 
 
 def _dead_around(user: Operation | None, dead: Mapping[int, Operation]) -> Operation | None:

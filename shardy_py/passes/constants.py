@@ -148,6 +148,7 @@ class _Splitter:
         self._varying_computations: set[str] = set()
         self._varying_functions: set[str] = set()
         self._static: dict[int, Attribute] = {}
+        self._groups: dict[int, list[Operation]] = {}
 
     def split(self, region: Region, function_name: str) -> None:
         """Splits the constants of a region, except in named computations within it."""
@@ -259,9 +260,16 @@ class _Splitter:
         if isinstance(copy, CallOp):
             function = copy_function(self._symbols.callee(copy), self._symbols)
             set_callee(copy, self._symbols.insert(function))
-        for use in tuple(value.uses):
-            if isinstance(use.operation, ShardingGroupOp):
-                place_before(clone(use.operation, mapping), op)
+        for group in self._groups_of(value):
+            place_before(clone(group, mapping), op)
+
+    def _groups_of(self, value: OpResult) -> list[Operation]:
+        """The sharding groups of a value, newest use first; searched once, as it may have many uses."""
+        groups = self._groups.get(id(value))
+        if groups is None:
+            users = (use.operation for use in value.uses)
+            groups = self._groups[id(value)] = [user for user in users if type(user) is ShardingGroupOp]
+        return groups
 
 
 def is_scalar(value: SSAValue) -> bool:

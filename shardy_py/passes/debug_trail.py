@@ -279,7 +279,7 @@ class DebugTrail:
             self.follow(op, values, step.rule, passage.before, passage.after, passage.mesh)
             if self._origins is not None:
                 for slot in slots:
-                    for member in flat.groups.get(slot, ()):
+                    for member in flat.other_members(slot):
                         self._copy(program.slots.values[slot], program.slots.values[member.slot])
 
     def _copy(self, source: SSAValue | None, target: SSAValue | None) -> None:

@@ -100,7 +100,7 @@ class Arrivals:
                 sources = tuple(Source(holder, slots[holder], at) for holder, at in holders)
                 yield Arrival(index, slot, dimension, axis, number, position, factor, sources)
         for changed, _ in changes:
-            for member in self.program.groups.get(slots[changed], ()):
+            for member in self.program.other_members(slots[changed]):
                 for position, dimension, axis, factor, _ in moves:
                     if position == changed:
                         source = (Source(position, slots[position], dimension),)

@@ -45,6 +45,7 @@ class Propagator:
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
+        self._kind_array: np.ndarray[tuple[int], np.dtype[np.intp]] | None = None
         self._reads = [_reader(slots) for slots in program.step_slots]
         self._tables: dict[Step, StepTable] = {}
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
@@ -107,8 +108,10 @@ class Propagator:
                 self._apply(step, changes, worklist)
             else:
                 settled[step] = modes[kind]
-        if erasure is not None and erasure.is_done:
-            self._erasure = None
+        if erasure is not None:
+            self._kind_array = None  # erasing changes kinds
+            if erasure.is_done:
+                self._erasure = None
 
     def _run_returned(self, strategy: Strategy) -> None:
         """Propagate once between each value that the main function returns and its result, in order."""
@@ -127,7 +130,7 @@ class Propagator:
             if changes and self._journal is not None:
                 self._journal.entries.append((FUNCTION_RESULT - index, numbers, table.step, changes))
             for position, new in changes:
-                members = self.program.groups.get(slots[position], ())
+                members = self.program.other_members(slots[position])
                 for slot in (slots[position], *(member.slot for member in members)):
                     self._write(slot, new)
                     self._unsettle(slot)
@@ -154,7 +157,7 @@ class Propagator:
             if slot in readers:
                 self._revisit(readers[slot], worklist)
             if slot in groups:
-                for member in groups[slot]:
+                for member in program.other_members(slot):
                     write(member.slot, new)
                     self._enqueue(step, member.dependents, worklist)
                     self._revisit(readers.get(member.slot, ()), worklist)
@@ -224,7 +227,9 @@ class Propagator:
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""
-        wanted = np.asarray(modes, np.uint8)[np.asarray(self._kinds, np.intp)]
+        if self._kind_array is None:
+            self._kind_array = np.asarray(self._kinds, np.intp)
+        wanted = np.asarray(modes, np.uint8)[self._kind_array]
         settled = np.frombuffer(self._settled, np.uint8)
         return bytearray(((wanted != 0) & (settled != wanted) & (settled != ALWAYS)).tobytes())
 

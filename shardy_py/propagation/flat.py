@@ -10,6 +10,7 @@ Slot 0 is for values that cannot be sharded. Plain data without IR: `graph/build
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any
@@ -123,7 +124,7 @@ class FlatProgram:
     dependents: by slot, the steps to enqueue when it changes, in this order.
     other_readers: by slot, the steps that read it and are not enqueued.
     siblings: by slot, the slots of the other results of its op: they become open when it is first sharded.
-    groups: by slot, the other members of its sharding group.
+    groups: by slot, its member of a sharding group, and all members of the group.
     returned: the values that the main function returns.
     liveness: the dead ops, None if there are none.
     kind_numbers: the index of each kind.
@@ -137,10 +138,18 @@ class FlatProgram:
     dependents: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     other_readers: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     siblings: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    groups: dict[int, tuple[GroupMember, ...]] = field(default_factory=dict[int, tuple[GroupMember, ...]])
+    groups: dict[int, tuple[GroupMember, tuple[GroupMember, ...]]] = field(
+        default_factory=dict[int, tuple[GroupMember, tuple[GroupMember, ...]]]
+    )
     returned: tuple[ReturnedValue, ...] = ()
     liveness: Liveness | None = None
     kind_numbers: dict[StepKind, int] = field(default_factory=dict[StepKind, int])
+
+    def other_members(self, slot: int) -> Iterator[GroupMember]:
+        """Yields the other members of the sharding group of a slot, if it is in one."""
+        if slot in self.groups:
+            own, members = self.groups[slot]
+            yield from (member for member in members if member is not own)
 
     def kind_number(self, kind: StepKind) -> int:
         """The index of `kind` in `kinds`, added if it is new."""

@@ -12,6 +12,7 @@ Not here: running a step (`fixpoint.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from shardy_py.propagation.flat import FlatProgram, Liveness, StepKind
@@ -62,7 +63,7 @@ class Erasure:
 
     def __init__(self, program: FlatProgram, liveness: Liveness) -> None:
         self._remaining = dict(liveness.remaining_uses)
-        self._users = {value: list(users) for value, users in liveness.users.items()}
+        self._users = {value: Counter(users) for value, users in liveness.users.items()}
         self._liveness = liveness
         self._erased: set[int] = set()
         self._nothing = program.kind_number(StepKind(None))
@@ -102,22 +103,29 @@ class Erasure:
         operands = self._liveness.operands[step]
         for maker, value in operands:
             # As in the driver, the op that defines an operand is visited again if at most one user is left.
-            if maker >= 0 and len({*self._users[value]} - {step}) < 2:
+            users = self._users[value]
+            if maker >= 0 and len(users) - (step in users) < 2:
                 worklist.push(maker)
         for maker, value in operands:
             users = self._users[value]
-            users.remove(step)
-            if len(users) == 1:
-                self._unshare(users[0], worklist, kinds, settled)
+            users[step] -= 1
+            if not users[step]:
+                del users[step]
+            if not _has_several(users) and users:
+                self._unshare(next(iter(users)), worklist, kinds, settled)
             if maker in self._remaining:
                 self._remaining[maker] -= 1
 
     def _unshare(self, user: int, worklist: Worklist, kinds: list[int], settled: bytearray) -> None:
         """Change the kind of the only user that is left of a value, unless it has another shared operand."""
         kind = None if user in self._erased else self._unshared.get(user)
-        if kind is None or any(len(self._users[value]) > 1 for value in self._liveness.reads[user]):
+        if kind is None or any(_has_several(self._users[value]) for value in self._liveness.reads[user]):
             return
         kinds[user] = kind
         settled[user] = 0
         if user > worklist.cursor:
             worklist.waiting[user] = 1
+
+
+def _has_several(users: Counter[int]) -> bool:
+    return len(users) > 1 or users.total() > 1

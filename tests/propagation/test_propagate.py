@@ -105,10 +105,8 @@ def test_results_of_the_main_function_take_part_before_and_after() -> None:
 
 def test_members_of_a_group_change_together() -> None:
     program = program_of(shardings("[{a}, {?}]; -; -; -"), [(UNARY, (1, 2)), (UNARY, (3, 4))])
-    program.groups = {
-        2: (GroupMember(3, program.dependents[3]),),
-        3: (GroupMember(2, program.dependents[2]),),
-    }
+    group = tuple(GroupMember(slot, program.dependents[slot]) for slot in (2, 3))
+    program.groups = {2: (group[0], group), 3: (group[1], group)}
     assert result(program) == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 3
 
 

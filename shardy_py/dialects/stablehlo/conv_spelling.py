@@ -12,6 +12,7 @@ Not here: the window of a convolution (`elements.py`).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from shardy_py.dialects.attribute_classes import ValueText, fields_text, read_fields
@@ -63,11 +64,9 @@ def _read_part(cursor: Cursor, letters: str) -> tuple[int, int, tuple[int, ...]]
     if missing:
         cursor.form_error(f"Expected dimensions {', '.join(missing)} not specified")
     cursor.expect("]")
-    absent = [number for number in range(max(spatial, default=-1) + 1) if number not in spatial]
-    if absent:
-        cursor.form_error(
-            f"Expected spatial dimensions {', '.join(map(str, absent[:_MOST_NAMED]))} not specified"
-        )
+    absent = (str(number) for number in range(max(spatial, default=-1) + 1) if number not in spatial)
+    if listed := list(islice(absent, _MOST_NAMED)):
+        cursor.form_error(f"Expected spatial dimensions {', '.join(listed)} not specified")
     return named[letters[0]], named[letters[1]], tuple(spatial[number] for number in range(len(spatial)))
 
 

@@ -54,12 +54,12 @@ class Neighbourhood:
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Crossing]:
         """Returns all crossings by distance, not beyond tensors that have the axis."""
-        groups = self.propagation.program.flat.groups
+        flat = self.propagation.program.flat
         seen = {(slot, dimension)}
         waiting = deque([(slot, dimension, 0)])
         while waiting:
             slot, dimension, distance = waiting.popleft()
-            for member in (slot, *(other.slot for other in groups.get(slot, ()))):
+            for member in (slot, *(other.slot for other in flat.other_members(slot))):
                 for crossing in self.crossings(member, dimension, distance + 1):
                     at = (crossing.source_slot, crossing.source_dimension)
                     yield crossing
