@@ -37,7 +37,11 @@ def after_all(*tokens: Tensor) -> Tensor:
     """A token that depends on all given tokens."""
 
 def all_gather(
-    operand: Tensor, dimension: int, replica_groups: Sequence[Sequence[int]], *, channel: int | None = None
+    operand: Tensor,
+    dimension: int,
+    replica_groups: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
 ) -> Tensor:
     """The tensors of a group, concatenated along a dimension."""
 
@@ -95,7 +99,11 @@ def batch_norm_inference(
     """The tensor normalized by given means and variances."""
 
 def batch_norm_training(
-    operand: Tensor, scale: Tensor, offset: Tensor, epsilon: float, feature_index: int
+    operand: Tensor,
+    scale: Tensor,
+    offset: Tensor,
+    epsilon: float,
+    feature_index: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The normalized tensor, means, variances."""
 
@@ -109,12 +117,18 @@ def cholesky(operand: Tensor, *, lower: bool = False) -> Tensor:
     """The Cholesky decomposition of batches of matrices."""
 
 def collective_broadcast(
-    operand: Tensor, replica_groups: Sequence[Sequence[int]], *, channel: int | None = None
+    operand: Tensor,
+    replica_groups: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
 ) -> Tensor:
     """The tensor of the first device of each group."""
 
 def collective_permute(
-    operand: Tensor, pairs: Sequence[Sequence[int]], *, channel: int | None = None
+    operand: Tensor,
+    pairs: Sequence[Sequence[int]],
+    *,
+    channel: int | None = None,
 ) -> Tensor:
     """The tensor of another device; `pairs`: sender and receiver."""
 
@@ -161,7 +175,10 @@ def divide(lhs: Operand, rhs: Operand) -> Tensor:
     """`stablehlo.divide` of two tensors; numbers and sizes of 1 are broadcast."""
 
 def dynamic_broadcast_in_dim(
-    operand: Tensor, sizes: Tensor, broadcast_dimensions: Sequence[int], result: TensorType
+    operand: Tensor,
+    sizes: Tensor,
+    broadcast_dimensions: Sequence[int],
+    result: TensorType,
 ) -> Tensor:
     """Dimension i of the operand becomes dimension `broadcast_dimensions[i]` of a tensor of those sizes."""
 
@@ -179,7 +196,12 @@ def dynamic_iota(sizes: Tensor, dimension: int, result: TensorType) -> Tensor:
     """The index along one dimension of a tensor of those sizes."""
 
 def dynamic_pad(
-    operand: Tensor, padding_value: Tensor, low: Tensor, high: Tensor, interior: Tensor, result: TensorType
+    operand: Tensor,
+    padding_value: Tensor,
+    low: Tensor,
+    high: Tensor,
+    interior: Tensor,
+    result: TensorType,
 ) -> Tensor:
     """The tensor padded before, after and between its elements by run-time amounts."""
 
@@ -266,12 +288,20 @@ def real(operand: Tensor) -> Tensor:
     """`stablehlo.real` of a tensor."""
 
 def real_dynamic_slice(
-    operand: Tensor, start: Tensor, limit: Tensor, strides: Tensor, result: TensorType
+    operand: Tensor,
+    start: Tensor,
+    limit: Tensor,
+    strides: Tensor,
+    result: TensorType,
 ) -> Tensor:
     """The elements from `start` to before `limit`, which are run-time values."""
 
 def recv(
-    token: Tensor, results: Sequence[TensorType], channel: int, *, from_host: bool = False
+    token: Tensor,
+    results: Sequence[TensorType],
+    channel: int,
+    *,
+    from_host: bool = False,
 ) -> tuple[Tensor, ...]:
     """Tensors received over a channel, then a token that depends on them."""
 
@@ -334,7 +364,10 @@ def sine(operand: Tensor) -> Tensor:
     """`stablehlo.sine` of a tensor."""
 
 def slice_(
-    operand: Tensor, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
+    operand: Tensor,
+    start: Sequence[int],
+    limit: Sequence[int],
+    strides: Sequence[int] | None = None,
 ) -> Tensor:
     """The elements from `start` to before `limit`."""
 
