@@ -31,7 +31,8 @@ def _parts(expression: AffineExpr, kind: AffineBinaryOpKind) -> tuple[AffineExpr
     return None
 
 
-def _is_symbolic(expression: AffineExpr) -> bool:
+def is_symbolic(expression: AffineExpr) -> bool:
+    """Whether an expression has no dimensions."""
     return not any(isinstance(part, AffineDimExpr) for part in expression.dfs())
 
 
@@ -47,7 +48,7 @@ def add(left: AffineExpr, right: AffineExpr) -> AffineExpr:
     a, b = _constant(left), _constant(right)
     if a is not None and b is not None:
         return AffineConstantExpr(a + b)
-    if a is not None or (_is_symbolic(left) and not _is_symbolic(right)):
+    if a is not None or (is_symbolic(left) and not is_symbolic(right)):
         return add(right, left)
     if b == 0:
         return left
@@ -81,7 +82,7 @@ def multiply(left: AffineExpr, right: AffineExpr) -> AffineExpr:
     a, b = _constant(left), _constant(right)
     if a is not None and b is not None:
         return AffineConstantExpr(a * b)
-    if a is not None or not _is_symbolic(right):
+    if a is not None or not is_symbolic(right):
         return multiply(right, left)
     if b == 1:
         return left

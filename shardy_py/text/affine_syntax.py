@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from shardy_py.text.affine_simplify import BUILDERS, add, multiply
+from shardy_py.text.affine_simplify import BUILDERS, add, is_symbolic, multiply
 from shardy_py.text.cursor import MAX_NESTING, Cursor
 
 _Kind = AffineBinaryOpKind
@@ -107,13 +107,13 @@ def _read_product(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
         place = cursor.offset
         what = {"*": "multiply", "mod": "mod"}.get(cursor.advance(), kind.name.lower())
         right = _read_operand(cursor, names)
-        if kind is _Kind.Mul and not (_is_symbolic(left) or _is_symbolic(right)):
+        if kind is _Kind.Mul and not (is_symbolic(left) or is_symbolic(right)):
             cursor.error(
                 "non-affine expression: at least one of the multiply operands has to be either a constant or "
                 "symbolic",
                 place,
             )
-        if kind is not _Kind.Mul and not _is_symbolic(right):
+        if kind is not _Kind.Mul and not is_symbolic(right):
             side = "right operand of mod" if what == "mod" else f"right operand of {what}"
             cursor.error(f"non-affine expression: {side} has to be either a constant or symbolic", place)
         left = BUILDERS[kind](left, right)
@@ -146,10 +146,6 @@ def _read_operand(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
     if token not in names:
         cursor.error("use of undeclared identifier")
     return names[cursor.advance()]
-
-
-def _is_symbolic(expression: AffineExpr) -> bool:
-    return not any(isinstance(part, AffineDimExpr) for part in expression.dfs())
 
 
 # The printers: `tight` if the expression is an operand of `*`, `floordiv`, `ceildiv` or `mod`.

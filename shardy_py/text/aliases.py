@@ -89,12 +89,8 @@ class AliasTable:
     def give_names(self, spell: Callable[[Attribute], str]) -> None:
         """Ends the collecting: gives aliases, by depth and name, types first; `spell` then uses them."""
         self.is_naming = True
-        named = sorted(
-            [entry for entry in self.entries.values() if entry.base],
-            key=lambda entry: (entry.depth, not isinstance(entry.attribute, TupleType), entry.base),
-        )
         counts: dict[str, int] = {}
-        for entry in named:
+        for entry in self._in_order():
             number = counts[entry.base] = counts.get(entry.base, -1) + 1
             entry.alias = f"{_sigil(entry.attribute)}{entry.base}{number or ''}"
         for entry in sorted(self.entries.values(), key=lambda entry: entry.depth):
@@ -102,11 +98,13 @@ class AliasTable:
 
     def definitions(self, *, behind: bool) -> str:
         """The definitions before or behind the module, a line each."""
-        named = sorted(
-            [entry for entry in self.entries.values() if entry.alias and entry.is_deferrable is behind],
-            key=lambda entry: (entry.depth, not isinstance(entry.attribute, TupleType), entry.base),
-        )
-        return "".join([f"{entry.alias} = {entry.text}\n" for entry in named])
+        shown = [entry for entry in self._in_order() if entry.is_deferrable is behind]
+        return "".join([f"{entry.alias} = {entry.text}\n" for entry in shown])
+
+    def _in_order(self) -> list[Entry]:
+        """The entries that get an alias, in the order of their definitions."""
+        named = [entry for entry in self.entries.values() if entry.base]
+        return sorted(named, key=lambda e: (e.depth, not isinstance(e.attribute, TupleType), e.base))
 
 
 def _sigil(attribute: Attribute) -> str:

@@ -64,7 +64,7 @@ def _new_text(attribute: Attribute) -> str:
     if entry is None:
         _mentioned.append([])
         try:
-            text = _text(attribute)
+            text = spelled_out(attribute)
         finally:
             children = _mentioned.pop()
         if not children and not alias_base(attribute):
@@ -76,11 +76,6 @@ def _new_text(attribute: Attribute) -> str:
     if _mentioned:
         _mentioned[-1].append(entry)
     return entry.alias or entry.text
-
-
-def spelled_out(attribute: Attribute) -> str:
-    """The text of an attribute without an alias for itself."""
-    return _text(attribute)
 
 
 type_text = attribute_text
@@ -114,7 +109,8 @@ def _float_value(attribute: Any) -> str:
     return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), name)
 
 
-def _text(attribute: Attribute) -> str:
+def spelled_out(attribute: Attribute) -> str:
+    """The text of an attribute without an alias for itself."""
     writer = _WRITERS.get(type(attribute))
     if writer is not None:
         return writer(attribute)

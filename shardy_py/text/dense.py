@@ -38,8 +38,7 @@ _MAX_DIGITS = 4000
 _INDEX_WIDTH = 64
 
 
-def element_width(element: Any) -> int:
-    """Bits of an integer or float element."""
+def _element_width(element: Any) -> int:
     if isinstance(element, IndexType):
         return _INDEX_WIDTH
     if is_integer(element):
@@ -51,16 +50,16 @@ def element_size(element: Any) -> int:
     """Bytes of one element as stored here."""
     if is_complex(element):
         return 2 * element_size(element.element_type)
-    return max((element_width(element) + 7) // 8, 1)
+    return max((_element_width(element) + 7) // 8, 1)
 
 
 def _is_unsigned(element: Any) -> bool:
     return is_integer(element) and (element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED)
 
 
-def integer_bytes(value: int, element: IntegerType | IndexType) -> bytes | None:
+def _integer_bytes(value: int, element: IntegerType | IndexType) -> bytes | None:
     """The bytes of an integer, None if it does not fit its type (signless types: in either reading)."""
-    width = element_width(element)
+    width = _element_width(element)
     has_sign = isinstance(element, IndexType) or element.signedness.data is Signedness.SIGNED
     is_unsigned = is_integer(element) and element.signedness.data is Signedness.UNSIGNED
     low = 0 if is_unsigned or not width else -1 << (width - 1)
@@ -73,12 +72,12 @@ def literal_bytes(token: str, negated: bool, element: IntegerType | IndexType) -
     if len(token) > _MAX_DIGITS:
         return None
     value = int(token, 16) if token[:2] == "0x" else int(token)
-    return None if negated and not value else integer_bytes(-value if negated else value, element)
+    return None if negated and not value else _integer_bytes(-value if negated else value, element)
 
 
 def store_integer(value: int, element: Any) -> bytes:
     """The bytes of the integer whose lowest bits are those of `value`."""
-    width = element_width(element)
+    width = _element_width(element)
     value &= (1 << width) - 1
     if width and not _is_unsigned(element) and value >> (width - 1):
         value -= 1 << width
@@ -90,8 +89,7 @@ def load_integer(data: bytes, element: Any) -> int:
     return int.from_bytes(data, "little", signed=not _is_unsigned(element))
 
 
-def integer_text(data: bytes, element: Any) -> str:
-    """The text of one integer element."""
+def _integer_text(data: bytes, element: Any) -> str:
     if is_integer(element) and element.width.data == 1:
         return "true" if data[0] else "false"
     return str(load_integer(data, element))
@@ -104,7 +102,7 @@ def element_printer(element: Any) -> Callable[[bytes], str]:
         half = element_size(element.element_type)
         return lambda data: f"({inner(data[:half])},{inner(data[half:])})"
     if is_integral(element):
-        return partial(integer_text, element=element)
+        return partial(_integer_text, element=element)
     return partial(float_text, name=element.name)
 
 
@@ -150,7 +148,7 @@ def dense_text(attribute: DenseIntOrFPElementsAttr) -> str:
 def _unextended(data: bytes, element: Any) -> bytes:
     """The data as MLIR stores it: the bits above an element's width are zero."""
     scalar = element.element_type if is_complex(element) else element
-    width, size = element_width(scalar), element_size(scalar)
+    width, size = _element_width(scalar), element_size(scalar)
     if width % 8 == 0:
         return data
     mask = ((1 << width) - 1).to_bytes(size, "little") * (len(data) // size)

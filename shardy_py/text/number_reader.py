@@ -76,10 +76,10 @@ def _integer(
     data = literal_bytes(token, negated, type_)
     if data is None:
         cursor.error(OUT_OF_RANGE, place)
-    return IntegerAttr.new((IntAttr(integer_of(data, type_)), type_))
+    return IntegerAttr.new((IntAttr(_integer_of(data, type_)), type_))
 
 
-def integer_of(data: bytes, type_: Any) -> int:
+def _integer_of(data: bytes, type_: Any) -> int:
     """The integer that xDSL's attribute holds for those bytes; that of a true i1 is -1."""
     if is_integer(type_) and type_.width.data == 1 and type_.signedness.data is not Signedness.UNSIGNED:
         return -data[0]

@@ -40,12 +40,8 @@ _function_types: dict[tuple[int, ...], builtin.FunctionType] = SESSION.table("fu
 _sizes: dict[int, builtin.IntAttr] = SESSION.table("dimension sizes")
 
 
-def integer_type(name: str) -> builtin.IntegerType | None:
-    """The integer type of that name, None for another name or a width out of range.
-
-    >>> str(integer_type("ui8")), integer_type("int")
-    ('ui8', None)
-    """
+def _integer_type(name: str) -> builtin.IntegerType | None:
+    """The integer type of that name, None for another name or a width out of range."""
     found = _integers.get(name)
     if found is None:
         match = _INTEGER.match(name)
@@ -78,7 +74,7 @@ def read_type(cursor: Cursor) -> Attribute:
     token = cursor.token
     if token == "tensor":
         return _memoised_tensor(cursor)
-    found = _SCALARS.get(token) or integer_type(token)
+    found = _SCALARS.get(token) or _integer_type(token)
     if found is not None:
         cursor.advance()
         return found
@@ -123,7 +119,7 @@ def read_function_type(cursor: Cursor) -> builtin.FunctionType:
         )
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     cursor.expect("->", " in function type")
-    outputs = read_result_types(cursor)
+    outputs = _read_result_types(cursor)
     key = (*map(id, inputs), 0, *map(id, outputs))
     found = _function_types.get(key)
     if found is None:
@@ -131,8 +127,7 @@ def read_function_type(cursor: Cursor) -> builtin.FunctionType:
     return found
 
 
-def read_result_types(cursor: Cursor) -> list[Attribute]:
-    """The types behind an arrow: one, or a list in parentheses."""
+def _read_result_types(cursor: Cursor) -> list[Attribute]:
     if cursor.at("("):
         return cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     return [read_type(cursor)]
@@ -208,19 +203,13 @@ def _vector(cursor: Cursor) -> Attribute:
     dimensions = _dimensions(cursor, is_vector=True)
     element = read_type(cursor)
     cursor.expect(">", " in vector type")
-    for size, _ in dimensions:
-        if size < 1:
-            cursor.error(
-                f"vector types must have positive constant sizes but got {_sizes_text(dimensions)}", start
-            )
+    if any(size < 1 for size, _ in dimensions):
+        sizes = ", ".join(str(size) for size, _ in dimensions)
+        cursor.error(f"vector types must have positive constant sizes but got {sizes}", start)
     if not is_integral(element) and element not in _FLOATS.values():
         cursor.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
     scalable = builtin.ArrayAttr([builtin.BoolAttr.from_bool(scales) for _, scales in dimensions])
     return builtin.VectorType(element, [size for size, _ in dimensions], scalable)
-
-
-def _sizes_text(dimensions: list[tuple[int, bool]]) -> str:
-    return ", ".join(str(size) for size, _ in dimensions)
 
 
 def _memref(cursor: Cursor) -> Attribute:
@@ -246,14 +235,9 @@ def _memref(cursor: Cursor) -> Attribute:
     cursor.expect(">", " in memref type")
     if is_unranked:
         return builtin.UnrankedMemRefType.new((element, space))
-    if isinstance(layout, builtin.AffineMapAttr) and is_identity(layout.data, len(shape)):
+    if isinstance(layout, builtin.AffineMapAttr) and layout.data == AffineMap.identity(len(shape)):
         layout = builtin.NoneAttr()
     return builtin.MemRefType.new((_shape(shape), element, layout, space))
-
-
-def is_identity(affine_map: AffineMap, rank: int) -> bool:
-    """Whether a map of that many dimensions is the identity."""
-    return affine_map == AffineMap.identity(rank)
 
 
 def _complex(cursor: Cursor) -> Attribute:

@@ -232,15 +232,7 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
         reader.error(_last_line(error.args[-1] if error.args else error), span.start)
     except RecursionError:
         reader.error(f"nesting exceeds {MAX_NESTING} levels", start)
-    except (
-        VerifyException,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        AssertionError,
-    ) as error:
+    except _XDSL_ERRORS as error:
         reader.error(_last_line(error), start)
     reader.block.add_op(op)
     op.location = source_location(reader.source, start)
@@ -248,6 +240,9 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
     reader.place = start
     reader.move_to(parser.pos)
     return op
+
+
+_XDSL_ERRORS = (VerifyException, ValueError, TypeError, LookupError, AttributeError, AssertionError)
 
 
 def _last_line(error: object) -> str:

@@ -77,7 +77,7 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
 
     def op_result_edge_owner_shardings(self, op: Operation) -> Shardings:
         """The shardings of the results that own edges; () if none has one."""
-        return _shardings(op.attributes.get("sdy.sharding"))
+        return shardings_of(op.attributes.get("sdy.sharding"))
 
     def set_op_result_edge_owner_shardings(self, op: Operation, shardings: Shardings) -> None:
         """Sets them all."""
@@ -90,7 +90,7 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
             if isinstance(owner, OpResult)
             else self.block_argument_edge_owner_shardings(op)
         )
-        return _at(shardings, index_of(owner))
+        return sharding_at(shardings, index_of(owner))
 
 
 class EachOperandDataFlow(ShardableDataFlowOpInterface):
@@ -190,7 +190,7 @@ class RegionDataFlow(ShardableDataFlowOpInterface):
     @override
     def outer_sharding(self, op: Operation, owner: SSAValue) -> TensorSharding | None:
         name = "in_shardings" if isinstance(owner, BlockArgument) else "out_shardings"
-        return _at(_held(op, name), index_of(owner))
+        return sharding_at(_held(op, name), index_of(owner))
 
 
 class ManualDataFlow(RegionDataFlow):
@@ -228,12 +228,13 @@ def _terminator(region: Region) -> Operation | None:
     return None if block is None else block.last_op
 
 
-def _shardings(attribute: Attribute | None) -> Shardings:
+def shardings_of(attribute: Attribute | None) -> Shardings:
+    """The shardings that an attribute holds, () for None and attributes of other classes."""
     return attribute.data if isinstance(attribute, TensorShardingPerValueAttr) else ()
 
 
 def _held(op: Operation, name: str) -> Shardings:
-    return _shardings(op.properties.get(name) or op.attributes.get(name))
+    return shardings_of(op.properties.get(name) or op.attributes.get(name))
 
 
 def _hold(op: Operation, name: str, shardings: Shardings) -> None:
@@ -241,5 +242,6 @@ def _hold(op: Operation, name: str, shardings: Shardings) -> None:
     entries[name] = TensorShardingPerValueAttr(shardings)
 
 
-def _at(shardings: Shardings, index: int) -> TensorSharding | None:
+def sharding_at(shardings: Shardings, index: int) -> TensorSharding | None:
+    """The sharding with that index, None if there are fewer."""
     return shardings[index] if index < len(shardings) else None

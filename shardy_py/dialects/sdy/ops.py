@@ -54,7 +54,11 @@ from shardy_py.text.xdsl_hooks import PrettyOp, define_op
 Value = SSAValue | Operation
 """A value, or the op whose only result it is."""
 
-AxesByDimension = Sequence[Sequence[AxisRef]]
+AxisRefs = Sequence[AxisRef]
+AxesByDimension = Sequence[AxisRefs]
+
+Reduction = str | None
+"""`sum`, `max` or `min`; None where the op does not reduce."""
 
 
 def _type_of(value: Value) -> Attribute:
@@ -272,11 +276,7 @@ class CollectiveOp(_Identity):
     traits = traits_def(ShardingProperty("out_sharding"))
 
     def _build_over(
-        self,
-        tensor: Value,
-        axes: Attribute | None,
-        out_sharding: TensorSharding,
-        reduction: str | None = None,
+        self, tensor: Value, axes: Attribute | None, out_sharding: TensorSharding, reduction: Reduction = None
     ) -> None:
         """Builds the op over `axes`, the value of the one property that is neither of the other two."""
         kind = None if reduction is None else IntegerAttr(REDUCTIONS.index(reduction), 32)
@@ -289,14 +289,9 @@ class _ByDimension(CollectiveOp):
     """A collective over lists of axes, one for each dimension."""
 
     def __init__(
-        self,
-        tensor: Value,
-        axes: AxesByDimension,
-        out_sharding: TensorSharding,
-        reduction: str | None = None,
+        self, tensor: Value, axes: AxesByDimension, out_sharding: TensorSharding, reduction: Reduction = None
     ) -> None:
-        lists = ListOfAxisRefListsAttr(tuple(map(tuple, axes)))
-        self._build_over(tensor, lists, out_sharding, reduction)
+        self._build_over(tensor, ListOfAxisRefListsAttr(tuple(map(tuple, axes))), out_sharding, reduction)
 
 
 class _OverAxes(CollectiveOp):
@@ -307,7 +302,7 @@ class _OverAxes(CollectiveOp):
         tensor: Value,
         axes: Sequence[AxisRef],
         out_sharding: TensorSharding,
-        reduction: str | None = None,
+        reduction: Reduction = None,
     ) -> None:
         self._build_over(tensor, AxisRefListAttr(tuple(axes)), out_sharding, reduction)
 

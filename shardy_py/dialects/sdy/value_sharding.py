@@ -9,9 +9,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.attributes import TensorShardingAttr
+from shardy_py.dialects.sdy.interfaces import sharding_at, shardings_of
 from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, PropagationBarrierOp
 from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.ir import next_use
@@ -51,13 +52,13 @@ def _edge_of(value: SSAValue) -> DataFlowEdgeOp | None:
 
 def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
     if data_flow(op) is not None:
-        return _nth(required_data_flow(op).op_result_edge_owner_shardings(op), index)
+        return sharding_at(required_data_flow(op).op_result_edge_owner_shardings(op), index)
     if op.name.startswith("sdy."):
         for name in _OWN:
             found = op.properties.get(name)
             if isinstance(found, TensorShardingAttr):
                 return found.data
-    return _at(op.attributes.get("sdy.sharding"), index)
+    return sharding_at(shardings_of(op.attributes.get("sdy.sharding")), index)
 
 
 def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
@@ -69,18 +70,8 @@ def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
         return None
     owner = flow.edge_owner_from_target(op, argument)
     if owner is argument:
-        return _nth(flow.block_argument_edge_owner_shardings(op), argument.index)
+        return sharding_at(flow.block_argument_edge_owner_shardings(op), argument.index)
     return sharding_of(owner) if owner is not None else None
-
-
-def _nth(shardings: tuple[TensorSharding, ...], index: int) -> TensorSharding | None:
-    return shardings[index] if index < len(shardings) else None
-
-
-def _at(shardings: Attribute | None, index: int) -> TensorSharding | None:
-    if isinstance(shardings, TensorShardingPerValueAttr) and index < len(shardings.data):
-        return shardings.data[index]
-    return None
 
 
 def _at_function(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:

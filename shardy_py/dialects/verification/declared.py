@@ -98,7 +98,7 @@ def _check_count(side: _Side, count: int, what: str) -> None:
 def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
     if side.segments is None:
         return
-    sizes = segment_sizes(op, side.segments)
+    sizes = _segment_sizes(op, side.segments)
     if sizes is None:
         raise Fault(f"requires attribute '{side.segments}'")
     if any(size < 0 for size in sizes):
@@ -115,7 +115,7 @@ def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
         )
 
 
-def segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
+def _segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     """The sizes in a segments property, None if it is absent or of another kind."""
     found: Any = op.properties.get(name) or op.attributes.get(name)
     return tuple(found.get_values()) if isinstance(found, builtin.DenseArrayBase) else None
@@ -162,7 +162,7 @@ def region_names(op: Operation) -> tuple[str | None, ...]:
 def _spread(side: _Side, op: Operation, count: int) -> tuple[_Part, ...]:
     """For each value the part it belongs to."""
     if side.segments is not None:
-        sizes = segment_sizes(op, side.segments) or ()
+        sizes = _segment_sizes(op, side.segments) or ()
         return tuple(part for part, size in zip(side.parts, sizes, strict=False) for _ in range(size))
     return _equal_shares(side, count)
 

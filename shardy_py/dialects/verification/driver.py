@@ -19,7 +19,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.dialects.faults import Check, Fault, diagnostics, name_of
 from shardy_py.dialects.verification.declared import check_declared
-from shardy_py.dialects.verification.memory import body_signature, canonical, sound_signatures
+from shardy_py.dialects.verification.memory import SOUND, body_signature, canonical
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.dialects.verification.walk import Kind, Walk
 from shardy_py.errors import Diagnostic
@@ -60,7 +60,6 @@ class Verifier:
         self.found: list[Diagnostic] = []
         self.users: list[tuple[Operation, Scope]] = []
         self._kinds: dict[Any, Kind] = {}
-        self._sound = sound_signatures()
         self.fresh: tuple[Any, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
@@ -139,7 +138,7 @@ class Verifier:
         if (check := self.rules.results.get(op.name)) is not None:
             check(op)
         if signature is not None:
-            self._sound[signature] = None
+            SOUND[signature] = None
 
     def placed(self, op: Operation, kind: Kind, scope: Scope) -> None:
         """Checks the place of `op` and its regions."""
@@ -163,7 +162,7 @@ class Verifier:
             *op.properties,
             *(body_signature(region, canonical) for region in op.regions),
         )
-        if key in self._sound:
+        if key in SOUND:
             return
         self.fresh = key
         check_declared(op)

@@ -20,12 +20,8 @@ from shardy_py.session import SESSION
 
 _by_identity: dict[int, tuple[Attribute, int]] = SESSION.table("verified attributes by identity")
 _by_structure: dict[Attribute, int] = SESSION.table("verified attributes")
-_sound: dict[tuple[Any, ...], None] = SESSION.table("verified signatures")
-
-
-def sound_signatures() -> dict[tuple[Any, ...], None]:
-    """The signatures known to be sound, made of `canonical` numbers."""
-    return _sound
+SOUND: dict[tuple[Any, ...], None] = SESSION.table("verified signatures")
+"""The signatures known to be sound, made of `canonical` numbers."""
 
 
 def canonical(attribute: Attribute | None) -> int:
