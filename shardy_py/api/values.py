@@ -33,7 +33,7 @@ def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
     return Sharding(mesh, value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Value:
     """One value: an argument or result of a function, or a result of an op.
 
@@ -85,7 +85,7 @@ class Value:
         found = tensor_type(self.entry.type)
         return None if found is None else found.element
 
-    @property
+    @cached_property
     def sharding(self) -> Sharding | None:
         """Its sharding; None if it has none."""
         value = self.entry.sharding
@@ -138,13 +138,13 @@ class Values(Sequence[Value]):
         if isinstance(index, str):
             return self._wrap(self.table.find(index))
         if isinstance(index, slice):
-            return [self._wrap(entry) for entry in self.table.entries[index]]
+            return [*self._all[index]]
         if not isinstance(index, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             expected = "the name, source location or number of a value"
             raise ShardyError.unexpected("", expected=expected, got=repr(index))
         if not -len(self) <= index < len(self):
             raise IndexError(f"expected a number below {len(self)}, the number of values, got {index}")
-        return self._wrap(self.table.entries[index])
+        return self._all[index]
 
     @override
     def __contains__(self, value: object) -> bool:
@@ -163,7 +163,7 @@ class Values(Sequence[Value]):
         return len(self.table.entries)
 
     def __iter__(self) -> Iterator[Value]:
-        return map(self._wrap, self.table.entries)
+        return iter(self._all)
 
     def named(self, key: str) -> list[Value]:
         """Returns all values of that name, label or source location."""
@@ -172,12 +172,8 @@ class Values(Sequence[Value]):
 
     def of_op(self, op_name: str) -> list[Value]:
         """Returns all results of ops of that name, with or without dialect (`dot_general`)."""
-        entries = (entry for entry in self.table.entries if entry.role == "intermediate")
-        return [
-            self._wrap(entry)
-            for entry in entries
-            if op_name in (entry.op.name, entry.op.name.partition(".")[2])
-        ]
+        found = (value for value in self if value.role == "intermediate")
+        return [value for value in found if op_name in (value.op_name, value.op_name.partition(".")[2])]
 
     def arguments(self, function: str | None = None) -> list[Value]:
         """Returns the arguments of a function; None: of @main, or of the only one.
@@ -188,11 +184,7 @@ class Values(Sequence[Value]):
         return self._of(function, "argument")
 
     def results(self, function: str | None = None) -> list[Value]:
-        """Returns the results of a function; None: of @main, or of the only one.
-
-        Raises:
-            ShardyError: there is no function of that name.
-        """
+        """Returns the results of a function, as `arguments`."""
         return self._of(function, "result")
 
     def _of(self, function: str | None, role: Role) -> list[Value]:
@@ -203,8 +195,12 @@ class Values(Sequence[Value]):
         function = function.removeprefix("@")
         if function not in known:
             raise ShardyError.unknown("function", f"@{function}", [f"@{name}" for name in known])
-        entries = self.table.entries
-        return [self._wrap(e) for e in entries if e.role == role and e.function == function]
+        return [value for value in self if value.role == role and value.function == function]
+
+    @cached_property
+    def _all(self) -> tuple[Value, ...]:
+        """The same objects each time, which keep their shardings."""
+        return tuple(map(self._wrap, self.table.entries))
 
     def _wrap(self, entry: ValueEntry) -> Value:
         return Value(entry, self.meshes)

@@ -3,7 +3,7 @@
     found = check(result, Choice(ignored=("SDY006",)))
     [finding.code for finding in found]
 
-Not here: the rules (`catalogue.py`), text, JSON and SARIF.
+Not here: the rules (`rules.py`), text, JSON and SARIF.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from shardy_py.api import Result
-from shardy_py.check.catalogue import RULES
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.rules import Limits
+from shardy_py.check.rules import RULES, Limits
 from shardy_py.errors import ShardyError
 
 BASELINE_VERSION = 1

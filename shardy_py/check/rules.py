@@ -1,31 +1,22 @@
-"""The functions of the lint rules, each from a propagated program to findings.
+"""The lint rules: a function a rule, from a propagated program to findings. Codes are stable, never reused.
 
-Not here: propagation (`api/`), the table of rules (`catalogue.py`).
+Not here: propagation (`api/`), levels and baselines (`checking.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.api import Result, Value
-from shardy_py.check.finding import Finding
-from shardy_py.check.tensors import (
-    best_place,
-    global_bytes,
-    is_forwarded,
-    is_intended,
-    is_partitioned,
-    relates_dimensions,
-    used_axes,
-)
+from shardy_py.check import tensors
+from shardy_py.check.finding import Finding, Level
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_constant
-from shardy_py.errors import Position
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
@@ -55,15 +46,55 @@ class Limits:
     model: CostModel | None = None
 
 
-def find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY001."""
+_Find = Callable[[Result, Limits], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule.
+
+    name: for tools. summary: the finding in a phrase. level: the default.
+    find: returns the findings, whose code and level are set afterwards.
+    why: the reason why it matters. help: the remedy.
+    """
+
+    code: str
+    name: str
+    summary: str
+    level: Level
+    find: _Find
+    why: str
+    help: str
+
+
+_ROWS: list[RuleRow] = []
+
+
+def _rule(
+    code: str, name: str, summary: str, *, why: str, help: str, level: Level = "warning"
+) -> Callable[[_Find], _Find]:
+    """Adds the decorated function to the rules."""
+
+    def add(find: _Find) -> _Find:
+        _ROWS.append(RuleRow(code, name, summary, level, find, why, help))
+        return find
+
+    return add
+
+
+@_rule(
+    *("SDY001", "replicated-tensor", "A large tensor is replicated"),
+    why="Every device holds the whole tensor.",
+    help="Shard it as the finding suggests, or close its dimensions if it is intended.",
+)
+def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
     explained = 0
     for value in result.values:
-        size = global_bytes(value)
-        if size < limits.replicated_bytes or is_constant(value.entry.op) or is_forwarded(value):
+        size = tensors.global_bytes(value)
+        if size < limits.replicated_bytes or is_constant(value.entry.op) or tensors.is_forwarded(value):
             continue
-        place = None if is_partitioned(value) else best_place(value)
-        if place is None or is_intended(result, value):
+        place = None if tensors.is_partitioned(value) else tensors.best_place(value)
+        if place is None or tensors.is_intended(result, value):
             continue
         dimension, axis = place
         remedy = f'shard it, for example dimension {dimension} along "{axis}"'
@@ -74,27 +105,27 @@ def find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         yield _finding(value, f"{bytes_text(size)} are replicated on every device", remedy)
 
 
-def find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY002."""
+@_rule(
+    *("SDY002", "non-divisible-dimension", "Shards are padded"),
+    why="Each device allocates and computes ⌈n / p⌉ elements; the last shards are padded.",
+    help="Make the size a multiple of the number of shards, or use fewer devices.",
+)
+def _find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
     for value in result.values:
-        for number, size, parts, axes in () if is_forwarded(value) else _uneven(value):
-            whole = parts * -(-size // parts)
-            message = (
-                f"dimension {number} of size {size} is sharded into {parts} parts along {axes}: "
-                f"{whole - size} of {whole} elements are padding"
-            )
-            yield _finding(value, message, _even_remedy(size, parts))
+        if not tensors.is_forwarded(value):
+            yield from _uneven(value, "is sharded", "{} of {} elements are padding")
     for value in result.source.values if result.source is not result.program else ():
-        for number, size, parts, axes in () if value.role == "intermediate" else _uneven(value):
-            message = (
-                f"dimension {number} of size {size} does not divide into {parts} parts along {axes}: "
-                "arguments and results are sharded along fewer axes instead"
-            )
-            yield _finding(value, message, _even_remedy(size, parts))
+        if value.role != "intermediate":
+            consequence = "arguments and results are sharded along fewer axes instead"
+            yield from _uneven(value, "does not divide", consequence)
 
 
-def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY003."""
+@_rule(
+    *("SDY003", "implicit-reshard", "Implicit communication"),
+    why="Two annotations conflict, and the partitioner inserts communication.",
+    help="Make the annotations agree, or write the reshard as a constraint if it is intended.",
+)
+def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
     for use in _collectives(result, limits):
         if use.kind in _REQUIRED or use.cause.is_explicit:
             continue
@@ -108,14 +139,18 @@ def find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
         yield _use_finding(use, message, f"{change}, or write the reshard as a constraint")
 
 
-def find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY004."""
+@_rule(
+    *("SDY004", "unused-mesh-axis", "A mesh axis is unused"),
+    why="Devices along an unused axis do the same work.",
+    help="Shard something along it, or remove it from the mesh.",
+)
+def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     used: dict[str, set[str]] = {}
     for value in result.values:
         sharding = value.sharding
         if sharding is not None and not sharding.mesh.is_maximal:
             axes = used.setdefault(str(sharding.value.mesh), set())
-            axes.update(axis.name for axis in used_axes(sharding))
+            axes.update(axis.name for axis in tensors.used_axes(sharding))
             axes.update(manual_axes(value.entry.op))
     for name, mesh in result.program.meshes.items():
         if used and name not in used:
@@ -125,18 +160,24 @@ def find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
                 fact = f'axis "{axis.name}" of @{name} shards nothing'
                 message = f"{fact}: {axis.size} devices along it do the same work"
                 remedy = "shard something along it, or remove it from the mesh"
-                yield Finding("", "warning", message, remedy, f"@{name}", position=_position(result, name))
+                op: Any = Symbols(result.program.module).get(name)
+                yield Finding("", "warning", message, remedy, f"@{name}", position=position_of(op.location))
 
 
-def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY005."""
+@_rule(
+    *("SDY005", "no-sharding-rule", "A custom call has no sharding rule"),
+    why="Without a rule, shardings do not propagate through the op; operands and results are decided "
+    "separately and may need reshards.",
+    help="Add a sharding rule.",
+)
+def _find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]:
     for value in result.values:
         op, entry = value.entry.op, value.entry
-        if entry.index or entry.role != "intermediate" or is_forwarded(value):
+        if entry.index or entry.role != "intermediate" or tensors.is_forwarded(value):
             continue
         if (target := call_target(record_of(op))) is None or RULE in op.attributes:
             continue
-        if not relates_dimensions(value) or derive_rule(record_of(op)) is not None:
+        if not tensors.relates_dimensions(value) or derive_rule(record_of(op)) is not None:
             continue
         message = f"custom call @{target} has no sharding rule: shardings do not propagate through it"
         remedy = 'add one: `einsum_rule("i j -> i j", ...)` as its sdy.sharding_rule (docs/extending.md)'
@@ -146,8 +187,13 @@ def find_calls_without_rule(result: Result, limits: Limits) -> Iterator[Finding]
         yield _finding(value, message, remedy)
 
 
-def find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY006."""
+@_rule(
+    *("SDY006", "open-boundary", "An argument or result is open"),
+    why="The layout of the argument or result depends on the whole program and may change with it.",
+    help="Close the dimensions, or add a sharding.",
+    level="note",
+)
+def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
@@ -165,8 +211,12 @@ def find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
             yield _finding(value, message, remedy)
 
 
-def find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
-    """SDY007."""
+@_rule(
+    *("SDY007", "slow-reduction", "A reduction uses slow links"),
+    why="A reduction over slow links is expensive: unlike a gather, it moves the whole tensor.",
+    help="Shard the contracted dimension along another axis.",
+)
+def _find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
     model = limits.model
     if model is None:
         return
@@ -183,6 +233,9 @@ def find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
             )
 
 
+RULES = tuple(_ROWS)
+
+
 def _finding(value: Value, message: str, remedy: str) -> Finding:
     # What a value is called whatever comes before it: its label, or its op, type and name in the source.
     anchor = value.label or value.name
@@ -191,7 +244,7 @@ def _finding(value: Value, message: str, remedy: str) -> Finding:
         anchor = f"{value.op_name} {attribute_text(value.entry.type)} {name}"
     return Finding(
         *("", "warning", message, remedy, value.label or value.name, value.function),
-        *(position_of(value.entry.location), value.location, global_bytes(value), anchor),
+        *(position_of(value.entry.location), value.location, tensors.global_bytes(value), anchor),
     )
 
 
@@ -208,23 +261,19 @@ def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:
     return (use for use in report.sending if use.cost.bytes >= limits.reshard_bytes)
 
 
-def _uneven(value: Value) -> Iterator[tuple[int, int, int, str]]:
-    """Returns the dimensions that their axes do not divide: number, size, parts, axes."""
+def _uneven(value: Value, fact: str, consequence: str) -> Iterator[Finding]:
+    """Returns a finding for each dimension that its axes do not divide; `{}`: elements of padding, of all."""
     sharding = value.sharding
-    if sharding is None:
+    if sharding is None or sharding.is_fully_replicated:
         return
     for number, (size, dimension) in enumerate(zip(value.shape or (), sharding.dimensions, strict=False)):
         parts = prod(axis.size(sharding.mesh) for axis in dimension.axes)
         if size is not None and size % parts:
-            yield number, size, parts, _listed(dimension.axes)
-
-
-def _even_remedy(size: int, parts: int) -> str:
-    return f"make it a multiple of {parts}, such as {-(-size // parts) * parts}, or use fewer devices"
-
-
-def _position(result: Result, symbol: str) -> Position | None:
-    return position_of(cast(Any, Symbols(result.program.module).get(symbol)).location)
+            whole = parts * -(-size // parts)
+            message = f"dimension {number} of size {size} {fact} into {parts} parts along "
+            message += f"{_listed(dimension.axes)}: {consequence.format(whole - size, whole)}"
+            remedy = f"make it a multiple of {parts}, such as {whole}, or use fewer devices"
+            yield _finding(value, message, remedy)
 
 
 def _listed(words: Iterable[object]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from shardy_py import __version__
-from shardy_py.check.catalogue import RULES
 from shardy_py.check.finding import Finding
+from shardy_py.check.rules import RULES
 from shardy_py.errors import Position
 
 VERSION = "2.1.0"

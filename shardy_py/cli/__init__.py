@@ -11,8 +11,7 @@ from __future__ import annotations
 import sys
 
 from shardy_py import __version__
-from shardy_py.cli.flags import Command, parse_command
-from shardy_py.cli.help import help_text
+from shardy_py.cli.flags import Command, help_text, parse_command
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_command
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import ArgumentParser, read_cost_model, reader
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
@@ -36,48 +36,23 @@ def _parser() -> ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
+    codes: Any = {"type": reader(_rules), "default": "", "metavar": "CODES"}
+    levels: Any = {"type": reader(_level), "action": "append", "default": [], "metavar": "CODE=LEVEL"}
+    size: Any = {"type": reader(_size), "metavar": "SIZE"}
+    fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
+    large = "minimum size of a tensor for SDY001: 65536, 64K, 64M, 1G (default: 64M)"
+    slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
+    links = "cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn"
     add("program", nargs="?", help="MLIR file; '-': standard input")
+    add("--select", **codes, help="run only these rules: SDY001,SDY003")
+    add("--ignore", **codes, help="skip these rules")
+    add("--level", **levels, help="change the level of a rule")
     add(
-        "--select",
-        type=reader(_rules),
-        default="",
-        metavar="CODES",
-        help="run only these rules: SDY001,SDY003",
+        "--fail-on", **fails, help="minimum level of findings for which the exit code is 1 (default: warning)"
     )
-    add("--ignore", type=reader(_rules), default="", metavar="CODES", help="skip these rules")
-    add(
-        "--level",
-        type=reader(_level),
-        action="append",
-        default=[],
-        metavar="CODE=LEVEL",
-        help="change the level of a rule",
-    )
-    add(
-        "--fail-on",
-        default="warning",
-        choices=("error", "warning", "note", "never"),
-        help="minimum level of findings for which the exit code is 1 (default: warning)",
-    )
-    add(
-        "--replicated-bytes",
-        type=reader(_size),
-        default="64M",
-        metavar="SIZE",
-        help="minimum size of a tensor for SDY001: 65536, 64K, 64M, 1G (default: 64M)",
-    )
-    add(
-        "--reshard-bytes",
-        type=reader(_size),
-        default="1M",
-        metavar="SIZE",
-        help="minimum bytes received per device for SDY003 and SDY007 (default: 1M)",
-    )
-    add(
-        "--model",
-        type=reader(read_cost_model),
-        help="cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn",
-    )
+    add("--replicated-bytes", **size, default="64M", help=large)
+    add("--reshard-bytes", **size, default="1M", help=slow)
+    add("--model", type=reader(read_cost_model), help=links)
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add("--json", action="store_true", help="print findings as JSON")

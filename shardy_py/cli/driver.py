@@ -7,27 +7,80 @@ Not here: the command line (`flags.py`), files and exit codes (`cli/__init__.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
-from shardy_py.cli.observers import DumpIR, Stopwatch
 from shardy_py.cli.reports import Evidence, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
-from shardy_py.graph.cloning import clone
 from shardy_py.passes import PassCall
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.diagnostics import render
 
-NEW_LINE = "\n"
+_RULE = f"===-{'-' * 73}-==="
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds by name, in the order of first use; a name used again adds up."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def time(self, name: str) -> Generator[None]:
+        """Adds the time spent inside to `name`."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
+
+    def report(self) -> str:
+        """The report as MLIR prints it."""
+        total = sum(self.seconds.values())
+        rows = [*self.seconds.items(), ("Total", total)]
+        lines = [_RULE, "... Execution time report ...".center(len(_RULE)).rstrip(), _RULE]
+        lines += [f"  Total Execution Time: {total:.4f} seconds", "", "  ----Wall Time----  ----Name----"]
+        lines += (f"  {s:>8.4f} ({s / total if total else 0:>6.1%})  {name}" for name, s in rows)
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpIR:
+    """Prints the module before and after the passes named; None: all of them."""
+
+    names_before: tuple[str, ...] | None
+    names_after: tuple[str, ...] | None
+    print_module: Callable[[ModuleOp], str]
+    write: Callable[[str], object]
+
+    @contextmanager
+    def __call__(self, call: PassCall | None, module: ModuleOp) -> Generator[None]:
+        """Dumps around a pass; nothing around the verifier."""
+        if call is None:
+            yield
+            return
+        if self.names_before is None or call.row.name in self.names_before:
+            self._dump("Before", call, module)
+        outcome = " Failed"
+        try:
+            yield
+            outcome = ""
+        finally:
+            if self.names_after is None or call.row.name in self.names_after:
+                self._dump("After", call, module, outcome)
+
+    def _dump(self, when: str, call: PassCall, module: ModuleOp, outcome: str = "") -> None:
+        title = f"// -----// IR Dump {when} {call.row.class_name}{outcome} ({call.row.name}) //----- //"
+        self.write(f"{title}\n{self.print_module(module)}\n\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +187,12 @@ class _Driver:
 
     def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
         """Runs all steps, and keeps the evidence that the reports require."""
-        rows = [request.row for request in self.command.reports]
-        before = cast(ModuleOp, clone(module, {})) if any(row.needs_before for row in rows) else None
         observers = (progress_observer(begin), *self.dumps, self.timer)
-        with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
+        needs_record = any(request.row.needs_record for request in self.command.reports)
+        with recording() if needs_record else nullcontext() as record:
             for step in self.command.steps:
                 run_passes(module, step.calls, verify=self.command.verify, observers=observers)
-        return Evidence(module, before, record)
+        return Evidence(module, record)
 
     def timer(self, call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
         """An observer of passes."""
@@ -162,8 +214,8 @@ def _unmet(
 
 def _joined(outputs: list[str | None], marker: str) -> str:
     """The texts with marker lines between; a blank line ends each but the last, as from mlir-opt."""
-    *parts, last = ("" if output is None else output for output in outputs)
-    return "".join(f"{part and part + NEW_LINE}{marker}{NEW_LINE}" for part in parts) + last
+    *parts, last = (output or "" for output in outputs)
+    return "".join(f"{part}\n{marker}\n" if part else f"{marker}\n" for part in parts) + last
 
 
 def _joined_reports(reports: list[str | None], command: Command) -> str:

@@ -1,7 +1,7 @@
-"""Parses the command line of `sdy-opt` into a `Command`; the table of its flags.
+"""Parses the command line of `sdy-opt` into a `Command`; the table of its flags, and their help.
 
 Follows LLVM's command-line library: one or two dashes, `--flag=value` or `--flag value`, passes as flags that
-run in the order written. Not here: effects of the flags (`driver.py`), their help (`help.py`).
+run in the order written. Not here: effects of the flags (`driver.py`).
 
 >>> parse_command(["x.mlir", "-symbol-dce", "--mlir-print-op-generic"]).is_generic
 True
@@ -9,6 +9,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,9 +18,19 @@ from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.passes import PASSES, pass_by_name
+from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
+
+_OVERVIEW = """\
+OVERVIEW: sdy-opt parses StableHLO with the sdy dialect, runs passes on it, and prints it.
+
+USAGE: sdy-opt [options] <input file>      (- or no file: standard input)
+
+Passes run in the order written. Options of a pass: --sdy-some-pass='option=value other=value'.
+Flags take one or two dashes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +77,8 @@ class Flag:
     """
 
     name: str
-    summary: str
     field: str
+    summary: str
     value: Any = True
     reads: Literal["nothing", "boolean", "text", "names"] = "boolean"
     placeholder: str = ""
@@ -78,75 +89,64 @@ class Flag:
         return tuple(self.placeholder.split("|")) if "|" in self.placeholder else ()
 
 
-def _report_flag(row: ReportRow) -> Flag:
-    reads = "text" if row.placeholder else "nothing"
-    return Flag(row.flag, row.summary, "reports", row.default, reads, row.placeholder)
+def _text(name: str, field: str, placeholder: str, summary: str, default: str | None = None) -> Flag:
+    return Flag(name, field, summary, default, "text", placeholder)
+
+
+def _constant(name: str, field: str, summary: str, value: str | None = None) -> Flag:
+    return Flag(name, field, summary, value, "nothing")
+
+
+def _report(row: ReportRow) -> Flag:
+    if row.placeholder:
+        return _text(row.flag, "reports", row.placeholder, row.summary, row.default)
+    return _constant(row.flag, "reports", row.summary, row.default)
 
 
 FLAGS: tuple[Flag, ...] = (
-    Flag(
-        "o",
+    _text(
+        *("o", "output", "file"),
         "Output file; - is standard output (default: standard output; none with a report)",
-        "output",
-        None,
-        "text",
-        "file",
     ),
-    Flag(
-        "pass-pipeline",
-        "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
-        "steps",
-        None,
-        "text",
-        "text",
+    _text(
+        "pass-pipeline", "steps", "text", "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))"
     ),
-    Flag(
-        "split-input-file",
-        "Split the input at marker lines and process each part separately",
-        "split_marker",
-        SPLIT_MARKER,
-        "text",
-        "marker",
+    _text(
+        *("split-input-file", "split_marker", "marker"),
+        *("Split the input at marker lines and process each part separately", SPLIT_MARKER),
     ),
-    Flag(
-        "output-split-marker",
+    _text(
+        *("output-split-marker", "output_split_marker", "marker"),
         "Marker line between the programs in the output",
-        "output_split_marker",
-        None,
-        "text",
-        "marker",
+    ),
+    _text(
+        *("verify-diagnostics", "verify_diagnostics", "all|only-expected"),
+        *("Check diagnostics against expected-* comments in the input", "all"),
     ),
     Flag(
-        "verify-diagnostics",
-        "Check diagnostics against expected-* comments in the input",
-        "verify_diagnostics",
-        "all",
-        "text",
-        "all|only-expected",
+        *("verify-each", "verify"),
+        *(
+            "Verify the IR after each pass, also within pipelines (default: after each pass and pipeline)",
+            "each",
+        ),
     ),
+    Flag("allow-unregistered-dialect", "allow_unregistered", "Allow operations of unregistered dialects"),
+    Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
+    Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
     Flag(
-        "verify-each",
-        "Verify the IR after each pass, also within pipelines (default: after each pass and pipeline)",
-        "verify",
-        "each",
+        "mlir-print-ir-before", "print_before", "Print the IR before these passes", None, "names", "pass,..."
     ),
-    Flag("allow-unregistered-dialect", "Allow operations of unregistered dialects", "allow_unregistered"),
-    Flag("mlir-print-op-generic", "Print the generic form", "is_generic"),
-    Flag("mlir-print-debuginfo", "Print locations", "with_debuginfo"),
-    Flag(
-        "mlir-print-ir-before", "Print the IR before these passes", "print_before", None, "names", "pass,..."
-    ),
-    Flag("mlir-print-ir-after", "Print the IR after these passes", "print_after", None, "names", "pass,..."),
-    Flag("mlir-print-ir-before-all", "Print the IR before each pass", "print_before", None, "nothing"),
-    Flag("mlir-print-ir-after-all", "Print the IR after each pass", "print_after", None, "nothing"),
-    Flag("mlir-timing", "Report the execution time of parsing, each pass and printing", "with_timing"),
-    Flag("no-progress", "Show no progress bar on a terminal", "hides_progress"),
-    *map(_report_flag, REPORTS),
-    Flag("json", "Print reports as JSON, one line per program", "reports_as_json"),
-    Flag("show-dialects", "Print the registered dialects", "shows", "dialects", "nothing"),
-    Flag("help", "Print this help", "shows", "help", "nothing"),
-    Flag("h", "Print this help", "shows", "help", "nothing"),
-    Flag("version", "Print the version", "shows", "version", "nothing"),
+    Flag("mlir-print-ir-after", "print_after", "Print the IR after these passes", None, "names", "pass,..."),
+    _constant("mlir-print-ir-before-all", "print_before", "Print the IR before each pass"),
+    _constant("mlir-print-ir-after-all", "print_after", "Print the IR after each pass"),
+    Flag("mlir-timing", "with_timing", "Report the execution time of parsing, each pass and printing"),
+    Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
+    *map(_report, REPORTS),
+    Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
+    _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
+    _constant("help", "shows", "Print this help", "help"),
+    _constant("h", "shows", "Print this help", "help"),
+    _constant("version", "shows", "Print the version", "version"),
 )
 
 _BY_NAME = {flag.name: flag for flag in FLAGS}
@@ -227,18 +227,41 @@ def _invalid(flag: Flag, fact: str) -> ShardyError:
 
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
-        raise usage_error(_unknown(argument, name))
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)], 1)
+        hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
+        raise usage_error(f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}")
     return replace(command, steps=(*command.steps, build_step(name, options)))
-
-
-def _unknown(argument: str, name: str) -> str:
-    from difflib import get_close_matches
-
-    known = [row.name for row in (*FLAGS, *PASSES, *PIPELINES)]
-    close = get_close_matches(name, known, 1)
-    hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
-    return f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}"
 
 
 def _dashed(name: str) -> str:
     return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
+def help_text() -> str:
+    """Returns the text of `sdy-opt --help`, from the tables of flags, passes and pipelines; loads no pass."""
+    return "\n".join((_OVERVIEW, *_help_lines()))
+
+
+def _help_lines() -> Iterator[str]:
+    yield "OPTIONS:"
+    width = max(len(_flag_usage(flag)) for flag in FLAGS) + 2
+    yield from (f"  {_flag_usage(flag):<{width}}{flag.summary}" for flag in FLAGS)
+    for title, rows in (("PASSES:", PASSES), ("PIPELINES:", PIPELINES)):
+        yield f"\n{title}"
+        for row in rows:
+            yield f"  --{row.name}\n      {row.summary}"
+            yield from (f"        {_option_usage(option)}" for option in row.options)
+
+
+def _flag_usage(flag: Flag) -> str:
+    value = f"=<{flag.placeholder}>" if flag.placeholder else ""
+    return _dashed(flag.name) + (value if flag.value is None else value and f"[{value}]")
+
+
+def _option_usage(option: Option) -> str:
+    types = {bool: "bool", int: "int", str: "text", tuple: "list"}
+    kind = "|".join(option.choices) or types[type(option.default)]
+    default = option.text(option.default)
+    return f"{option.name}=<{kind}>  {option.summary}" + (f" (default: {default})" if default else "")

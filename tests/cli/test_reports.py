@@ -12,6 +12,7 @@ from shardy_py.cli.driver import Outcome, run
 from shardy_py.cli.flags import parse_command
 from shardy_py.cli.reports import (
     REPORTS,
+    Answer,
     Evidence,
     ReportRow,
     Request,
@@ -42,11 +43,11 @@ def program(tmp_path: Path) -> Path:
 def _row(**columns: Any) -> ReportRow:
     seen: list[Evidence] = columns.pop("seen", [])
 
-    def text(evidence: Evidence, argument: str) -> str:
+    def answer(evidence: Evidence, argument: str) -> Answer:
         seen.append(evidence)
-        return f"about {argument}"
+        return Answer(lambda: f"about {argument}", lambda: {"of": argument})
 
-    return ReportRow("about", "about", "", text, lambda e, a: {"of": a}, placeholder="x", **columns)
+    return ReportRow("about", "about", answer, "x", **columns)
 
 
 def test_an_argument_is_optional_but_not_free() -> None:
@@ -131,16 +132,12 @@ def test_a_mistake_in_the_program_is_told_in_words() -> None:
 
 def test_rows_get_the_evidence_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Evidence] = []
-    for needs in ({}, {"needs_before": True}, {"needs_record": True}):
+    for needs in ({}, {"needs_record": True}):
         command = parse_command(["--sdy-note-name"])
         row = _row(seen=seen, **needs)
         run(replace_reports(command, row), PROGRAM, "-", lambda text: None)
-    assert [e.before is None for e in seen] == [True, False, True]
-    assert [e.record is None for e in seen] == [True, True, False]
-    before, after = seen[1].before, seen[1].after
-    assert before is not None
-    assert not before.attributes
-    assert after.attributes
+    assert [e.record is None for e in seen] == [True, False]
+    assert seen[0].after.attributes
 
 
 def replace_reports(command: Any, row: ReportRow) -> Any:

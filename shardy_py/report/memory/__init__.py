@@ -1,6 +1,6 @@
 """The memory that each device needs: arguments, results and constants, the peak, the tensors alive then.
 
-    IR -> collect.py -> program.py -> liveness.py -> report.py, with the values of rows.py
+    IR -> collect.py -> liveness.py -> report.py
 
 docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and
 their padding (`layout/`).
@@ -10,8 +10,17 @@ their padding (`layout/`).
 
 from shardy_py.layout.formats import TARGETS, Target
 from shardy_py.report.memory.liveness import LivenessAnalysis, Peak
-from shardy_py.report.memory.report import SCHEMA, MemoryReport, memory_json, memory_report, memory_text
-from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
+from shardy_py.report.memory.report import (
+    SCHEMA,
+    EntryMemory,
+    MemoryReport,
+    PeakOp,
+    TensorRow,
+    Total,
+    memory_json,
+    memory_report,
+    memory_text,
+)
 
 __all__ = [
     "SCHEMA",

@@ -1,7 +1,7 @@
-"""Builds the program of `program.py` from IR, with the tensor behind each value.
+"""Builds the program of `liveness.py` from IR; tensors as numbered values: IR, type, sharding and size.
 
 How an op uses memory follows from the columns `control` and `storage` of its row; regions of other ops
-combine elements and hold no arrays. Not here: liveness (`liveness.py`), names (`report.py`).
+combine elements and hold no arrays. Not here: names and tables (`report.py`).
 
     collected = collect_program(module, "tpu")
 """
@@ -10,26 +10,135 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, TupleType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
+from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import ShardyError
 from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.symbols import MAIN, callee_name, function_name
+from shardy_py.graph.symbols import MAIN, Symbols, callee_name, function_name
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import operands_of
-from shardy_py.ops import TABLE, Control, Storage
-from shardy_py.report.memory.program import MemoryComputation, MemoryStep, Nested, Runs
-from shardy_py.report.memory.tensors import FunctionResult, NumberedTensor, Tensors
-from shardy_py.report.sizes import Target
+from shardy_py.ops import TABLE, Control, Storage, record
+from shardy_py.report.memory.liveness import MemoryComputation, MemoryStep, Nested, Runs
+from shardy_py.report.sizes import Target, TensorBytes, TensorSize, tensor_size
+from shardy_py.sharding import TensorSharding
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import position_of
 
 _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
+_NOTHING = TensorSize((), TensorBytes())
+
+
+class FunctionResult(NamedTuple):
+    """A result of a function, where it is an array of its own."""
+
+    function: Operation
+    position: int
+
+
+class NumberedTensor(NamedTuple):
+    """One value. A token has no bytes; a tuple has those of its elements.
+
+    is_copy: whether it is a copy that becomes `value`.
+    """
+
+    value: SSAValue | FunctionResult
+    type: Attribute
+    sharding: TensorSharding | None
+    size: TensorSize
+    is_copy: bool = False
+
+
+class Tensors:
+    """The tensors found so far, numbered from 0, and the numbers of SSA values by identity."""
+
+    def __init__(self, module: ModuleOp, target: Target) -> None:
+        self.found: list[NumberedTensor] = []
+        self.numbers: dict[int, int] = {}
+        self._meshes = Symbols(module).meshes()
+        self._target: Target = target
+        self._reader = ShardingReader()
+        self._sizes: dict[tuple[int, int], tuple[TensorSize, object]] = {}
+
+    def add(self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None) -> int:
+        """Adds a value and returns its number.
+
+        Raises:
+            ShardyError: the sharding does not fit the type, or there is no mesh of its name.
+        """
+        known = self._sizes.get((id(type_), id(sharding)))
+        if known is None:
+            size = self._measure(value, type_, sharding)
+            known = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
+        self.found.append(NumberedTensor(value, type_, sharding, known[0]))
+        return len(self.found) - 1
+
+    def define(self, value: SSAValue) -> int:
+        """Adds an SSA value and returns its number."""
+        number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
+        return number
+
+    def copy(self, number: int) -> int:
+        """Adds a copy that becomes the value `number`, and returns its number."""
+        self.found.append(self.found[number]._replace(is_copy=True))
+        return len(self.found) - 1
+
+    def have_same_size(self, first: int, second: int) -> bool:
+        """Whether one fits in the place of the other."""
+        sizes = [self.found[number].size.bytes.padded_bytes for number in (first, second)]
+        return sizes[0] == sizes[1]
+
+    def is_same_array(self, value: int, renamed: int) -> bool:
+        """Whether a value has the same shards under another name, or that has no sharding."""
+        sharding = self.found[renamed].sharding
+        return sharding is None or _axes(self.found[value].sharding) == _axes(sharding)
+
+    def _measure(
+        self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None
+    ) -> TensorSize:
+        if isinstance(type_, TupleType):
+            parts = [self._measure(value, part, None) for part in type_.types.data]
+            problem = next((part.problem for part in parts if part.problem), "")
+            return TensorSize((), sum((part.bytes for part in parts), TensorBytes()), problem)
+        if not isinstance(type_, TensorType):
+            return _NOTHING
+        tensor = bounded_tensor(cast("TensorType[Attribute]", type_))
+        try:
+            return tensor_size(tensor, sharding, self._meshes, self._target)
+        except ShardyError as error:
+            place = position_of(location_of(value))
+            raise ShardyError(error.first.at(place) if place else error.first) from error
+
+
+def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
+    """Returns shape and element of a type, with the bounds of dynamic dimensions, None if unbounded."""
+    encoding, shape = type_.encoding, type_.get_shape()
+    bounds = encoding.data if isinstance(encoding, TypeExtensionsAttr) else (None,) * len(shape)
+    sizes = tuple(
+        size if size >= 0 else bound if bound is not None and bound >= 0 else None
+        for size, bound in zip(shape, bounds, strict=True)
+    )
+    return record.TensorType(sizes, str(type_.element_type))
+
+
+def location_of(value: SSAValue | FunctionResult) -> Attribute:
+    """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
+    if isinstance(value, FunctionResult):
+        return cast(Any, value.function).location
+    return cast(Any, value.op if isinstance(value, OpResult) else value).location
+
+
+def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:
+    """Returns the axes of each dimension, () if there are none at all."""
+    if sharding is None or sharding.is_fully_replicated:
+        return ()
+    return (*(dimension.axes for dimension in sharding.dimensions), sharding.mesh)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
     report.entries[0].peak.bytes.padded_bytes
     report.largest(10)                          rows, largest first
 
-Not here: the values of the report (`rows.py`), computing sizes and liveness (`collect.py`, `liveness.py`).
+Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
 """
 
 from __future__ import annotations
@@ -26,19 +26,119 @@ from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.ops import record
 from shardy_py.report.json_fields import json_fields
-from shardy_py.report.memory.collect import CollectedProgram, EntryFunction, collect_program
+from shardy_py.report.memory.collect import (
+    CollectedProgram,
+    EntryFunction,
+    FunctionResult,
+    bounded_tensor,
+    collect_program,
+    location_of,
+)
 from shardy_py.report.memory.liveness import LivenessAnalysis
-from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
-from shardy_py.report.memory.tensors import FunctionResult, bounded_tensor, location_of
-from shardy_py.report.sizes import Target
-from shardy_py.report.tables import meshes_text, omission, table, type_text
-from shardy_py.sharding import Mesh
+from shardy_py.report.sizes import Target, TensorBytes
+from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
 _TOTALS = ("arguments", "results", "constants", "peak")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A number of tensors and the sum of their bytes."""
+
+    count: int
+    bytes: TensorBytes
+
+    @staticmethod
+    def of(sizes: Iterable[TensorBytes]) -> Total:
+        """Returns the total of tensors of these sizes."""
+        listed = list(sizes)
+        return Total(len(listed), sum(listed, TensorBytes()))
+
+    def cells(self) -> tuple[str, ...]:
+        """Returns count, global, local and padded bytes, and the share of padding."""
+        size = self.bytes
+        return (
+            f"{self.count:,}",
+            *map(bytes_text, (size.global_bytes, size.local_bytes, size.padded_bytes)),
+            f"{size.waste:.1%}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PeakOp:
+    """An op at the peak: its function, op name, the name of its first result ("" if none), location."""
+
+    function: str
+    op: str
+    name: str
+    location: str
+
+    def __str__(self) -> str:
+        name = f"{self.name} = " if self.name else ""
+        location = f" ({self.location})" if self.location else ""
+        return f"{name}{self.op} of @{self.function}{location}"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """One array of the program.
+
+    name: `%3`, `%arg0`, `result 0`; `copy to %3` of a copy that becomes %3.
+    op: the op that defines it; of an argument or a copied result the function.
+    shape, local_shape: global, and on each device; None for a dynamic size without a bound.
+    not_counted: the reason why its bytes are not counted, "" if they are.
+    """
+
+    name: str
+    function: str
+    op: str
+    element_type: str
+    shape: tuple[int | None, ...]
+    local_shape: tuple[int | None, ...]
+    sharding: TensorSharding | None
+    bytes: TensorBytes
+    location: str
+    not_counted: str = ""
+
+    def cells(self, *, has_one_mesh: bool) -> tuple[str, ...]:
+        """Returns name, sharding (without its mesh if there is one only), types, bytes and location."""
+        sharding = "-" if self.sharding is None else str(self.sharding)
+        prefix = "" if self.sharding is None else f"<@{self.sharding.mesh}, "
+        if prefix and has_one_mesh and sharding.startswith(prefix):
+            sharding = sharding[len(prefix) : -1]
+        return (
+            self.name if self.function in ("", "main") else f"@{self.function}:{self.name}",
+            sharding,
+            type_text(self.shape, self.element_type),
+            type_text(self.local_shape, self.element_type),
+            bytes_text(self.bytes.padded_bytes),
+            f"{self.bytes.waste:.1%}",
+            self.location,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMemory:
+    """The memory on each device while an entry function of the program runs.
+
+    constants: of all functions that may run.
+    peak: of the padded bytes, with the other bytes of the same moment.
+    place: the op at which the peak is, then the one nested in it, and so on; empty: on entry.
+    alive: the numbers of the tensors alive at the peak, largest first.
+    """
+
+    function: str
+    arguments: Total
+    results: Total
+    constants: Total
+    peak: Total
+    place: tuple[PeakOp, ...]
+    alive: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)

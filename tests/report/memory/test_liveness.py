@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.report.memory.liveness import ENTRY, LivenessAnalysis
-from shardy_py.report.memory.program import MemoryComputation, MemoryStep, Nested, Runs
+from shardy_py.report.memory.liveness import (
+    ENTRY,
+    LivenessAnalysis,
+    MemoryComputation,
+    MemoryStep,
+    Nested,
+    Runs,
+)
 from tests.report.memory.simulation import Simulation
 
 
