@@ -2,8 +2,7 @@
 
 Not here: LLVM's conventions for flags, which `sdy-opt` follows (`flags.py`).
 
->>> parser = ArgumentParser("greet", allow_abbrev=False)
->>> parser.parse_args(["--loud"])
+>>> command_parser("greet", "").parse_args(["--loud"])
 Traceback (most recent call last):
     ...
 shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments: --loud
@@ -30,6 +29,11 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Called by argparse with its message."""
         raise usage_error(message)
+
+
+def command_parser(name: str, description: str, epilog: str | None = None) -> ArgumentParser:
+    """Returns the parser of a command, whose flags are written in full."""
+    return ArgumentParser(name, description=description, epilog=epilog, allow_abbrev=False)
 
 
 def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:

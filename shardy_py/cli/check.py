@@ -12,13 +12,17 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py.cli.arguments import ArgumentParser, read_cost_model, reader
+from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
-    from shardy_py.check import Choice, Finding, Level
+    from shardy_py.check import Finding, Level
 
+_EXIT_CODES = (
+    "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
+    "2: internal error."
+)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -27,14 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     return run_command("sdy-check", _parse, _run, arguments)
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        "sdy-check",
-        description="Lint for sharded programs: propagates, and reports what costs memory or time.",
-        epilog="Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
-        "2: internal error.",
-        allow_abbrev=False,
-    )
+def _parser() -> argparse.ArgumentParser:
+    description = "Lint for sharded programs: propagates, and reports what costs memory or time."
+    parser = command_parser("sdy-check", description, _EXIT_CODES)
     add = parser.add_argument
     codes: Any = {"type": reader(_rules), "default": "", "metavar": "CODES"}
     levels: Any = {"type": reader(_level), "action": "append", "default": [], "metavar": "CODE=LEVEL"}
@@ -70,14 +69,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     if (options.sarif, options.write_baseline).count(STANDARD) + options.json > 1:
         raise usage_error("standard output can take one of --json, --sarif and --write-baseline only")
     with argument("--level"):
-        options.choice = _choice(options)
+        from shardy_py.check import Choice
+
+        levels = cast("dict[str, Level]", dict(options.level))
+        options.choice = Choice(options.select, options.ignore, levels)
     return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.api import Options, Program, propagate
     from shardy_py.api.result import Result
-    from shardy_py.check import RULES, Limits, baseline_text, check, without_baseline
+    from shardy_py.check import LEVELS, RULES, Limits, baseline_text, check, without_baseline
 
     if options.rules:
         files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
@@ -88,9 +90,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         result = Result(program, program, (), lambda changed: propagate(changed, Options()))
     else:
         result = propagate(program, progress=not options.no_progress)
-    findings = check(
-        result, options.choice, Limits(options.replicated_bytes, options.reshard_bytes, options.model)
-    )
+    limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model)
+    findings = check(result, options.choice, limits)
     if options.write_baseline is not None:
         files.write(options.write_baseline, baseline_text(findings))
     if options.baseline is not None:
@@ -98,7 +99,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
     _show(findings, options, source.file, files)
-    return FAILURE if _fails(findings, options.fail_on) and options.write_baseline is None else SUCCESS
+    failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
+    fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
+    return FAILURE if fails else SUCCESS
 
 
 def _show(findings: tuple[Finding, ...], options: argparse.Namespace, program: str, files: Files) -> None:
@@ -110,12 +113,6 @@ def _show(findings: tuple[Finding, ...], options: argparse.Namespace, program: s
         files.show(json.dumps(findings_json(findings), indent=2))
     elif STANDARD not in (options.sarif, options.write_baseline):
         files.show(findings_text(findings))
-
-
-def _choice(options: argparse.Namespace) -> Choice:
-    from shardy_py.check import Choice
-
-    return Choice(options.select, options.ignore, cast("dict[str, Level]", dict(options.level)))
 
 
 def _rules(text: str) -> tuple[str, ...]:
@@ -137,11 +134,3 @@ def _size(text: str) -> int:
     if unit not in _UNITS or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
         raise ShardyError.unexpected("", expected="bytes such as 64M", got=f"'{text}'")
     return int(digits) * _UNITS[unit]
-
-
-def _fails(findings: tuple[Finding, ...], fail_on: str) -> bool:
-    from shardy_py.check import LEVELS
-
-    if fail_on == "never":
-        return False
-    return any(LEVELS.index(finding.level) >= LEVELS.index(fail_on) for finding in findings)  # pyright: ignore

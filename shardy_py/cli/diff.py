@@ -12,7 +12,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import ArgumentParser, read_cost_model, reader
+from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, Source, run_command, usage_error
 from shardy_py.progress import progress
 
@@ -29,22 +29,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = ArgumentParser(
-        "sdy-diff",
-        description="Compares the shardings, collectives, bytes and memory of two programs.",
-        epilog="Exit codes: 0; 1: invalid input, or the programs differ and --exit-code; 2: internal error.",
-        allow_abbrev=False,
-    )
+    description = "Compares the shardings, collectives, bytes and memory of two programs."
+    codes = "Exit codes: 0; 1: invalid input, or the programs differ and --exit-code; 2: internal error."
+    parser = command_parser("sdy-diff", description, codes)
     add = parser.add_argument
+    links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
-    add(
-        "--model",
-        type=reader(read_cost_model),
-        default="tpu-v5p",
-        help="cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)",
-    )
+    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
     add("--json", action="store_true", help="print JSON")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")

@@ -108,14 +108,20 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
         result, diagnostics = driver.process(chunk)
         results.append(result)
         if command.verify_diagnostics:
-            diagnostics = _unmet(command, chunk, diagnostics, file)
+            expectations = read_expectations(chunk.text, file, chunk.first_line)
+            only_expected = command.verify_diagnostics == "only-expected"
+            diagnostics = unmet(diagnostics, expectations, only_expected=only_expected)
         for diagnostic in diagnostics:
             log(render(diagnostic, {file: source}) + "\n")
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
     output = _joined([result.output for result in results], command.output_split_marker)
-    reports = _joined_reports([result.report for result in results], command)
+    texts = [result.report for result in results]
+    if command.reports_as_json:
+        reports = "".join(reports_json(command.reports, None) if text is None else text for text in texts)
+    else:
+        reports = _joined(texts, command.output_split_marker) if command.reports else ""
     return Outcome(output, not driver.has_failed, reports)
 
 
@@ -152,7 +158,6 @@ class _Driver:
             self.dumps = (DumpIR(command.print_before, command.print_after, self.print, log),)
 
     def process(self, chunk: Chunk) -> tuple[_Result, tuple[Diagnostic, ...]]:
-        """The result of all steps on one chunk; and diagnostics, warnings first."""
         steps = 2 + sum(len(step.calls) for step in self.command.steps)
         # Dumps go to the terminal while passes run, where a progress bar would interfere.
         shown = not (self.command.hides_progress or self.dumps)
@@ -166,12 +171,8 @@ class _Driver:
     def _result(self, chunk: Chunk, begin: Callable[[str], None]) -> _Result:
         begin("reading")
         with self.time("Parser"):
-            module = parse_module(
-                chunk.text,
-                self.file,
-                allow_unregistered=self.command.allow_unregistered,
-                first_line=chunk.first_line,
-            )
+            lenient, line = self.command.allow_unregistered, chunk.first_line
+            module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
         evidence = self.transform(module, begin)
         begin("writing")
@@ -186,17 +187,15 @@ class _Driver:
             return _Result(self.print(module), report)
 
     def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
-        """Runs all steps, and keeps the evidence that the reports require."""
-        observers = (progress_observer(begin), *self.dumps, self.timer)
+        def timer(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
+            return self.time(call.row.class_name if call else "(V) verifier")
+
+        observers = (progress_observer(begin), *self.dumps, timer)
         needs_record = any(request.row.needs_record for request in self.command.reports)
         with recording() if needs_record else nullcontext() as record:
             for step in self.command.steps:
                 run_passes(module, step.calls, verify=self.command.verify, observers=observers)
         return Evidence(module, record)
-
-    def timer(self, call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
-        """An observer of passes."""
-        return self.time(call.row.class_name if call else "(V) verifier")
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)
@@ -205,22 +204,7 @@ class _Driver:
         return self.stopwatch.time(name) if self.stopwatch else nullcontext()
 
 
-def _unmet(
-    command: Command, chunk: Chunk, diagnostics: tuple[Diagnostic, ...], file: str
-) -> tuple[Diagnostic, ...]:
-    expectations = read_expectations(chunk.text, file, chunk.first_line)
-    return unmet(diagnostics, expectations, only_expected=command.verify_diagnostics == "only-expected")
-
-
 def _joined(outputs: list[str | None], marker: str) -> str:
     """The texts with marker lines between; a blank line ends each but the last, as from mlir-opt."""
     *parts, last = (output or "" for output in outputs)
     return "".join(f"{part}\n{marker}\n" if part else f"{marker}\n" for part in parts) + last
-
-
-def _joined_reports(reports: list[str | None], command: Command) -> str:
-    if not command.reports:
-        return ""
-    if command.reports_as_json:
-        return "".join(reports_json(command.reports, None) if r is None else r for r in reports)
-    return _joined(reports, command.output_split_marker)

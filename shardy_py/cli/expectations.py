@@ -38,20 +38,20 @@ class Expectation:
     def accepts(self, diagnostic: Diagnostic) -> bool:
         """Returns whether `diagnostic` is the expected one."""
         line = diagnostic.where.line if diagnostic.where else None
-        return (
-            self.severity == diagnostic.severity
-            and self.line == line
-            and self.pattern.search(diagnostic.message) is not None
-        )
+        has_place = (self.severity, self.line) == (diagnostic.severity, line)
+        return has_place and self.pattern.search(diagnostic.message) is not None
 
 
 def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expectation, ...]:
     """The comments of a text, in order."""
-    lines = text.split("\n")
-    found = {
-        number: match for number, line in enumerate(lines, first_line) if (match := _COMMENT.search(line))
-    }
-    return tuple(_expectation(match, number, found, file) for number, match in found.items())
+    found = {n: m for n, line in enumerate(text.split("\n"), first_line) if (m := _COMMENT.search(line))}
+    return tuple(
+        Expectation(
+            *(match["severity"], _pattern(match["text"], is_regex=match["regex"] is not None), match["text"]),
+            *(_target(match["offset"], number, found), Position(file, number, match.start() + 1)),
+        )
+        for number, match in found.items()
+    )
 
 
 def unmet(
@@ -78,19 +78,6 @@ def unmet(
     return tuple(faults)
 
 
-def _expectation(
-    match: re.Match[str], number: int, found: dict[int, re.Match[str]], file: str
-) -> Expectation:
-    text = match["text"]
-    return Expectation(
-        severity=match["severity"],
-        pattern=_pattern(text) if match["regex"] else re.compile(re.escape(text)),
-        text=text,
-        line=_target(match["offset"], number, found),
-        comment=Position(file, number, match.start() + 1),
-    )
-
-
 def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) -> int | None:
     match offset:
         case None:
@@ -106,9 +93,9 @@ def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) ->
             return number + int(offset)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """A text in which `{{...}}` are regular expressions and the rest is literal."""
-    parts = re.split(r"\{\{(.*?)\}\}", text)
+def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
+    """Returns a pattern of literal text; with is_regex, `{{...}}` in it are regular expressions."""
+    parts = re.split(r"\{\{(.*?)\}\}", text) if is_regex else [text]
     return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts)))
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command
 from shardy_py.errors import ShardyError
 
@@ -31,9 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = ArgumentParser(
-        "hlo-indexing", description="Prints the indexing maps of HLO or MLIR text.", allow_abbrev=False
-    )
+    parser = command_parser("hlo-indexing", "Prints the indexing maps of HLO or MLIR text.")
     add = parser.add_argument
     add("file", help="HLO or MLIR file; '-': standard input")
     add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")
@@ -46,9 +44,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.file)
     entries = list(_entries(source.text, source.file, options))
-    files.write(
-        STANDARD, json.dumps(entries, indent=2) + "\n" if options.json else "".join(map(_as_text, entries))
-    )
+    text = json.dumps(entries, indent=2) + "\n" if options.json else "".join(map(_as_text, entries))
+    files.write(STANDARD, text)
     return SUCCESS
 
 
@@ -70,7 +67,8 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
     if options.fusion and (not wanted or wanted in functions):
         function = functions[wanted or main]
         grid = function_maps(function, options.direction)
-        sides = (_result_names(function), list(function.parameter_names))
+        names = _value_names(function)
+        sides = [names[value] for value in function.results], list(function.parameter_names)
         yield _entry(function.name, "", "fusion", grid, options.direction, *sides)
         return
     found = False
@@ -87,9 +85,8 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
             yield _entry(function.name, node.name, kind, grid, options.direction, made, given)
     if wanted and not found:
         kinds = "op or function" if options.fusion else "op"
-        raise ShardyError.unknown(
-            kinds, options.op, [node.name for f in functions.values() for node in f.nodes]
-        )
+        known = [node.name for function in functions.values() for node in function.nodes]
+        raise ShardyError.unknown(kinds, options.op, known)
 
 
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
@@ -125,11 +122,6 @@ def _value_names(function: Function) -> list[str]:
         count = len(node.record.results)
         names += [node.name] if count == 1 else [f"{node.name}#{r}" for r in range(count)]
     return names
-
-
-def _result_names(function: Function) -> list[str]:
-    names = _value_names(function)
-    return [names[value] for value in function.results]
 
 
 def _entry(

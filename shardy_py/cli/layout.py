@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 
-from shardy_py.cli.arguments import ArgumentParser
+from shardy_py.cli.arguments import ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import Position, ShardyError
 from shardy_py.layout import (
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = ArgumentParser("hlo-layout", description="Shows XLA's memory layouts.", allow_abbrev=False)
+    parser = command_parser("hlo-layout", "Shows XLA's memory layouts.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     shape = ArgumentParser(add_help=False, allow_abbrev=False)
     shape.add_argument("shape", help="XLA syntax: 'f32[3,5]{1,0:T(2,2)}'")
@@ -50,9 +50,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     draw.add_argument("--columns", type=_count, default=16, help="maximum columns of a panel (default: 16)")
     draw.add_argument("--panels", type=_count, default=8, help="maximum panels, from rank 3 on (default: 8)")
     draw.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    commands.add_parser(
-        "bytes", parents=[shape], help="print the size with and without padding, also of tuples"
-    )
+    sizes = "print the size with and without padding, also of tuples"
+    commands.add_parser("bytes", parents=[shape], help=sizes)
     index = commands.add_parser("index", parents=[shape], help="convert coordinates to an offset or back")
     index.add_argument("element", nargs="?", help="coordinates: 2,3; '' for a scalar")
     index.add_argument("--offset", type=int, help="print the coordinates at this offset instead")

@@ -1,7 +1,7 @@
-"""Parses passes: `--sdy-x='a=1'` and `--pass-pipeline='builtin.module(sdy-x{a=1})'`.
+"""Parses passes with options: `--sdy-x='a=1 b={c d}'` and `--pass-pipeline='builtin.module(sdy-x{a=1})'`.
 
 Messages are MLIR's. Our passes take the whole module, so nesting in `func.func(...)` is checked against the
-row of the pass and has no further effect.
+row of the pass and has no further effect. Not here: the valid options (`passes/options.py`).
 
 >>> [step.name for step in parse_pipeline("builtin.module(symbol-dce,func.func(sdy-drop-sharding-rules))")]
 ['symbol-dce', 'sdy-drop-sharding-rules']
@@ -10,16 +10,19 @@ row of the pass and has no further effect.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from shardy_py.cli.option_text import parse_options
 from shardy_py.errors import ShardyError
 from shardy_py.passes import PassCall, PassRow, pass_by_name
+from shardy_py.passes.options import Option, OptionValue
 from shardy_py.passes.pipelines import Calls, pipeline_by_name
 from shardy_py.passes.registration import FUNCTION, MODULE
 
 _UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
 _ANCHORS = (MODULE, FUNCTION, "any")
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+_BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,8 @@ def build_step(name: str, options: str = "") -> Step:
     try:
         values = parse_options(options, row.options)
     except ShardyError as error:
-        raise ShardyError(
-            f"{error.first.message}\n<unknown>:0: error: failed to add `{name}` with options `{options}`"
-        ) from None
+        place = f"<unknown>:0: error: failed to add `{name}` with options `{options}`"
+        raise ShardyError(f"{error.first.message}\n{place}") from None
     if isinstance(row, PassRow):
         return Step(name, (PassCall.of(row, values),))
     return Step(name, row.expand(**values), is_pipeline=True)
@@ -80,9 +82,8 @@ class _Reader:
     def read(self, anchor: str) -> tuple[Step, ...]:
         steps = self.elements(anchor) if self.text.strip() else ()
         if self.position < len(self.text) and self.text.strip():
-            raise self.error(
-                "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline"
-            )
+            extra = "encountered extra closing ')' creating unbalanced parentheses"
+            raise self.error(f"{extra} while parsing pipeline")
         return steps
 
     def elements(self, anchor: str) -> tuple[Step, ...]:
@@ -134,23 +135,94 @@ class _Reader:
 
     def error(self, fact: str, at: int | None = None) -> ShardyError:
         column = self.position if at is None else at
-        return ShardyError(
-            f"MLIR Textual PassPipeline Parser:1:{column + 1}: error: {fact}\n{self.text}\n{' ' * column}^"
-        )
+        place = f"MLIR Textual PassPipeline Parser:1:{column + 1}"
+        return ShardyError(f"{place}: error: {fact}\n{self.text}\n{' ' * column}^")
 
 
 def _check_anchor(step: Step, anchor: str) -> None:
     for call in step.calls[:1] if not step.is_pipeline else ():
         row = call.row
         if row.anchor and row.anchor != anchor:
-            target = (
-                "an op-agnostic PassManager"
-                if anchor == "any"
-                else f"a PassManager intended to run on '{anchor}'"
-            )
+            agnostic, typed = "an op-agnostic PassManager", f"a PassManager intended to run on '{anchor}'"
+            target = agnostic if anchor == "any" else typed
             raise ShardyError(
                 f"Can't add pass '{row.class_name}' restricted to '{row.anchor}' on {target}, "
                 f"did you intend to nest?\n<unknown>:0: error: failed to add `{step.name}` with options ``"
             )
     if step.is_pipeline and anchor != MODULE:
         raise ShardyError(f"pipeline '{step.name}' runs on 'builtin.module', not on '{anchor}'")
+
+
+def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionValue]:
+    """Returns the values given in `keep-sharding-rules=true filter='a b'`, by field name.
+
+    Raises:
+        ShardyError: an option is unknown, or its value invalid.
+
+    >>> parse_options("size=3", (Option("size", 1, "how many"),))
+    {'size': 3}
+    """
+    rows = {option.name: option for option in options}
+    values: dict[str, OptionValue] = {}
+    for word in _split_words(_unwrapped(text)):
+        name, _, value = word.partition("=")
+        option = rows.get(name)
+        if option is None:
+            known = ", ".join(rows) or "none"
+            raise ShardyError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {known}")
+        values[option.field_name] = _READERS[type(option.default)](option, _unwrapped(value))
+    return values
+
+
+def _split_words(text: str, separator: str = " ") -> list[str]:
+    """Returns the words of `text` between separators outside of quotes and brackets."""
+    words, closing = [""], list[str]()
+    for character in text:
+        if closing:
+            if character == closing[-1]:
+                closing.pop()
+            elif character in _CLOSING and closing[-1] not in "'\"":
+                closing.append(_CLOSING[character])
+        elif character in "'\"" or character in _CLOSING:
+            closing.append(_CLOSING.get(character, character))
+        elif character == separator:
+            words.append("")
+            continue
+        words[-1] += character
+    return [word for word in words if word]
+
+
+def _unwrapped(text: str) -> str:
+    wrapped = re.fullmatch(r"""\s*(?:\{(.*)\}|"(.*)"|'(.*)')\s*""", text, re.DOTALL)
+    return next(part for part in wrapped.groups() if part is not None) if wrapped else text.strip()
+
+
+def _read_boolean(option: Option, text: str) -> OptionValue:
+    if text.lower() not in _BOOLEANS:
+        raise _invalid(option, f"'{text}' is invalid value for boolean argument! Try 0 or 1")
+    return _BOOLEANS[text.lower()]
+
+
+def _read_integer(option: Option, text: str) -> OptionValue:
+    if not re.fullmatch(r"-?[0-9]+", text):
+        raise _invalid(option, f"'{text}' value invalid for integer argument!")
+    return int(text)
+
+
+def _read_text(option: Option, text: str) -> OptionValue:
+    if option.choices and text not in option.choices:
+        known = ", ".join(option.choices)
+        raise _invalid(option, f"Cannot find option named '{text}'!\nnote: its values: {known}")
+    return text
+
+
+def _invalid(option: Option, fact: str) -> ShardyError:
+    return ShardyError(f"for the --{option.name} option: {fact}")
+
+
+_READERS: dict[type, Callable[[Option, str], OptionValue]] = {
+    bool: _read_boolean,
+    int: _read_integer,
+    str: _read_text,
+    tuple: lambda option, text: tuple(_split_words(text, ",")),
+}

@@ -133,10 +133,8 @@ def run_command(
             raise
         if isinstance(error, RecursionError):
             return _fail(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply")
-        _fail(
-            f"{name}: internal error: {type(error).__name__}: {error}\n"
-            "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
-        )
+        remedy = "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
+        _fail(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}")
         return BUG
     finally:
         gc.freeze()
@@ -200,13 +198,9 @@ def _rendered(name: str, diagnostic: Diagnostic, files: Files) -> str:
 
 def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
     """The error for a file as a whole: its position has no line. The message is MLIR's."""
-    match error:
-        case UnicodeDecodeError():
-            reason = f"not UTF-8 at byte {error.start}"
-        case OSError():
-            reason = error.strerror or str(error)
-        case _:
-            reason = str(error)
+    reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, UnicodeDecodeError):
+        reason = f"not UTF-8 at byte {error.start}"
     return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", Position(name, 0, 0)))
 
 

@@ -13,12 +13,13 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import ArgumentParser, reader
+from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.case_text import read_case, read_shape
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
+    from shardy_py.report.view_words import Shape
     from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -28,11 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = ArgumentParser(
-        "shardy-view",
-        description="Describes and draws shardings: what each device holds.",
-        allow_abbrev=False,
-    )
+    parser = command_parser("shardy-view", "Describes and draws shardings: what each device holds.")
     add = parser.add_argument
     add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
     add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')
@@ -53,36 +50,29 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("--value and --json require --program")
     missing = [name for name in ("sharding", "shape") if getattr(options, name) is None]
     if missing:
-        raise usage_error(
-            f"{' and '.join(missing)} missing: expected a sharding and its --shape, or a --program"
-        )
+        expected = "expected a sharding and its --shape, or a --program"
+        raise usage_error(f"{' and '.join(missing)} missing: {expected}")
     return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     if options.program is not None:
         return _show_program(options, files)
-    sharding, mesh = read_case(options.sharding, options.mesh, files)
-    return _show(sharding, mesh, options.shape, options, files)
+    return _show((*read_case(options.sharding, options.mesh, files), options.shape), options, files)
 
 
 def _show(
-    sharding: TensorSharding,
-    mesh: Mesh,
-    shape: tuple[int | None, ...],
-    options: argparse.Namespace,
-    files: Files,
-    heading: str = "",
+    case: tuple[TensorSharding, Mesh, Shape], options: argparse.Namespace, files: Files, heading: str = ""
 ) -> int:
     from shardy_py.report import view
 
     if options.svg is not None:
-        files.write(options.svg, view.to_svg(sharding, mesh, shape))
+        files.write(options.svg, view.to_svg(*case))
         if options.svg == STANDARD:
             return SUCCESS
-    parts = [heading + view.describe(sharding, mesh, shape), view.draw(sharding, mesh, shape)]
+    parts = [heading + view.describe(*case), view.draw(*case)]
     if options.device is not None:
-        parts.append(view.describe_device(sharding, mesh, shape, options.device))
+        parts.append(view.describe_device(*case, options.device))
     return files.show("\n\n".join(parts))
 
 
@@ -102,9 +92,8 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
         entry = table.find(options.value)
         values = tuple(value for value in values if value.entry is entry)
         if not values:
-            raise ShardyError.unexpected(
-                f"'{options.value}'", expected="a ranked tensor of the program", got=f"type {entry.type}"
-            )
+            what, expected = f"'{options.value}'", "a ranked tensor of the program"
+            raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
     if options.json:
         return files.show(json.dumps(local_shapes_data(values), indent=2))
     if options.value is None:
@@ -112,7 +101,5 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     value = values[0]
     sharding = value.sharding or TensorSharding.fully_open(value.mesh, value.type.rank)
     axes = ", ".join(f'"{axis}"' for axis in value.manual_axes)
-    heading = (
-        f"{value.name} is manual along {axes}; the following describes its local tensor\n" if axes else ""
-    )
-    return _show(sharding, value.mesh, value.type.shape, options, files, heading)
+    heading = f"{value.name} is manual along {axes}; the following describes its local tensor\n"
+    return _show((sharding, value.mesh, value.type.shape), options, files, heading if axes else "")
