@@ -1,6 +1,6 @@
 """`sdy-opt`: program text in, passes in the order written, program text out.
 
-`flags.py` parses the command line (passes and their options: `pass_text.py`, `option_text.py`), `driver.py`
+`flags.py` parses the command line (passes with options: `pass_text.py`), `driver.py`
 does the work, `shell.py` prints failures.
 
     sdy-opt program.mlir --sdy-propagation-pipeline -o propagated.mlir

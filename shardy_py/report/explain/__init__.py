@@ -6,8 +6,8 @@
     print(explainer.explain(value))
     print(WhyNot(explainer).reasons(value, 0, "x"))
 
-Start at `explaining.py`; `tracing.py` follows axes back, `names.py` has the names, `explanation.py` and
-`reasons.py` the answers.
+Start at `explaining.py`; `tracing.py` follows axes back, `names.py` has the names, `explanation.py` the
+answers.
 """
 
 from shardy_py.report.explain.explaining import Explainer
@@ -18,8 +18,9 @@ from shardy_py.report.explain.explanation import (
     ChainLink,
     Explanation,
     NamedPlace,
+    Reason,
+    Reasons,
 )
-from shardy_py.report.explain.reasons import Reason, Reasons
 from shardy_py.report.explain.sides import Side, sides
 from shardy_py.report.explain.why_not import WhyNot
 

@@ -18,10 +18,9 @@ from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer
-from shardy_py.report.explain.explanation import NamedPlace
+from shardy_py.report.explain.explanation import NamedPlace, Reason, constrained
 from shardy_py.report.explain.neighbourhood import Crossing
 from shardy_py.report.explain.propagation_view import PropagationView
-from shardy_py.report.explain.reasons import Reason, constrained
 from shardy_py.report.explain.refusals import Refusal
 from shardy_py.report.explain.tracing import spots_of
 from shardy_py.sharding import AxisRef
@@ -66,8 +65,7 @@ class Stopping:
         given = sharding.dimensions[dimension]
         if given.is_closed:
             stops.append(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension))
-        for found in stops:
-            yield self._refused(found, slot, None, axis)
+        yield from (self._refused(found, slot, None, axis) for found in stops)
 
     def at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Returns why the axis did not propagate through a step."""
@@ -89,19 +87,16 @@ class Stopping:
         """Returns the reason where no tensor that shares the dimension has the axis."""
         place = self._view.place(slot)
         remedy = constrained(axis, place)
-        reached = dict.fromkeys(
-            ((slot, dimension), *((c.source_slot, c.source_dimension) for c in crossings))
-        )
+        sources = ((crossing.source_slot, crossing.source_dimension) for crossing in crossings)
+        reached = dict.fromkeys(((slot, dimension), *sources))
         for reached_slot, at in reached:
             for op, value in self._ops_without_rule(reached_slot):
                 source = self._source_beyond(op, value, at, axis)
                 if source is not None:
                     where = self._view.names.op(op)
-                    message = f"{source} is sharded along {axis}, but {where} has no sharding rule: "
+                    message = f"{source} is sharded along {axis}, but {where} has no sharding rule: nothing "
                     remedy = f"give {op.name} an sdy.sharding_rule, or {remedy}"
-                    yield Reason(
-                        *("no rule", message + "nothing propagates through it", remedy, where), blame=where
-                    )
+                    yield Reason("no rule", message + "propagates through it", remedy, where, blame=where)
                     return
         if not any(c.distance == 1 and c.step > FUNCTION_RESULT for c in crossings):
             for step in self._view.propagation.steps_at.get(slot, []):
@@ -110,24 +105,21 @@ class Stopping:
                     message = f"the rule of {op} does not map dimension {dimension} of {place} to others"
                     yield Reason("no factor", message, remedy, op, str(rule))
                     return
-        tensors = len({reached_slot for reached_slot, _ in reached}) - 1
-        message = (
-            f"no tensor related to dimension {dimension} of {place} by sharding rules is sharded along "
-            f"{axis} ({tensors} tensor{'s' if tensors != 1 else ''} searched)"
+        count = len({reached_slot for reached_slot, _ in reached}) - 1
+        fact = (
+            f"no tensor related to dimension {dimension} of {place} by sharding rules is sharded along {axis}"
         )
-        yield Reason("not sent", message, remedy, blame=place)
+        yield Reason("not sent", f"{fact} ({count} tensor{'s' * (count != 1)} searched)", remedy, blame=place)
 
     def _blocked(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Returns the reason at a step along whose factor axes do not propagate, or not in that direction."""
-        view = self._view
-        kind, rule = view.kind(crossing.step), view.rule(crossing.step)
-        op, source, target = (
-            *(view.op(crossing.step), view.place(crossing.source_slot)),
-            view.place(crossing.slot),
-        )
+        view, flat, step = self._view, self._program.flat, crossing.step
+        kind = None if step <= FUNCTION_RESULT else flat.kinds[flat.step_kinds[step]]
+        rule, op = view.rule(step), view.op(step)
+        source, target = view.place(crossing.source_slot), view.place(crossing.slot)
         fact = f"{source} is sharded along {axis}, but"
         remedy = constrained(axis, target)
-        if view.is_erased(crossing.step):
+        if step > FUNCTION_RESULT and flat.kinds[view.journal.kinds[step]].rule is None:
             name, message = "dead", f"{fact} the results of {op} are unused, so propagation erases it"
             remedy = f"return or use the results of {op}, or {remedy}"
         elif kind is not None and kind.is_barrier:
@@ -136,8 +128,7 @@ class Stopping:
             remedy = f"remove the barrier or reverse its direction, or add a sharding_constraint on {target}"
         else:
             assert rule is not None
-            type_ = rule.factors[crossing.factor].type
-            along = f"{factor_symbol(crossing.factor)}{_TYPES.get(type_, '')}"
+            along = factor_symbol(crossing.factor) + _TYPES.get(rule.factors[crossing.factor].type, "")
             name, message = "blocked", f"{fact} the rule of {op} blocks propagation along {along}"
         return Reason(name, message, remedy, op, str(rule), view.factor(crossing), source, crossing.distance)
 
@@ -149,12 +140,9 @@ class Stopping:
             return Reason(kind, message, remedy, place if place.location else None, blame=place)
         op, source = view.op(crossing.step), view.place(crossing.source_slot)
         order = "" if asked.overlaps(found.axis) else f" after {found.axis}"
-        message = (
-            f"{source} is sharded along {asked}{order}, but {found.axis} does not propagate through {op}: "
-            f"{message}"
-        )
-        rule = str(view.rule(crossing.step))
-        return Reason(kind, message, remedy, op, rule, view.factor(crossing), place, crossing.distance)
+        fact = f"{source} is sharded along {asked}{order}, but {found.axis} does not propagate through {op}"
+        rule, factor = str(view.rule(crossing.step)), view.factor(crossing)
+        return Reason(kind, f"{fact}: {message}", remedy, op, rule, factor, place, crossing.distance)
 
     def _source_beyond(
         self, op: Operation, value: SSAValue, dimension: int, axis: AxisRef

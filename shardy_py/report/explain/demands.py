@@ -8,7 +8,7 @@ Not here: tracing the axis from there (`tracing.py`), which reshards are needed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -24,9 +24,9 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import operands_of
 from shardy_py.propagation.step import common_mesh
 from shardy_py.rules import derive_rule
-from shardy_py.sharding import AxisRef, Mesh, Projection, ShardingRule, TensorSharding
+from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
 
-ShardingOf = Callable[[Spot], TensorSharding | None]
+Shardings = Sequence[TensorSharding | None]
 
 
 def requiring_tensors(
@@ -35,23 +35,27 @@ def requiring_tensors(
     dimension: int,
     axis: AxisRef,
     values: tuple[SSAValue, ...],
-    sharding_of: ShardingOf,
+    shardings: Shardings,
     meshes: Mapping[str, Mesh],
 ) -> Iterator[tuple[Spot, int]]:
     """Returns the tensors, and their dimensions, with `axis` along the factor of a dimension of a tensor.
 
     position: of the tensor among operands, then results. values: all operands and results, without the
-    reshards inserted between. sharding_of: their shardings before.
+    reshards inserted between. shardings: those of the values before.
     """
     spot = _counterpart(op, position)
     if spot is not None:
         yield spot, dimension
         return
-    shardings = tuple(map(sharding_of, values))
     along = tuple(_along_factors(op, position, dimension, axis, shardings, meshes))
     # An axis that cannot shard its factor shards another, such as the dimension of a concatenation.
-    for other, at in along or _anywhere(shardings, axis):
-        yield values[other], at
+    anywhere = (
+        (other, at)
+        for other, sharding in enumerate(shardings)
+        for at, given in enumerate(sharding.dimensions if sharding is not None else ())
+        if any(map(axis.overlaps, given.axes))
+    )
+    yield from ((values[other], at) for other, at in along or anywhere)
 
 
 def required_alike(op: Operation, position: int) -> tuple[Spot, ...]:
@@ -65,19 +69,20 @@ def _along_factors(
     position: int,
     dimension: int,
     axis: AxisRef,
-    shardings: tuple[TensorSharding | None, ...],
+    shardings: Shardings,
     meshes: Mapping[str, Mesh],
 ) -> Iterator[tuple[int, int]]:
     """Returns the positions of other tensors with `axis` along a factor of the dimension, and of theirs."""
-    rule = _rule_of(op)
+    given = op.attributes.get(RULE)
+    rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
     mesh = common_mesh(shardings, meshes)
     if rule is None or mesh is None or len(rule.tensors) != len(shardings):
         return
     wanted = rule.tensors[position][dimension]
     for other, tensor in enumerate(Projection.build(rule, shardings, mesh[1]).tensors):
         for at, factors in enumerate(rule.tensors[other] if other != position else ()):
-            found = (tensor.factors[factor] for factor in factors if factor in wanted)
-            if any(axis.overlaps(given) for along in found if along is not None for given in along.axes):
+            along = (tensor.factors[factor] for factor in factors if factor in wanted)
+            if any(axis.overlaps(other) for found in along if found is not None for other in found.axes):
                 yield other, at
 
 
@@ -99,15 +104,3 @@ def _counterpart(op: Operation, position: int) -> Spot | None:
             if any(user is op and index == position for user, index in edge_sources(owner)):
                 return owner
     return None
-
-
-def _rule_of(op: Operation) -> ShardingRule | None:
-    given = op.attributes.get(RULE)
-    return given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
-
-
-def _anywhere(shardings: tuple[TensorSharding | None, ...], axis: AxisRef) -> Iterator[tuple[int, int]]:
-    for position, sharding in enumerate(shardings):
-        for at, dimension in enumerate(sharding.dimensions if sharding is not None else ()):
-            if any(map(axis.overlaps, dimension.axes)):
-                yield position, at

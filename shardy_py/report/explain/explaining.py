@@ -20,10 +20,10 @@ from shardy_py.graph.run_record import Record
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import AxisExplanation, AxisRole, Chain, ChainLink, Explanation
 from shardy_py.report.explain.keeping import NO_DIMENSION, KeptField, kept_from
 from shardy_py.report.explain.names import Names
+from shardy_py.report.explain.neighbourhood import Agreements, slot_at_end
 from shardy_py.report.explain.tracing import (
     AtSpot,
     InSlot,
@@ -70,11 +70,9 @@ class Explainer:
                 path = kept_from(self.tracer, spot, axis, field)
                 chain = () if path is None else (self._chain(path, happened=True),)
                 axes.append(AxisExplanation(NO_DIMENSION, axis_text(axis), chain, role))
-        entry = self.names.entry(spot)
-        type_ = "" if entry is None else str(entry.type)
-        text = "" if sharding is None else str(sharding)
-        is_propagated = bool(self.tracer.propagations)
-        return Explanation(self.names.place(spot), type_, text, tuple(axes), is_propagated)
+        entry, place = self.names.entry(spot), self.names.place(spot)
+        type_, text = "" if entry is None else str(entry.type), "" if sharding is None else str(sharding)
+        return Explanation(place, type_, text, tuple(axes), bool(self.tracer.propagations))
 
     def explain_named(self, name: str) -> tuple[Explanation, ...]:
         """Returns why the values of that name are sharded as they are; several share a source line.
@@ -144,14 +142,10 @@ class Explainer:
             kind, through = "result", target
         else:
             kind, through = "op", self.names.op(propagation.program.step_ops[arrival.step])
-        factor = factor_words(
-            rule, arrival.factor, source.position, source.dimension, arrival.position, arrival.dimension
-        )
-        return ChainLink(
-            *(kind, target, state.dimension, axis, through, factor, str(rule)),
-            *(strategy, priority, op_priority),
-            note=self._later_removal(spot, state),
-        )
+        sides = (source.position, source.dimension), (arrival.position, arrival.dimension)
+        factor, note = factor_words(rule, arrival.factor, *sides), self._later_removal(spot, state)
+        link = ChainLink(kind, target, state.dimension, axis, through, factor, str(rule), note=note)
+        return replace(link, strategy=strategy, user_priority=priority, op_priority=op_priority)
 
     def _later_removal(self, spot: Spot, state: InSlot) -> str:
         """Returns which pass removed an axis that propagation gave a value; "" if the value still has it."""
@@ -169,11 +163,8 @@ class Explainer:
             return None
         through = self.names.op(movement.op) if movement.op is not None else source
         note = "" if movement.old is None else f"changed from {movement.old}"
-        return ChainLink(
-            *("pass", target, state.dimension, axis_text(state.axis), through),
-            pass_name=movement.pass_name,
-            note=note,
-        )
+        where = target, state.dimension, axis_text(state.axis)
+        return ChainLink("pass", *where, through, pass_name=movement.pass_name, note=note)
 
 
 def axis_text(axis: AxisRef) -> str:
@@ -210,19 +201,12 @@ def stage_words(stage: str) -> tuple[str, str, str]:
     return (priority[0].removeprefix("user priority ") if priority else "", op_priority, strategy)
 
 
-def factor_words(
-    rule: ShardingRule, factor: int, source: int, source_dimension: int, target: int, target_dimension: int
-) -> str:
-    """Returns the move of an axis along a factor in words.
+def factor_words(rule: ShardingRule, factor: int, *sides: tuple[int, int]) -> str:
+    """Returns the move of an axis along a factor in words; sides: the tensor and dimension from and to.
 
-    >>> factor_words(ShardingRule.identity((4, 8)), 1, 0, 1, 1, 1)
+    >>> factor_words(ShardingRule.identity((4, 8)), 1, (0, 1), (1, 1))
     'j: dim 1 of operand 0 -> dim 1 of result 0'
     """
-
-    def tensor(position: int, dimension: int) -> str:
-        count = len(rule.operands)
-        kind, index = ("operand", position) if position < count else ("result", position - count)
-        return f"dim {dimension} of {kind} {index}"
-
-    way = f"{tensor(source, source_dimension)} -> {tensor(target, target_dimension)}"
-    return f"{factor_symbol(factor)}: {way}"
+    count = len(rule.operands)
+    names = [f"operand {i}" for i in range(count)] + [f"result {i}" for i in range(len(rule.results))]
+    return f"{factor_symbol(factor)}: {' -> '.join(f'dim {at} of {names[tensor]}' for tensor, at in sides)}"

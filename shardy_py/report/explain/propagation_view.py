@@ -11,7 +11,7 @@ from __future__ import annotations
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions
-from shardy_py.propagation.flat import Direction, StepKind
+from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.step import Step
 from shardy_py.report.explain.explaining import Explainer, factor_words
@@ -19,7 +19,6 @@ from shardy_py.report.explain.explanation import Annotation, NamedPlace
 from shardy_py.report.explain.neighbourhood import Crossing
 from shardy_py.report.explain.tracing import InSlot, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule
-from shardy_py.sharding.axis_lists import Axes
 
 
 class PropagationView:
@@ -31,8 +30,6 @@ class PropagationView:
         self.journal = propagation.journal
         self._tracer = explainer.tracer
         self._event = next(i for i, p in explainer.tracer.propagations if p is propagation)
-
-    # ------------------------------------------------------------------ slots
 
     def place(self, slot: int) -> NamedPlace:
         """Returns the tensor of a slot."""
@@ -51,25 +48,6 @@ class PropagationView:
         path = next(self._tracer.paths_from(state), None)
         return None if path is None else self.names.annotation(path.root)
 
-    def written_axes(self, slot: int, dimension: int) -> Axes:
-        """Returns the axes of a dimension before propagation."""
-        boundary = self.propagation.boundaries.get(slot)
-        first = boundary.outer if boundary is not None else self.journal.first_sharding(slot)
-        return () if first is None else first.dimensions[dimension].axes
-
-    def is_manual(self, slot: int, axis: AxisRef) -> bool:
-        """Whether a slot is at the border of a manual computation along an axis."""
-        boundary = self.propagation.boundaries.get(slot)
-        return boundary is not None and axis.name in boundary.manual_axes
-
-    def arrival_stage(self, slot: int, dimension: int, axis: AxisRef) -> str:
-        """Returns the round in which an axis arrived at a slot; "" if it was there before propagation."""
-        arrivals = self.propagation.arrivals.at(slot)
-        arrival = next((a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis)), None)
-        return "" if arrival is None else self.journal.stage_of(arrival.entry)
-
-    # ------------------------------------------------------------------ steps
-
     def slots_of(self, step: int) -> tuple[int, ...]:
         """Returns the slots of the tensors of a step: operands, then results."""
         return self.propagation.arrivals.slots_of(step)
@@ -84,17 +62,6 @@ class PropagationView:
             return self.place(self.slots_of(step)[1])
         return self.names.op(self.propagation.program.step_ops[step])
 
-    def kind(self, step: int) -> StepKind | None:
-        """Returns the kind of a step; None for the results of functions."""
-        flat = self.propagation.program.flat
-        return None if step <= FUNCTION_RESULT else flat.kinds[flat.step_kinds[step]]
-
-    def is_erased(self, step: int) -> bool:
-        """Whether propagation visited an op only to erase it."""
-        if step <= FUNCTION_RESULT:
-            return False
-        return self.propagation.program.flat.kinds[self.journal.kinds[step]].rule is None
-
     def step(self, number: int) -> Step | None:
         """Returns the computation of a step in the last round; None if no axis propagates there."""
         if number <= FUNCTION_RESULT:
@@ -105,21 +72,8 @@ class PropagationView:
         table = self.journal.stages[-1].tables[self.journal.kinds[number]] if self.journal.stages else None
         return None if table is None else table.step
 
-    def meshes(self, step: int) -> str:
-        """Returns the tensors of a step, one a mesh: `%0 on @mesh, %1 on @other`."""
-        found: dict[str, NamedPlace] = {}
-        for slot in self.slots_of(step):
-            sharding = self.journal.sharding(slot)
-            if sharding is not None:
-                name = sharding.mesh if isinstance(sharding.mesh, str) else str(sharding.mesh)
-                found.setdefault(name, self.place(slot))
-        return ", ".join(f"{place} on @{name}" for name, place in found.items())
-
-    def factor(self, crossing: Crossing) -> str:
+    def factor(self, at: Crossing) -> str:
         """Returns a crossing in words, along its factor."""
-        rule = self.rule(crossing.step)
+        rule = self.rule(at.step)
         assert rule is not None
-        return factor_words(
-            *(rule, crossing.factor, crossing.source, crossing.source_dimension),
-            *(crossing.position, crossing.dimension),
-        )
+        return factor_words(rule, at.factor, (at.source, at.source_dimension), (at.position, at.dimension))

@@ -1,19 +1,17 @@
-"""Messages and remedies for tensors that do not accept an axis: a function a kind of stop.
+"""Messages and remedies for tensors that do not accept an axis, by kind of stop.
 
-Not here: which tensor refused which axis (`crossings.py`), kinds of reasons (`reasons.py`).
+Not here: which tensor refused which axis (`crossings.py`), kinds of reasons (`explanation.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from shardy_py.propagation.stops import Stop, StopKind
-from shardy_py.report.explain.explanation import Annotation, NamedPlace
+from shardy_py.report.explain.explanation import Annotation, NamedPlace, constrained
 from shardy_py.report.explain.neighbourhood import Crossing
 from shardy_py.report.explain.propagation_view import PropagationView
-from shardy_py.report.explain.reasons import constrained
-from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding import AxisRef
 from shardy_py.sharding.rule import factor_symbol
 
 Words = tuple[str, str, str]
@@ -29,164 +27,118 @@ class Refusal:
     slot: int
     crossing: Crossing | None
 
-    @property
-    def place(self) -> NamedPlace:
-        """The tensor."""
-        return self.view.place(self.slot)
+    def words(self) -> Words:
+        """Returns the kind, message and remedy."""
+        stop, place = self.stop, self.view.place(self.slot)
+        axis, others = stop.axis, ", ".join(map(str, stop.others)) or "other axes"
+        dimension = f"dimension {stop.dimension} of {place}"
+        target = None if self.crossing is None else self.view.place(self.crossing.slot)
+        match stop.kind:
+            case StopKind.USED:
+                annotation = self.view.annotation(self.slot, stop.dimension, axis)
+                message = f"{dimension} is already sharded along {others}{_set_by(annotation)}"
+                remedy = f"remove {axis} from {_changed(annotation, place)}, or constrain {place} "
+                return "used", message + self._round(axis), remedy + "to use it on the other dimension"
+            case StopKind.CONFLICT:
+                return self._conflict(f"{dimension} is already sharded along {others}", place, target)
+            case StopKind.REPLICATED:
+                origin = self.view.origin(self.slot)
+                message = f"{place} is explicitly replicated along {others}{_set_by(origin)}"
+                return "replicated", message, self._unreplicated(origin, place)
+            case StopKind.UNREDUCED:
+                origin = self.view.origin(self.slot)
+                remedy = f"remove {axis} from unreduced={{...}} of {_changed(origin, place)}"
+                return "unreduced", f"{place} is unreduced along {others}{_set_by(origin)}", remedy
+            case StopKind.CLOSED:
+                origin = self.view.origin(self.slot)
+                remedy = f"open dimension {stop.dimension} of {_changed(origin, place)}: {self._opened()}"
+                return "closed", f"{dimension} is closed{_set_by(origin)}", remedy
+            case StopKind.OVERFLOW:
+                message = f"{others} on {dimension} does not align with its factors"
+                remedy = f"shard it along axes that divide {self._factor_sizes()}"
+                return "non-divisible", message + _set_by(self._blocking()), remedy
+            case StopKind.NON_DIVISIBLE:
+                message = f"{axis} and the axes before it do not divide {self._factor_sizes()} in {dimension}"
+                remedy = "make the size a multiple of their product, or use a smaller axis"
+                return "non-divisible", message, remedy
+            case StopKind.STRIDE:
+                message = f"a more major factor of the dimension of {place} is not fully sharded, "
+                remedy = f"add a sharding_constraint on {place}"
+                return "stride", f"{message}so {axis} would shard it with a stride", remedy
+            case StopKind.MESH:
+                message = f"the tensors of the op are on different meshes: {self._meshes()}"
+                return "mesh", message, "annotate them all on one mesh"
+            case StopKind.ELSEWHERE:
+                message = f"{axis} shards another factor of that dimension, which does not map to this one"
+                return "no factor", message, constrained(axis, target)
+            case StopKind.NOT_TAKEN:
+                message = f"{place} could accept {axis}, but propagation does not revisit the op "
+                return (
+                    "not taken",
+                    f"{message}after {axis} arrives (as in C++ Shardy)",
+                    constrained(axis, place),
+                )
+            case StopKind.DIRECTION | StopKind.UNKNOWN:
+                message = f"{place} does not accept {axis}, for an unknown reason"
+                return "unknown", message, constrained(axis, place)
 
-    @property
-    def dimension(self) -> str:
-        """The dimension of the tensor: `dimension 0 of %1`."""
-        return f"dimension {self.stop.dimension} of {self.place}"
+    def _conflict(self, fact: str, place: NamedPlace, target: NamedPlace | None) -> Words:
+        axis, others, blocking, at = self.stop.axis, self.stop.others, self._blocking(), self.crossing
+        in_round = self._round(others[0]) if others else ""
+        sender = None if at is None else self.view.annotation(at.source_slot, at.source_dimension, axis)
+        if blocking is not None and sender is not None and (sender.priority or 0) > (blocking.priority or 0):
+            fact += f"{_set_by(blocking)} with priority {blocking.priority or 0}"
+            message = f"{fact}; {axis} comes from {sender.place} with priority {sender.priority}{in_round}"
+            remedy = f"give {blocking.place} a priority value above {sender.priority}, to propagate it later"
+            return "priority", message, remedy
+        remedy = f"change the sharding of {_changed(blocking, place)}, or {constrained(axis, target)}"
+        return "conflict", f"{fact}{_set_by(blocking)}{in_round}", remedy
 
-    @property
-    def target(self) -> NamedPlace | None:
-        """The tensor that the axis would have propagated to."""
-        return None if self.crossing is None else self.view.place(self.crossing.slot)
-
-    def blocking_annotation(self) -> Annotation | None:
+    def _blocking(self) -> Annotation | None:
         """Returns the annotation that the first of the axes in the way comes from."""
         others = self.stop.others
         return self.view.annotation(self.slot, self.stop.dimension, others[0]) if others else None
 
-    def annotated(self, annotation: Annotation | None) -> NamedPlace:
-        """Returns the value to change: the annotated one, else the tensor itself."""
-        return self.place if annotation is None else annotation.place
+    def _round(self, axis: AxisRef) -> str:
+        """Returns the round in which an axis arrived, if it was not there before propagation."""
+        arrivals, dimension = self.view.propagation.arrivals.at(self.slot), self.stop.dimension
+        found = (a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis))
+        arrival = next(found, None)
+        return "" if arrival is None else f" (in round {self.view.journal.stage_of(arrival.entry)})"
 
-    def later_sender(self, than: Annotation) -> Annotation | None:
-        """Returns the annotation that the axis comes from, if its user priority is lower than another's."""
-        at = self.crossing
-        if at is None:
-            return None
-        sender = self.view.annotation(at.source_slot, at.source_dimension, self.stop.axis)
-        return sender if sender is not None and (sender.priority or 0) > (than.priority or 0) else None
+    def _unreplicated(self, origin: Annotation | None, place: NamedPlace) -> str:
+        axis, boundary = self.stop.axis, self.view.propagation.boundaries.get(self.slot)
+        if origin is not None and boundary is not None and axis.name in boundary.manual_axes:
+            return f"add {axis} to dimension {self.stop.dimension} in the {origin.kind} of {origin.place}"
+        return f"remove {axis} from replicated={{...}} of {_changed(origin, place)}"
 
-    def factor_sizes(self) -> str:
+    def _opened(self) -> str:
+        boundary = self.view.propagation.boundaries.get(self.slot)
+        written = self.view.journal.first_sharding(self.slot) if boundary is None else boundary.outer
+        axes = "" if written is None else ", ".join(map(str, written.dimensions[self.stop.dimension].axes))
+        return f"{{{f'{axes}, ' if axes else ''}?}} instead of {{{axes}}}"
+
+    def _factor_sizes(self) -> str:
         """Returns the sizes of the factors of the dimension: `i=2, j=4`."""
         rule = None if self.crossing is None else self.view.rule(self.crossing.step)
         assert rule is not None
         factors = rule.tensors[self.stop.position][self.stop.dimension]
         return ", ".join(f"{factor_symbol(f)}={rule.factor_sizes[f]}" for f in factors)
 
-    def words(self) -> Words:
-        """Returns the kind, message and remedy."""
-        return _WORDS.get(self.stop.kind, _unknown)(self)
-
-
-def _text(axes: Axes) -> str:
-    return ", ".join(map(str, axes)) or "other axes"
+    def _meshes(self) -> str:
+        assert self.crossing is not None
+        on_mesh: dict[str, NamedPlace] = {}
+        for slot in self.view.slots_of(self.crossing.step):
+            sharding = self.view.journal.sharding(slot)
+            if sharding is not None:
+                on_mesh.setdefault(str(sharding.mesh), self.view.place(slot))
+        return ", ".join(f"{place} on @{name}" for name, place in on_mesh.items())
 
 
 def _set_by(annotation: Annotation | None) -> str:
     return "" if annotation is None else f", set by {annotation}"
 
 
-def _round(stage: str) -> str:
-    return f" (in round {stage})" if stage else ""
-
-
-def _used(refusal: Refusal) -> Words:
-    stop = refusal.stop
-    annotation = refusal.view.annotation(refusal.slot, stop.dimension, stop.axis)
-    stage = refusal.view.arrival_stage(refusal.slot, stop.dimension, stop.axis)
-    message = f"{refusal.dimension} is already sharded along {_text(stop.others)}{_set_by(annotation)}"
-    remedy = f"remove {stop.axis} from {refusal.annotated(annotation)}, or constrain {refusal.place} to "
-    return "used", message + _round(stage), remedy + "use it on the other dimension"
-
-
-def _conflict(refusal: Refusal) -> Words:
-    stop, annotation = refusal.stop, refusal.blocking_annotation()
-    axis, others = stop.axis, stop.others
-    stage = refusal.view.arrival_stage(refusal.slot, stop.dimension, others[0]) if others else ""
-    message = f"{refusal.dimension} is already sharded along {_text(others)}{_set_by(annotation)}"
-    sender = None if annotation is None else refusal.later_sender(annotation)
-    if annotation is not None and sender is not None:
-        early, late = f"priority {annotation.priority or 0}", f"priority {sender.priority}"
-        message += f" with {early}; {axis} comes from {sender.place} with {late}"
-        remedy = f"give {annotation.place} a priority value above {sender.priority}, to propagate it later"
-        return "priority", message + _round(stage), remedy
-    place = refusal.annotated(annotation)
-    remedy = f"change the sharding of {place}, or {constrained(axis, refusal.target)}"
-    return "conflict", message + _round(stage), remedy
-
-
-def _replicated(refusal: Refusal) -> Words:
-    stop, annotation = refusal.stop, refusal.view.origin(refusal.slot)
-    place = refusal.annotated(annotation)
-    message = f"{refusal.place} is explicitly replicated along {_text(stop.others)}{_set_by(annotation)}"
-    if annotation is not None and refusal.view.is_manual(refusal.slot, stop.axis):
-        remedy = f"add {stop.axis} to dimension {stop.dimension} in the {annotation.kind} of {place}"
-    else:
-        remedy = f"remove {stop.axis} from replicated={{...}} of {place}"
-    return "replicated", message, remedy
-
-
-def _unreduced(refusal: Refusal) -> Words:
-    stop, annotation = refusal.stop, refusal.view.origin(refusal.slot)
-    message = f"{refusal.place} is unreduced along {_text(stop.others)}{_set_by(annotation)}"
-    remedy = f"remove {stop.axis} from unreduced={{...}} of {refusal.annotated(annotation)}"
-    return "unreduced", message, remedy
-
-
-def _closed(refusal: Refusal) -> Words:
-    number, annotation = refusal.stop.dimension, refusal.view.origin(refusal.slot)
-    axes = ", ".join(map(str, refusal.view.written_axes(refusal.slot, number)))
-    opened = f"{{{f'{axes}, ' if axes else ''}?}} instead of {{{axes}}}"
-    message = f"{refusal.dimension} is closed{_set_by(annotation)}"
-    return "closed", message, f"open dimension {number} of {refusal.annotated(annotation)}: {opened}"
-
-
-def _overflow(refusal: Refusal) -> Words:
-    by = _set_by(refusal.blocking_annotation())
-    message = f"{_text(refusal.stop.others)} on {refusal.dimension} does not align with its factors{by}"
-    return "non-divisible", message, f"shard it along axes that divide {refusal.factor_sizes()}"
-
-
-def _non_divisible(refusal: Refusal) -> Words:
-    axis = refusal.stop.axis
-    message = f"{axis} and the axes before it do not divide {refusal.factor_sizes()} in {refusal.dimension}"
-    return "non-divisible", message, "make the size a multiple of their product, or use a smaller axis"
-
-
-def _stride(refusal: Refusal) -> Words:
-    message = f"a more major factor of the dimension of {refusal.place} is not fully sharded, so "
-    message += f"{refusal.stop.axis} would shard it with a stride"
-    return "stride", message, f"add a sharding_constraint on {refusal.place}"
-
-
-def _elsewhere(refusal: Refusal) -> Words:
-    axis = refusal.stop.axis
-    message = f"{axis} shards another factor of that dimension, which does not map to this one"
-    return "no factor", message, constrained(axis, refusal.target)
-
-
-def _not_taken(refusal: Refusal) -> Words:
-    axis, place = refusal.stop.axis, refusal.place
-    message = f"{place} could accept {axis}, but propagation does not revisit the op after {axis} arrives "
-    return "not taken", message + "(as in C++ Shardy)", constrained(axis, place)
-
-
-def _mesh(refusal: Refusal) -> Words:
-    assert refusal.crossing is not None
-    meshes = refusal.view.meshes(refusal.crossing.step)
-    return "mesh", f"the tensors of the op are on different meshes: {meshes}", "annotate them all on one mesh"
-
-
-def _unknown(refusal: Refusal) -> Words:
-    message = f"{refusal.place} does not accept {refusal.stop.axis}, for an unknown reason"
-    return "unknown", message, constrained(refusal.stop.axis, refusal.place)
-
-
-_WORDS: dict[StopKind, Callable[[Refusal], Words]] = {
-    StopKind.USED: _used,
-    StopKind.CONFLICT: _conflict,
-    StopKind.REPLICATED: _replicated,
-    StopKind.UNREDUCED: _unreduced,
-    StopKind.CLOSED: _closed,
-    StopKind.OVERFLOW: _overflow,
-    StopKind.NON_DIVISIBLE: _non_divisible,
-    StopKind.STRIDE: _stride,
-    StopKind.MESH: _mesh,
-    StopKind.ELSEWHERE: _elsewhere,
-    StopKind.NOT_TAKEN: _not_taken,
-}
+def _changed(annotation: Annotation | None, place: NamedPlace) -> NamedPlace:
+    """Returns the value to change: the annotated one, else the tensor itself."""
+    return place if annotation is None else annotation.place

@@ -60,7 +60,7 @@ class InSlot:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Identifies the state, but for the time."""
+        """As that of `AtSpot`, but for the time."""
         return (self.event, self.slot, self.dimension, self.axis)
 
 
@@ -130,8 +130,8 @@ class Tracer:
     @cached_property
     def propagations(self) -> tuple[tuple[int, Propagation], ...]:
         """The propagations with their numbers among the events, last one first."""
-        pairs = ((i, event) for i, event in enumerate(self.events) if isinstance(event, Propagation))
-        return tuple(reversed([*pairs]))
+        pairs = [(i, event) for i, event in enumerate(self.events) if isinstance(event, Propagation)]
+        return tuple(reversed(pairs))
 
     def propagation(self, event: int) -> Propagation:
         """Returns the propagation that is event number `event`."""
@@ -228,10 +228,7 @@ class Tracer:
 
     def causes(self, state: State) -> Iterator[Transition | Root]:
         """Returns the moves that led to a state; a root for a state that the user's annotation gives."""
-        if isinstance(state, AtSpot):
-            yield from self._causes_at_spot(state)
-        else:
-            yield from self._causes_in_slot(state)
+        return self._causes_at_spot(state) if isinstance(state, AtSpot) else self._causes_in_slot(state)
 
     def _causes_at_spot(self, state: AtSpot) -> Iterator[Transition | Root]:
         spot, dimension, axis = state.spot, state.dimension, state.axis
@@ -262,16 +259,13 @@ class Tracer:
         if op is None:
             return
         values = tuple(self._without_reshards(value, op) for value in (*operands_of(op), *op.results))
-        made = self._without_reshards(event.target, op) if isinstance(event.target, SSAValue) else None
         position = event.index
         if position < 0:
-            position = next((i for i, value in enumerate(values) if value is made), 0)
-
-        def sharding_of(value: Spot) -> TensorSharding | None:
-            return self.sharding_at(value, index)
-
+            target = self._without_reshards(event.target, op) if isinstance(event.target, SSAValue) else None
+            position = next((i for i, value in enumerate(values) if value is target), 0)
+        shardings = [self.sharding_at(value, index) for value in values]
         meshes: Mapping[str, Mesh] = self.propagations[0][1].journal.meshes if self.propagations else {}
-        for spot, at in requiring_tensors(op, position, dimension, axis, values, sharding_of, meshes):
+        for spot, at in requiring_tensors(op, position, dimension, axis, values, shardings, meshes):
             yield Transition(AtSpot(spot, index, at, axis), movement=event)
 
     def _without_reshards(self, value: SSAValue, op: Operation) -> SSAValue:

@@ -4,7 +4,7 @@
         print(reason.kind, reason.message, reason.remedy)
 
 In this order: what passes did to the value after propagation; the value itself; the nearest tensors that have
-the axis, with the step at which it stopped. Not here: descriptions of kinds (`reasons.py`), the ways of axes
+the axis, with the step at which it stopped. Not here: kinds of reasons (`explanation.py`), the ways of axes
 (`neighbourhood.py`), why a step stops an axis (`propagation/stops.py`).
 """
 
@@ -26,8 +26,8 @@ from shardy_py.graph.value_table import location_text
 from shardy_py.ir import owning_op
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
+from shardy_py.report.explain.explanation import Reason, Reasons
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
-from shardy_py.report.explain.reasons import Reason, Reasons
 from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 
@@ -91,16 +91,12 @@ class WhyNot:
         """
         spot, wanted = spot_of(subject), parse_axis(axis)
         self._check(spot, dimension, wanted)
-        found = overlapping(final_sharding(spot), dimension, wanted)
-        place = self._names.place(spot)
-        if found:
-            axes = ", ".join(map(str, found))
-            reasons = (Reason("sharded", f"dimension {dimension} of {place} is sharded along {axes}", ""),)
-        else:
-            reasons = tuple(dict.fromkeys(self._reasons(spot, dimension, wanted)))
-        return Reasons(
-            f"why is dimension {dimension} of {place} not sharded along {axis_text(wanted)}?", reasons
-        )
+        subject_dimension = f"dimension {dimension} of {self._names.place(spot)}"
+        title = f"why is {subject_dimension} not sharded along {axis_text(wanted)}?"
+        if sharding_axes := overlapping(final_sharding(spot), dimension, wanted):
+            axes = ", ".join(map(str, sharding_axes))
+            return Reasons(title, (Reason("sharded", f"{subject_dimension} is sharded along {axes}", ""),))
+        return Reasons(title, dict.fromkeys(self._reasons(spot, dimension, wanted)))
 
     def _check(self, spot: Spot, dimension: int, axis: AxisRef) -> None:
         place = self._names.place(spot)
@@ -116,9 +112,8 @@ class WhyNot:
             remedy = "" if sizes else "add a mesh to the program"
             raise ShardyError.unknown("axis", axis.name, sizes, remedy=remedy)
         part, size = axis.sub_axis, sizes[axis.name]
-        if part is not None and not (
-            part.pre_size > 0 and 1 < part.size < size and size % part.next_pre_size == 0
-        ):
+        fits = part is None or (part.pre_size > 0 and 1 < part.size < size and size % part.next_pre_size == 0)
+        if part is not None and not fits:
             expected = f"(M)N where 1 < N < {size} and M * N divides {size}"
             got = f"({part.pre_size}){part.size}"
             raise ShardyError.unexpected(f"sub-axis of '{axis.name}'", expected=expected, got=got)
@@ -167,19 +162,16 @@ class WhyNot:
             mesh = before.mesh if isinstance(before.mesh, Mesh) else self._mesh_named(before.mesh)
             given = before.dimensions[dimension].axes
             parts = prod(other.size(mesh) for other in given)
-            message = (
-                f"propagation sharded dimension {dimension} of {place} along {', '.join(map(str, given))}, "
-                f"reduced by {event.pass_name} because {size} is not divisible by {parts}"
-            )
+            fact = f"propagation sharded dimension {dimension} of {place} along {', '.join(map(str, given))}"
+            message = f"{fact}, reduced by {event.pass_name} because {size} is not divisible by {parts}"
             remedy = f"pad the dimension to a multiple of {parts}, or constrain a value inside the function"
             return Reason("non-divisible", message, remedy, blame=place)
         through = self._names.op(event.op) if event.op is not None else None
         why = f" for {through}" if through is not None else ""
         message = f"{event.pass_name} removed {axis} from dimension {dimension} of {place}{why}"
+        remedy = "give both sides of the op the same sharding"
         if "sub-axes" in event.pass_name:
             remedy = f"close dimension {dimension} of {place}, or use full axes"
-        else:
-            remedy = "give both sides of the op the same sharding"
         return Reason("pass", message, remedy, through, blame=place)
 
     def _mesh_named(self, name: str) -> Mesh:

@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.report.explain import WhyNot
-from shardy_py.report.explain.reasons import KINDS
+from shardy_py.report.explain.explanation import KINDS
 from tests.report.explain.removing import explained
 
 

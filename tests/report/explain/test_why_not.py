@@ -10,7 +10,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
 from shardy_py.graph.run_record import Record
 from shardy_py.report.explain import Explainer, Reason, WhyNot
-from shardy_py.report.explain.reasons import KINDS
+from shardy_py.report.explain.explanation import KINDS
 from tests.report.explain.removing import explained
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=2, "z"=3]>\n'
