@@ -9,7 +9,7 @@ running passes (`pipeline.py`), the figures of one program (`communication/`, `m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -131,13 +131,9 @@ def changed(
 def difference_text(found: Difference, before: Figures, after: Figures, most: int = 200) -> str:
     """Returns what differs as text, at most `most` values of each kind."""
     parts: list[str] = []
-    sections: tuple[tuple[str, Sequence[object]], ...] = (
-        ("mesh" if len(found.meshes) == 1 else "meshes", found.meshes),
-        ("changed", found.changes),
-        ("removed", found.removed),
-        ("added", found.added),
-    )
-    for title, entries in sections:
+    meshes = "mesh" if len(found.meshes) == 1 else "meshes", found.meshes
+    values = ("changed", found.changes), ("removed", found.removed), ("added", found.added)
+    for title, entries in (meshes, *values):
         if entries:
             lines = [f"{len(entries)} {title}:", *(f"  {entry}" for entry in entries[:most])]
             parts.append("\n".join([*lines, *omission(len(entries) - most, "  ")]))
@@ -149,27 +145,14 @@ def difference_text(found: Difference, before: Figures, after: Figures, most: in
 
 def difference_json(found: Difference, before: Figures, after: Figures) -> dict[str, Any]:
     """Returns what differs for JSON; docs/diff.md describes the schema."""
-    return {
-        "schema": SCHEMA,
-        "changed": [
-            {
-                "value": str(change.entry),
-                "now": str(change.new_entry),
-                "before": _text(change.before),
-                "after": _text(change.after),
-                "location": change.location,
-            }
-            for change in found.changes
-        ],
-        "meshes": [
-            {"name": change.name, "before": _text(change.before), "after": _text(change.after)}
-            for change in found.meshes
-        ],
-        "removed": [str(entry) for entry in found.removed],
-        "added": [str(entry) for entry in found.added],
-        "before": asdict(before),
-        "after": asdict(after),
-    }
+    changes = [
+        {"value": str(c.entry), "now": str(c.new_entry), **_sides(c), "location": c.location}
+        for c in found.changes
+    ]
+    meshes = [{"name": change.name, **_sides(change)} for change in found.meshes]
+    alone = {"removed": [*map(str, found.removed)], "added": [*map(str, found.added)]}
+    figures = {"before": asdict(before), "after": asdict(after)}
+    return {"schema": SCHEMA, "changed": changes, "meshes": meshes, **alone, **figures}
 
 
 def _figure_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, str]]:
@@ -192,5 +175,6 @@ def _differs(change: Change, renamed: Mapping[str, str]) -> bool:
     return before != after and replace(before, mesh=renamed.get(before.mesh, before.mesh)) != after
 
 
-def _text(value: TensorSharding | Mesh | None) -> str | None:
-    return None if value is None else str(value)
+def _sides(change: Change | MeshChange) -> dict[str, str | None]:
+    sides = (("before", change.before), ("after", change.after))
+    return {side: None if value is None else str(value) for side, value in sides}

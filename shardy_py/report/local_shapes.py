@@ -94,19 +94,19 @@ def local_shapes_text(values: Iterable[LocalValue], device_id: int | None = None
         ShardyError: a mesh of the program has no such device.
     """
     listed = tuple(values)
-    head: tuple[str, ...] = ("value", "type", "sharding", "each device", "copies")
-    rows: list[tuple[str, ...]] = [head if device_id is None else (*head, f"device {device_id}")]
+    held = ("value", "type", "sharding", "each device", "copies", f"device {device_id}")
+    rows: list[tuple[str, ...]] = [held if device_id is not None else held[:-1]]
     for value in listed:
-        row = (
-            value.name,
-            type_text(value.type.shape, value.type.element),
-            str(value.sharding) if value.sharding else "-",
-            type_text(value.local_shape, value.type.element),
-            "?" if value.copies is None else str(value.copies),
+        element, copies = value.type.element, "?" if value.copies is None else str(value.copies)
+        types = (
+            type_text(value.type.shape, element),
+            str(value.sharding or "-"),
+            type_text(value.local_shape, element),
         )
-        rows.append(row if device_id is None else (*row, _held_text(value, device_id)))
+        last = () if device_id is None else (_held_text(value, device_id),)
+        rows.append((value.name, *types, copies, *last))
     has_local = device_id is not None and not all(value.is_global for value in listed)
-    return "\n".join([table(rows), *([_NOT_GLOBAL] if has_local else [])])
+    return table(rows) + (f"\n{_NOT_GLOBAL}" if has_local else "")
 
 
 def local_shapes_data(values: Iterable[LocalValue]) -> list[dict[str, Any]]:
@@ -134,14 +134,8 @@ def _held_text(value: LocalValue, device_id: int) -> str:
     return "nothing" if held is None else f"{held}{'' if value.is_global else '*'}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The part of a `LocalValue` that depends on type, sharding and mesh only."""
-
-    type: TensorType
-    mesh: Mesh
-    local_shape: tuple[int | None, ...]
-    slices: DeviceSlices | None
+_Layout = tuple[TensorType, Mesh, tuple[int | None, ...], DeviceSlices | None]
+"""The part of a `LocalValue` that depends on type, sharding and mesh only."""
 
 
 class _Localizer:
@@ -154,7 +148,6 @@ class _Localizer:
         self._surroundings = Surroundings(module, self._meshes)
 
     def localize(self, values: ValueTable) -> Iterator[LocalValue]:
-        """Returns all values that are tensors of the program."""
         for entry in values.entries:
             scope = self._surroundings.of(entry)
             if scope.is_program:
@@ -169,14 +162,11 @@ class _Localizer:
     def _local_value(
         self, entry: ValueEntry, sharding: TensorSharding | None, layout: _Layout, axes: tuple[str, ...]
     ) -> LocalValue:
-        slices = layout.slices
+        type_, mesh, shape, slices = layout
         outer = self._surroundings.outer(entry.value) if axes and entry.value is not None else None
         whole = within(slices, outer) if slices is not None and outer is not None else None
         is_global = not axes or whole is not None
-        return LocalValue(
-            *(entry, layout.type, sharding, layout.mesh, layout.local_shape),
-            *(whole or slices, axes, is_global),
-        )
+        return LocalValue(entry, type_, sharding, mesh, shape, whole or slices, axes, is_global)
 
     def _layout(
         self, type_: Attribute, sharding: TensorSharding | None, scope: RegionScope
@@ -200,4 +190,4 @@ class _Localizer:
         else:
             mesh = mesh_of(sharding, self._meshes)
         slices = device_slices(sharding, mesh, tensor.shape) if None not in tensor.shape else None
-        return _Layout(tensor, mesh, local_shape(sharding, mesh, tensor.shape), slices)
+        return tensor, mesh, local_shape(sharding, mesh, tensor.shape), slices

@@ -1,5 +1,7 @@
 """The bytes of one tensor: global, on each device, and on each device with the padding of its layout.
 
+`json_fields` shows them, and other fields of report values, in JSON.
+
 Not here: the tensors of a program (`summary.py`, `memory/`), which of them are alive at a time.
 
 >>> from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis
@@ -11,12 +13,15 @@ TensorBytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from shardy_py.errors import ShardyError
 from shardy_py.layout import layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops.record import TensorType
+from shardy_py.partition.cost import Cost
 from shardy_py.sharding import TensorSharding, local_shape
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
@@ -35,11 +40,8 @@ class TensorBytes:
     padded_bytes: int = 0
 
     def __add__(self, other: TensorBytes) -> TensorBytes:
-        return TensorBytes(
-            self.global_bytes + other.global_bytes,
-            self.local_bytes + other.local_bytes,
-            self.padded_bytes + other.padded_bytes,
-        )
+        whole, local = self.global_bytes + other.global_bytes, self.local_bytes + other.local_bytes
+        return TensorBytes(whole, local, self.padded_bytes + other.padded_bytes)
 
     @property
     def waste(self) -> float:
@@ -76,3 +78,26 @@ def tensor_size(
     except ShardyError as error:
         return TensorSize(shape, TensorBytes(), error.first.message)
     return TensorSize(shape, TensorBytes(whole.unpadded, local.unpadded, local.padded))
+
+
+_MERGED: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Cost: asdict,
+    TensorBytes: asdict,
+    TensorType: lambda type_: {"shape": list(type_.shape), "element_type": type_.element},
+}
+
+
+def json_fields(value: Any, *names: str) -> dict[str, Any]:
+    """Returns the fields of a dataclass in order, or those of these names, as JSON values.
+
+    >>> json_fields(TensorSize((8, 2), TensorBytes(64, 64, 64), "none"))["padded_bytes"]
+    64
+    """
+    found: dict[str, Any] = {}
+    for name in names or (field.name for field in fields(value)):
+        item = getattr(value, name)
+        if type(item) in _MERGED:
+            found |= _MERGED[type(item)](item)
+        else:
+            found[name] = str(item) if isinstance(item, TensorSharding) else item
+    return found

@@ -85,13 +85,10 @@ class Summary:
         return self.sharded + self.replicated + self.scalars
 
     def __str__(self) -> str:
-        parts = [
-            meshes_text(self.meshes),
-            *(table(rows) for rows in (self._value_rows(), self._axis_rows(), self._byte_rows())),
-            "Intermediates are the results of all ops; they are not all alive at the same time.",
-        ]
-        if self.dynamic:
-            parts.append(f"{self.dynamic} values have dynamic dimensions; their bytes are not counted.")
+        tables = (table(rows) for rows in (self._value_rows(), self._axis_rows(), self._byte_rows()))
+        note = "Intermediates are the results of all ops; they are not all alive at the same time."
+        dynamic = f"{self.dynamic} values have dynamic dimensions; their bytes are not counted."
+        parts = (meshes_text(self.meshes), *tables, note, dynamic if self.dynamic else "")
         return "\n\n".join(filter(None, parts))
 
     def _value_rows(self) -> Iterator[tuple[str, ...]]:
@@ -167,16 +164,13 @@ def _value(type_: Attribute, sharding: TensorSharding | None, group: ValueGroup)
 
 
 def _bytes(counts: Counter[ReportedValue], group: ValueGroup, meshes: Meshes) -> GroupBytes:
-    found = [
-        (count, tensor_size(value.type, value.sharding, meshes, "linear").bytes)
-        for value, count in counts.items()
-        if value.group == group
-    ]
-    return GroupBytes(
-        sum(count for count, _ in found),
-        sum(count * size.global_bytes for count, size in found),
-        sum(count * size.local_bytes for count, size in found),
-    )
+    number = whole = local = 0
+    for value, count in counts.items():
+        if value.group == group:
+            size = tensor_size(value.type, value.sharding, meshes, "linear").bytes
+            number, whole = number + count, whole + count * size.global_bytes
+            local += count * size.local_bytes
+    return GroupBytes(number, whole, local)
 
 
 def _share(part: int, whole: int) -> str:

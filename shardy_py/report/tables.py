@@ -19,13 +19,8 @@ def table(rows: Iterable[tuple[str, ...]], left: Container[int] = (0,), omitted:
     """Returns rows of aligned cells, the columns in `left` to the left; then the number of omitted rows."""
     listed = list(rows)
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in listed
-    ]
+    aligned = [f"{'<' if column in left else '>'}{width}" for column, width in enumerate(widths)]
+    lines = ("  ".join(map(format, row, aligned)).rstrip() for row in listed)
     return "\n".join([*lines, *omission(omitted)])
 
 

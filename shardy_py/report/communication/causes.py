@@ -6,7 +6,7 @@ Not here: the collectives (`collect.py`), the events of the passes (`graph/movem
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects.func import CallOp
@@ -57,7 +57,7 @@ class Causes:
         """Returns the cause of a collective."""
         collective = TABLE[op.name].collective
         if collective is not None and collective.names_devices:
-            return self._cause(op, op.name, -1, "written in the program", is_explicit=True)
+            return replace(self._cause(op, op.name, -1, "written in the program"), is_explicit=True)
         event = self._movement(op.results[0])
         user = event.op if event is not None else None
         if event is not None and user is not None:
@@ -68,39 +68,30 @@ class Causes:
             else:
                 reason = f"the result of {user.name} is used with another sharding"
             place = user if location_text(cast(Any, user).location) else op
-            return self._cause(place, user.name, event.index, reason, made_for=user)
+            return self._cause(place, user.name, event.index, reason, user=user)
         source = op.operands[0]
         if isinstance(source, OpResult) and isinstance(source.op, CallOp):
             reason = "the result of a call is used with another sharding"
-            return self._cause(op, source.op.name, -1, reason, made_for=source.op)
+            return self._cause(op, source.op.name, -1, reason, user=source.op)
         moved = event.source if event is not None else None
         if isinstance(moved.op if isinstance(moved, OpResult) else op, ShardingConstraintOp):
-            reason = "the program constrains the sharding here"
-            return self._cause(op, ShardingConstraintOp.name, -1, reason, is_explicit=True)
-        return self._cause(op, ReshardOp.name, -1, "the program reshards here", is_explicit=True)
+            name, reason = ShardingConstraintOp.name, "the program constrains the sharding here"
+        else:
+            name, reason = ReshardOp.name, "the program reshards here"
+        return replace(self._cause(op, name, -1, reason), is_explicit=True)
 
     def of_halo(self, op: Operation, operand: int) -> Cause:
         """Returns the cause of the halo of an operand."""
-        reason = f"{op.name} reads beyond the local shard of operand {operand}"
-        return self._cause(op, op.name, operand, reason)
+        return self._cause(
+            op, op.name, operand, f"{op.name} reads beyond the local shard of operand {operand}"
+        )
 
     def _cause(
-        self,
-        place: Operation,
-        name: str,
-        operand: int,
-        reason: str,
-        *,
-        is_explicit: bool = False,
-        made_for: Operation | None = None,
+        self, at: Operation, name: str, operand: int, reason: str, user: Operation | None = None
     ) -> Cause:
-        """Returns a cause at the location of an op."""
-        location = cast(Any, place).location
-        user = made_for or place
-        return Cause(
-            *(name, operand, reason, location_text(location), position_of(location), is_explicit),
-            self._originals.get(user, user),
-        )
+        location, made_for = cast(Any, at).location, self._originals.get(user or at, user or at)
+        place = location_text(location), position_of(location)
+        return Cause(name, operand, reason, *place, made_for=made_for)
 
     def _movement(self, value: SSAValue) -> Movement | None:
         """Returns the first movement with an op, else the last one, from `value` back through its sources."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from itertools import chain
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -33,6 +34,7 @@ from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 _KINDS = {row.collective.kind for row in TABLE.values() if row.collective is not None}
 SENDING_KINDS = tuple(sorted((_KINDS | {HALO}) - {"all_slice"}))
 """The kinds of collectives that send data."""
+Axes = tuple[AxisSize, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +95,34 @@ class _CollectiveCollector:
     def _collective(self, entry: ValueEntry, collective: Collective) -> CollectiveUse:
         op, kind = entry.op, collective.kind
         value = operands_of(op)[0]
-        source, target = self.reader.of(value), self.reader.of(op.results[0])
+        sides = self.reader.of(value), self.reader.of(op.results[0])
         held = sum(map(self._held, operands_of(op))) if collective.names_devices else self._held(value)
-        axes = self._axes(op, collective, source, target)
-        if kind == "reshard" and any(is_single_device(s, self.meshes) for s in (source, target)):
-            cost = self._device_cost(op, axes, source, target)
+        axes = self._axes(op, collective, *sides)
+        if kind == "all_slice":
+            cost = Cost()
+        elif kind != "reshard":
+            cost = getattr(self.model, kind)(axes, held)
+        elif any(is_single_device(sharding, self.meshes) for sharding in sides):
+            cost = self._device_cost(op, axes, *sides)
         else:
-            cost = self._cost(kind, axes, held)
-        return self._use(entry, kind, value, axes, held, cost, self.causes.of(op))
+            cost = self.model.collective_permute(axes, held)
+        return self._use(entry, kind, value, axes, (held, cost), self.causes.of(op))
 
     def _exchange(self, entry: ValueEntry, halo: Halo) -> CollectiveUse:
         value = operands_of(entry.op)[halo.operand]
         cost = self.model.collective_permute(halo.axes, halo.bytes)
         cause = self.causes.of_halo(entry.op, halo.operand)
-        return self._use(entry, HALO, value, halo.axes, self._held(value), cost, cause)
+        return self._use(entry, HALO, value, halo.axes, (self._held(value), cost), cause)
 
     def _use(
-        self,
-        entry: ValueEntry,
-        kind: str,
-        value: SSAValue,
-        axes: tuple[AxisSize, ...],
-        held: int,
-        cost: Cost,
-        cause: Cause,
+        self, entry: ValueEntry, kind: str, value: SSAValue, axes: Axes, cost: tuple[int, Cost], cause: Cause
     ) -> CollectiveUse:
         type_ = tensor_type(value.type)
         assert type_ is not None
         times, is_known = self.runs(entry.op)
-        source, target = self.reader.of(value), self.reader.of(entry.op.results[0])
+        tensor = type_, self.reader.of(value), self.reader.of(entry.op.results[0])
         return CollectiveUse(
-            *(kind, axes, entry.name, entry.function, type_, source, target),
-            *(held, cost, times, not is_known, cause),
+            kind, axes, entry.name, entry.function, *tensor, *cost, times, not is_known, cause
         )
 
     def _held(self, value: SSAValue) -> int:
@@ -134,18 +132,8 @@ class _CollectiveCollector:
             return 0
         return tensor_size(type_, self.reader.of(value), self.meshes, "linear").bytes.local_bytes
 
-    def _cost(self, kind: str, axes: tuple[AxisSize, ...], held: int) -> Cost:
-        if kind == "all_slice":
-            return Cost()
-        cost = getattr(self.model, "collective_permute" if kind == "reshard" else kind)
-        return cost(axes, held)
-
     def _device_cost(
-        self,
-        op: Operation,
-        axes: tuple[AxisSize, ...],
-        source: TensorSharding | None,
-        target: TensorSharding | None,
+        self, op: Operation, axes: Axes, source: TensorSharding | None, target: TensorSharding | None
     ) -> Cost:
         """Returns the cost of a reshard to or from a single device."""
         is_from, is_to = (is_single_device(sharding, self.meshes) for sharding in (source, target))
@@ -172,13 +160,9 @@ class _CollectiveCollector:
         return self.meshes
 
     def _axes(
-        self,
-        op: Operation,
-        collective: Collective,
-        source: TensorSharding | None,
-        target: TensorSharding | None,
-    ) -> tuple[AxisSize, ...]:
-        if collective.names_devices:
+        self, op: Operation, row: Collective, source: TensorSharding | None, target: TensorSharding | None
+    ) -> Axes:
+        if row.names_devices:
             return axes_of_devices(op, self._meshes_around(op))
         meshes = [resolve(s.mesh, self.meshes) for s in (target, source) if s is not None]
         mesh = next((mesh for mesh in meshes if not mesh.is_maximal), None)
@@ -186,9 +170,11 @@ class _CollectiveCollector:
             return ((UNKNOWN_AXIS, 2),) if len({other.device_ids for other in meshes}) > 1 else ()
         if any(other.is_maximal for other in meshes):  # between one device and all others
             return tuple(mesh.sizes.items())
-        if collective.axes:
-            return _sized(_flat(plain(op.properties[collective.axes])), mesh)
-        if collective.kind == "all_to_all":
+        if row.axes:
+            listed: tuple[AxisRef | tuple[AxisRef, ...], ...] = plain(op.properties[row.axes])
+            groups = ((given,) if isinstance(given, AxisRef) else given for given in listed)
+            return _sized(chain.from_iterable(groups), mesh)
+        if row.kind == "all_to_all":
             params: Any = plain(op.properties["params"])
             return _sized((axis for param in params for axis in param[0]), mesh)
         if len({(other.axes, other.device_ids) for other in meshes}) > 1:  # devices in another order
@@ -196,15 +182,7 @@ class _CollectiveCollector:
         return _sized(_differing(source, target, mesh), mesh)
 
 
-def _flat(axes: Any) -> Iterator[AxisRef]:
-    for entry in axes:
-        if isinstance(entry, AxisRef):
-            yield entry
-        else:
-            yield from cast("Iterable[AxisRef]", entry)
-
-
-def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> tuple[AxisSize, ...]:
+def _sized(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
     """Returns names and sizes; sub-axes of an axis count together, up to its size: they may overlap."""
     sizes: dict[str, int] = {}
     for axis in axes:

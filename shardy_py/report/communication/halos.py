@@ -24,22 +24,16 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
 from shardy_py.ir import operands_of
 from shardy_py.layout import layout_bytes
-from shardy_py.ops import OpRecord, TensorType, indexing_maps
+from shardy_py.ops import OpRecord, indexing_maps
 from shardy_py.partition.cost import AxisSize
 from shardy_py.rules import derive_rule
-from shardy_py.sharding import (
-    DeviceSlices,
-    FactorType,
-    Mesh,
-    ShardingRule,
-    TensorSharding,
-    device_slices,
-)
+from shardy_py.sharding import DeviceSlices, FactorType, Mesh, ShardingRule, TensorSharding, device_slices
 from shardy_py.sharding.meshes import resolve
 from shardy_py.sharding.slices import MOST_LISTED
 
 KIND = "halo_exchange"
 _MOST_PARTS = 4096
+Shardings = tuple[TensorSharding | None, ...]
 _Part = tuple[tuple[Interval, ...], tuple[Interval, ...]]
 
 
@@ -89,11 +83,7 @@ class Halos:
 
 
 def _halos(
-    record: OpRecord,
-    rule: ShardingRule,
-    sources: tuple[TensorSharding | None, ...],
-    target: TensorSharding,
-    mesh: Mesh,
+    record: OpRecord, rule: ShardingRule, sources: Shardings, target: TensorSharding, mesh: Mesh
 ) -> Iterator[Halo]:
     maps = indexing_maps(record)
     result = record.results[0]
@@ -103,20 +93,17 @@ def _halos(
         if index_map is None or type_ is None:
             continue
         source = sources[number] or TensorSharding.fully_closed(target.mesh, type_.rank)
-        moved = [_moves(factors, rule) for factors in rule.operands[number]]
+        moved = [
+            any(rule.factors[f].type is FactorType.PERMUTATION for f in fs) for fs in rule.operands[number]
+        ]
         names = {a.name for d, m in zip(source.dimensions, moved, strict=True) if m for a in d.axes}
         axes = tuple((axis.name, axis.size) for axis in mesh.axes if axis.name in names and axis.size > 1)
         if not axes:
             continue
-        before = device_slices(source, mesh, type_.shape)
-        after = device_slices(target, mesh, result.shape)
+        before, after = device_slices(source, mesh, type_.shape), device_slices(target, mesh, result.shape)
         lacking = _most_lacking(index_map, before, after, axes)
         if lacking:
-            yield Halo(number, axes, _bytes(type_, lacking))
-
-
-def _moves(factors: tuple[int, ...], rule: ShardingRule) -> bool:
-    return any(rule.factors[factor].type is FactorType.PERMUTATION for factor in factors)
+            yield Halo(number, axes, layout_bytes(type_.element, (lacking,), "linear").unpadded)
 
 
 def _most_lacking(
@@ -140,18 +127,10 @@ def _parts(before: DeviceSlices, after: DeviceSlices, axes: set[str]) -> Iterato
     """Returns what devices hold before and compute, each pair once; at most so many, evenly spaced."""
     wide = [axis.name for axis in before.mesh.axes if axis.size > 1]
     chosen = tuple(slice(None) if name in axes else 0 for name in wide)
-    columns = [
-        column[chosen].ravel()
-        for slices in (before, after)
-        for dimension in range(len(slices.shape))
-        for column in slices.along(dimension)
-    ]
+    sides = ((slices, dimension) for slices in (before, after) for dimension in range(len(slices.shape)))
+    columns = [column[chosen].ravel() for slices, at in sides for column in slices.along(at)]
     rows = np.unique(np.stack(columns), axis=1).T
     rank = len(before.shape)
     for row in rows[:: -(-len(rows) // _MOST_PARTS)].tolist():
         parts = [Interval(start, start + size - 1) for start, size in zip(row[::2], row[1::2], strict=True)]
         yield tuple(parts[:rank]), tuple(parts[rank:])
-
-
-def _bytes(type_: TensorType, count: int) -> int:
-    return layout_bytes(type_.element, (count,), "linear").unpadded

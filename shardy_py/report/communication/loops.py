@@ -88,8 +88,8 @@ def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
     compute = TABLE[value.op.name].compute if isinstance(value, OpResult) else None
     if compute is None or not isinstance(value, OpResult):
         return None
-    operands = operands_of(value.op)
-    places = [place for place, operand in enumerate(operands) if _is_carried(operand, index, loop)]
+    operands, carried = operands_of(value.op), loop.regions[1].blocks[0].args[index]
+    places = [place for place, operand in enumerate(operands) if operand is carried]
     others = [_integer(operand) for place, operand in enumerate(operands) if place not in places]
     if len(places) != 1 or len(others) != 1 or others[0] is None:
         return None
@@ -102,10 +102,6 @@ def _step(value: SSAValue, index: int, loop: Operation) -> int | None:
         if len(steps) > 1:
             return None
     return steps.pop()
-
-
-def _is_carried(value: SSAValue, index: int, loop: Operation) -> bool:
-    return isinstance(value, BlockArgument) and value.index == index and value.owner.parent_op() is loop
 
 
 def _integer(value: SSAValue) -> int | None:

@@ -10,7 +10,7 @@ Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
+from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 
 SCHEMA = 1
@@ -116,14 +117,8 @@ def communication_text(
     """
     if not report.sending:
         return "The program needs no communication."
-    parts = [
-        _totals_table(head, totals, most)
-        for head, totals in (
-            ("collective", report.by_kind),
-            ("axes", report.by_axes),
-            ("lines", report.by_line),
-        )
-    ]
+    groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
+    parts = [_totals_table(head, totals, most) for head, totals in groups]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
@@ -135,10 +130,8 @@ def communication_text(
     if len(lines) > 1:
         parts.append("\n".join(lines))
     total, count = report.total, len(report.sending)
-    summary = (
-        f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
-        f"in {seconds_text(total.seconds)} on {report.model.name}."
-    )
+    summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
+    summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted once."
     return "\n\n".join([*parts, summary])
@@ -148,11 +141,9 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
     """Returns the report for JSON; docs/communication.md describes the schema."""
     return {
         "schema": SCHEMA,
-        "model": {"name": report.model.name, "source": report.model.source},
-        "total": asdict(report.total),
-        "by_kind": [_total_json(entry) for entry in report.by_kind],
-        "by_axes": [_total_json(entry) for entry in report.by_axes],
-        "by_line": [_total_json(entry) for entry in report.by_line],
+        "model": json_fields(report.model, "name", "source"),
+        "total": json_fields(report.total),
+        **{key: [*map(json_fields, getattr(report, key))] for key in ("by_kind", "by_axes", "by_line")},
         "collectives": [_use_json(use) for use in report.collectives],
     }
 
@@ -163,13 +154,10 @@ def _totals(
     groups: dict[str, list[CollectiveUse]] = {}
     for use in uses:
         groups.setdefault(key(use), []).append(use)
-    totals = [
-        CollectiveTotal(
-            *(name, len(members), sum(use.times for use in members)),
-            sum((use.total for use in members), Cost()),
-        )
-        for name, members in groups.items()
-    ]
+    totals: list[CollectiveTotal] = []
+    for name, members in groups.items():
+        cost = sum((use.total for use in members), Cost())
+        totals.append(CollectiveTotal(name, len(members), sum(use.times for use in members), cost))
     return tuple(sorted(totals, key=lambda entry: (-entry.cost.seconds, -entry.cost.bytes, entry.key)))
 
 
@@ -192,36 +180,15 @@ def _axes(use: CollectiveUse) -> str:
 
 
 def _row(use: CollectiveUse) -> tuple[str, ...]:
-    return (
-        use.kind,
-        _axes(use),
+    type_, runs = (
         type_text(use.type.shape, use.type.element),
         f"{use.times:,}{'*' if use.is_estimate else ''}",
-        bytes_text(use.cost.bytes),
-        seconds_text(use.cost.seconds),
-        use.cause.reason,
-        use.cause.location or UNKNOWN_LOCATION,
     )
-
-
-def _total_json(entry: CollectiveTotal) -> dict[str, Any]:
-    return {"key": entry.key, "count": entry.count, "runs": entry.runs, **asdict(entry.cost)}
+    cost = bytes_text(use.cost.bytes), seconds_text(use.cost.seconds)
+    return use.kind, _axes(use), type_, runs, *cost, use.cause.reason, use.cause.location or UNKNOWN_LOCATION
 
 
 def _use_json(use: CollectiveUse) -> dict[str, Any]:
-    cause_keys = ("op", "operand", "reason", "location", "is_explicit")
-    return {
-        "kind": use.kind,
-        "axes": [{"name": name, "size": size} for name, size in use.axes],
-        "value": use.value,
-        "function": use.function,
-        "shape": list(use.type.shape),
-        "element_type": use.type.element,
-        "source": None if use.source is None else str(use.source),
-        "target": None if use.target is None else str(use.target),
-        "held_bytes": use.held_bytes,
-        **asdict(use.cost),
-        "times": use.times,
-        "is_estimate": use.is_estimate,
-        "cause": {key: getattr(use.cause, key) for key in cause_keys},
-    }
+    axes = [{"name": name, "size": size} for name, size in use.axes]
+    cause = json_fields(use.cause, "op", "operand", "reason", "location", "is_explicit")
+    return {**json_fields(use), "axes": axes, "cause": cause}

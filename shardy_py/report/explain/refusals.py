@@ -73,11 +73,8 @@ class Refusal:
                 return "no factor", message, constrained(axis, target)
             case StopKind.NOT_TAKEN:
                 message = f"{place} could accept {axis}, but propagation does not revisit the op "
-                return (
-                    "not taken",
-                    f"{message}after {axis} arrives (as in C++ Shardy)",
-                    constrained(axis, place),
-                )
+                message += f"after {axis} arrives (as in C++ Shardy)"
+                return "not taken", message, constrained(axis, place)
             case StopKind.DIRECTION | StopKind.UNKNOWN:
                 message = f"{place} does not accept {axis}, for an unknown reason"
                 return "unknown", message, constrained(axis, place)

@@ -25,7 +25,6 @@ from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.ops import record
-from shardy_py.report.json_fields import json_fields
 from shardy_py.report.memory.collect import (
     CollectedProgram,
     EntryFunction,
@@ -35,7 +34,7 @@ from shardy_py.report.memory.collect import (
     location_of,
 )
 from shardy_py.report.memory.liveness import LivenessAnalysis
-from shardy_py.report.sizes import Target, TensorBytes
+from shardy_py.report.sizes import Target, TensorBytes, json_fields
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.text.deep_stack import deep_stack
@@ -53,20 +52,11 @@ class Total:
     count: int
     bytes: TensorBytes
 
-    @staticmethod
-    def of(sizes: Iterable[TensorBytes]) -> Total:
-        """Returns the total of tensors of these sizes."""
-        listed = list(sizes)
-        return Total(len(listed), sum(listed, TensorBytes()))
-
     def cells(self) -> tuple[str, ...]:
         """Returns count, global, local and padded bytes, and the share of padding."""
         size = self.bytes
-        return (
-            f"{self.count:,}",
-            *map(bytes_text, (size.global_bytes, size.local_bytes, size.padded_bytes)),
-            f"{size.waste:.1%}",
-        )
+        sizes = map(bytes_text, (size.global_bytes, size.local_bytes, size.padded_bytes))
+        return f"{self.count:,}", *sizes, f"{size.waste:.1%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +101,10 @@ class TensorRow:
         prefix = "" if self.sharding is None else f"<@{self.sharding.mesh}, "
         if prefix and has_one_mesh and sharding.startswith(prefix):
             sharding = sharding[len(prefix) : -1]
-        return (
-            self.name if self.function in ("", "main") else f"@{self.function}:{self.name}",
-            sharding,
-            type_text(self.shape, self.element_type),
-            type_text(self.local_shape, self.element_type),
-            bytes_text(self.bytes.padded_bytes),
-            f"{self.bytes.waste:.1%}",
-            self.location,
-        )
+        name = self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
+        types = (type_text(shape, self.element_type) for shape in (self.shape, self.local_shape))
+        size = bytes_text(self.bytes.padded_bytes), f"{self.bytes.waste:.1%}"
+        return name, sharding, *types, *size, self.location
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +198,10 @@ class MemoryReport:
         is_tensor = isinstance(tensor.type, TensorType)
         type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
-        return TensorRow(
-            *(f"copy to {name}" if tensor.is_copy else name, _function_around(op), op.name),
-            *(type_.element, type_.shape, tensor.size.local_shape, tensor.sharding),
-            *(tensor.size.bytes, location, tensor.size.problem),
-        )
+        size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
+        names = name, _function_around(op), op.name
+        shapes = type_.element, type_.shape, size.local_shape, tensor.sharding
+        return TensorRow(*names, *shapes, size.bytes, location, size.problem)
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -226,25 +210,19 @@ class MemoryReport:
     def _entry(self, entry: EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
         peak = liveness.peak(entry.computation, entry.donated)
-        constants = [
-            number
-            for index in self._reached(entry.computation)
-            for op, step in zip(ops[index], computations[index].steps, strict=False)
-            if is_constant(op)
-            for number in step.makes
-        ]
-        return EntryMemory(
-            function_name(entry.function),
-            arguments=self._total(computations[entry.computation].arguments),
-            results=self._total(entry.results),
-            constants=self._total(constants),
-            peak=self._total(peak.alive),
-            place=tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0),
-            alive=tuple(self.ranked(peak.alive)),
-        )
+        constants: list[int] = []
+        for index in self._reached(entry.computation):
+            for op, step in zip(ops[index], computations[index].steps, strict=False):
+                constants += step.makes if is_constant(op) else ()
+        arguments = computations[entry.computation].arguments
+        totals = map(self._total, (arguments, entry.results, constants, peak.alive))
+        place = tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0)
+        alive = tuple(self.ranked(peak.alive))
+        return EntryMemory(function_name(entry.function), *totals, place=place, alive=alive)
 
-    def _total(self, numbers: Iterable[int]) -> Total:
-        return Total.of(self.collected.tensors[number].size.bytes for number in numbers)
+    def _total(self, numbers: Sequence[int]) -> Total:
+        sizes = (self.collected.tensors[number].size.bytes for number in numbers)
+        return Total(len(numbers), sum(sizes, TensorBytes()))
 
     def _reached(self, computation: int) -> list[int]:
         """Returns the computations that may run when one does, itself included, each once."""
@@ -292,12 +270,13 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     largest = report.largest(rows)
     if largest:
         blocks.append(_tensor_table("largest tensors", largest, len(report.numbers), report))
-    problems = [
+    problems = report.not_counted
+    lines = (
         f"  {row.name} of @{row.function}, {type_text(row.shape, row.element_type)}: {row.not_counted}"
-        for row in report.not_counted
-    ]
+        for row in problems[:rows]
+    )
     if problems:
-        blocks.append("\n".join(["Not counted:", *problems[:rows], *omission(len(problems) - rows, "  ")]))
+        blocks.append("\n".join(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
     return "\n\n".join(blocks)
 
 
