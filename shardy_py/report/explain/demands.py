@@ -8,7 +8,7 @@ Not here: tracing the axis from there (`tracing.py`), which reshards are needed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -26,7 +26,7 @@ from shardy_py.propagation.step import common_mesh
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
 
-Shardings = Sequence[TensorSharding | None]
+Shardings = tuple[TensorSharding | None, ...]
 
 
 def requiring_tensors(

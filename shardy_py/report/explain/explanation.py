@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
-from shardy_py.sharding import AxisRef
-
 from xdsl.dialects.func import FuncOp
+
+from shardy_py.sharding import AxisRef
 
 CHAINS_SHOWN = 4
 """Chains of an axis in the text; `to_json` has all."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.arrivals import Arrival, Source
-from shardy_py.propagation.flat import Direction
-from shardy_py.propagation.flat import UNSHARDABLE
+from shardy_py.propagation.flat import UNSHARDABLE, Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition, overlapping
 from shardy_py.sharding import AxisRef

@@ -263,7 +263,7 @@ class Tracer:
         if position < 0:
             target = self._without_reshards(event.target, op) if isinstance(event.target, SSAValue) else None
             position = next((i for i, value in enumerate(values) if value is target), 0)
-        shardings = [self.sharding_at(value, index) for value in values]
+        shardings = tuple(self.sharding_at(value, index) for value in values)
         meshes: Mapping[str, Mesh] = self.propagations[0][1].journal.meshes if self.propagations else {}
         for spot, at in requiring_tensors(op, position, dimension, axis, values, shardings, meshes):
             yield Transition(AtSpot(spot, index, at, axis), movement=event)
