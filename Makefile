@@ -52,8 +52,8 @@ imports: $(DEV) ## check that imports point one way
 bench: $(DEV) ## time the pipeline beside the C++ reference
 	$(BIN)/python benchmarks/pipeline.py
 
-fuzz: $(DEV) ## feed mutated programs to sdy-opt
-	$(BIN)/python benchmarks/fuzz.py
+fuzz: $(DEV) ## feed damaged inputs to every reader for a minute
+	$(BIN)/python -m tests.fuzz.run --count 1000000 --seconds 60
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html
 	$(BIN)/python docs/generate.py
