@@ -1,4 +1,4 @@
-"""The harness reports each kind of fault; a sample of every target has none (at length: `make fuzz`)."""
+"""The harness reports each kind of fault, and goes on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.fuzz.mutation import damaged
-from tests.fuzz.targets import TARGETS, Fault, Target
+from tests.fuzz.targets import Fault, Target
 from tests.fuzz.worker import Limits, Verdict, verdicts
-
-SAMPLE = 40
 
 
 def _verdicts(run: Callable[[bytes, random.Random], object], limits: Limits) -> list[Verdict]:
@@ -49,11 +47,3 @@ def test_each_fault_is_reported_for_each_input(run: Callable[..., object], kind:
 def test_a_damaged_input_is_a_function_of_its_seed() -> None:
     once, again = (damaged(b'"a"(%0) : 12', b"x y", random.Random(7), binary=False) for _ in range(2))
     assert once == again
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_a_sample_has_no_faults(target: Target) -> None:
-    if not target.seeds():
-        pytest.skip("its seeds need jaxlib")
-    faults = [verdict for verdict in verdicts(target, 1, range(SAMPLE), Limits()) if verdict.is_fault]
-    assert not faults
