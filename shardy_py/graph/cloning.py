@@ -54,13 +54,7 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
 
 def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:
     """A copy of `op` with empty regions."""
-    return build_operation(
-        op.__class__,
-        operands,
-        [result.type for result in op.results],
-        op.properties.copy(),
-        op.attributes.copy(),
-        op.location,
-        block,
-        [Region() for _ in op.regions] if op.regions else (),
-    )
+    types = [result.type for result in op.results]
+    entries = op.properties.copy(), op.attributes.copy()
+    regions = [Region() for _ in op.regions] if op.regions else ()
+    return build_operation(op.__class__, operands, types, *entries, op.location, block, regions)

@@ -1,7 +1,7 @@
 """From xDSL ops to `OpRecord`s: ops with equal types, attributes and context share one record.
 
-The context of an op is one property of its surroundings on which its rule depends. The row of an op names it
-(`OpSpec.context`), and the record has it as an attribute:
+The context of an op is a property of its surroundings on which its rule depends: an attribute of the record,
+which the row of the op names (`OpSpec.context`).
 
     context.combiner                  scatter: the op with which its region combines values, if that is
                                       associative and commutative, else None

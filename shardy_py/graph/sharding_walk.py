@@ -110,7 +110,6 @@ def _holds(attribute: Attribute, test: Callable[[TensorSharding], bool]) -> bool
         return test(attribute.data)
     if isinstance(attribute, TensorShardingPerValueAttr):
         return any(map(test, attribute.data))
-    if isinstance(attribute, ArrayAttr):
-        shardings = attribute_list_shardings(cast("ArrayAttr[DictionaryAttr]", attribute))
-        return any(sharding is not None and test(sharding) for sharding in shardings)
-    return False
+    is_list = isinstance(attribute, ArrayAttr)
+    lists = attribute_list_shardings(cast(Attribute, attribute)) if is_list else ()
+    return any(sharding is not None and test(sharding) for sharding in lists)

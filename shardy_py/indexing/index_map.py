@@ -79,13 +79,7 @@ class IndexMap:
         return self.compose(then).simplified
 
     def restricted(self, box: Mapping[Variable, Interval] | Sequence[Interval]) -> IndexMap:
-        """The map restricted to intervals of some variables, or of the first dimensions.
-
-        >>> print(IndexMap((dim(0),), (Interval(0, 9),)).restricted((Interval(4, 12),)))
-        (d0) -> (d0),
-        domain:
-        d0 in [4, 9]
-        """
+        """The map restricted to intervals of some variables, or of the first dimensions."""
         if not isinstance(box, Mapping):
             box = {dim(i): interval for i, interval in enumerate(box)}
         unknown = [v for v in box if v not in self.bounds]
@@ -97,11 +91,9 @@ class IndexMap:
     @property
     def bounds(self) -> dict[Variable, Interval]:
         """The interval of every variable, dimensions first."""
-        return {
-            **{dim(i): v for i, v in enumerate(self.dims)},
-            **{range_var(i): v for i, v in enumerate(self.ranges)},
-            **{runtime(i): v for i, v in enumerate(self.runtimes)},
-        }
+        bounds = {dim(i): interval for i, interval in enumerate(self.dims)}
+        bounds |= {range_var(i): interval for i, interval in enumerate(self.ranges)}
+        return bounds | {runtime(i): interval for i, interval in enumerate(self.runtimes)}
 
     @property
     def used(self) -> frozenset[Variable]:
@@ -130,9 +122,6 @@ class IndexMap:
 
         Variables with an empty interval stay, as they make the domain empty. in_order: ranges are numbered in
         order of occurrence. keeps_runtimes: runtime variables keep their numbers if any of them is used.
-
-        >>> str(IndexMap((range_var(1),), (), (Interval(0, 3), Interval(0, 4))).trimmed()).split(",")[0]
-        '()[s0] -> (s0)'
         """
         used = self.used
         ranges = [i for i, v in enumerate(self.ranges) if range_var(i) in used or not v.size]
@@ -148,15 +137,11 @@ class IndexMap:
             ranges.sort(key=lambda i: first.index(i) if i in first else len(first) + i)
         if ranges == [*range(len(self.ranges))] and len(runtimes) == len(self.runtimes):
             return self
-        renamed: dict[Variable, Expr] = {
-            **{range_var(old): range_var(new) for new, old in enumerate(ranges)},
-            **{runtime(old): runtime(new) for new, old in enumerate(runtimes)},
-        }
-        return replace(
-            self.substituted(renamed),
-            ranges=tuple(self.ranges[i] for i in ranges),
-            runtimes=tuple(self.runtimes[i] for i in runtimes),
-        )
+        renamed = {range_var(old): range_var(new) for new, old in enumerate(ranges)}
+        renamed |= {runtime(old): runtime(new) for new, old in enumerate(runtimes)}
+        kept_ranges, kept_runtimes = [self.ranges[i] for i in ranges], [self.runtimes[i] for i in runtimes]
+        trimmed = self.substituted(renamed)
+        return replace(trimmed, ranges=tuple(kept_ranges), runtimes=tuple(kept_runtimes))
 
     def substituted(self, renamed: Mapping[Variable, Expr]) -> IndexMap:
         """The map with expressions in place of variables and unchanged intervals."""
@@ -165,11 +150,8 @@ class IndexMap:
         def replaced(expression: Expr) -> Expr:
             return expression.rebuilt(lambda v: renamed.get(v, v), known)
 
-        return replace(
-            self,
-            results=tuple(map(replaced, self.results)),
-            constraints=tuple((replaced(expression), interval) for expression, interval in self.constraints),
-        )
+        constraints = tuple((replaced(expression), interval) for expression, interval in self.constraints)
+        return replace(self, results=tuple(map(replaced, self.results)), constraints=constraints)
 
     def compose(self, then: IndexMap) -> IndexMap:
         """First this map, then `then`: the elements read by the elements that this map reads.
@@ -178,21 +160,14 @@ class IndexMap:
         do. Constraints keep the results of this map inside the domain of `then`.
         """
         ranges, runtimes = len(then.ranges), len(then.runtimes)
-        shifted = self.substituted(
-            {
-                **{range_var(i): range_var(i + ranges) for i in range(len(self.ranges))},
-                **{runtime(i): runtime(i + runtimes) for i in range(len(self.runtimes))},
-            }
-        )
+        renamed = {range_var(i): range_var(i + ranges) for i in range(len(self.ranges))}
+        renamed |= {runtime(i): runtime(i + runtimes) for i in range(len(self.runtimes))}
+        shifted = self.substituted(renamed)
         outer = then.substituted({dim(i): result for i, result in enumerate(shifted.results)})
         landing = tuple(zip(shifted.results, then.dims, strict=True))
-        return IndexMap(
-            outer.results,
-            self.dims,
-            then.ranges + self.ranges,
-            then.runtimes + self.runtimes,
-            tuple(dict.fromkeys((*shifted.constraints, *landing, *outer.constraints))),
-        )
+        constraints = tuple(dict.fromkeys((*shifted.constraints, *landing, *outer.constraints)))
+        intervals = self.dims, then.ranges + self.ranges, then.runtimes + self.runtimes
+        return IndexMap(outer.results, *intervals, constraints)
 
     def __str__(self) -> str:
         def names(prefix: str, intervals: Sequence[Interval]) -> str:
@@ -225,9 +200,7 @@ def _remember(index_map: IndexMap) -> IndexMap:
 
 
 def _simplify(index_map: IndexMap, *, keeps_names: bool) -> IndexMap:
-    results, bounds, constraints = simplify_parts(
-        index_map.results, index_map.bounds, index_map.constraints, keeps_names=keeps_names
-    )
-    return IndexMap(results, **by_kind(bounds), constraints=constraints).trimmed(
-        in_order=True, keeps_runtimes=keeps_names
-    )
+    given = index_map.results, index_map.bounds, index_map.constraints
+    results, bounds, constraints = simplify_parts(*given, keeps_names=keeps_names)
+    simple = IndexMap(results, **by_kind(bounds), constraints=constraints)
+    return simple.trimmed(in_order=True, keeps_runtimes=keeps_names)

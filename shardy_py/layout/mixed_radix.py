@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -31,8 +31,7 @@ _SLAB_BYTES = 1 << 20
 """The bytes copied at once: they stay in a core's cache between reading and writing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Digit:
+class Digit(NamedTuple):
     """One digit: its joined dimension, the weight of 1 in it, and the number of its values (2 or more)."""
 
     dimension: int
@@ -40,17 +39,11 @@ class Digit:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """Consecutive indices from `start` on, as the range of each digit's values, major first."""
 
     start: int
     ranges: tuple[tuple[int, int], ...]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each digit."""
-        return tuple(stop - start for start, stop in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +76,9 @@ def digit_order(placement: Placement) -> DigitOrder | None:
         split = list(zip(order[level.kept :], level.counts, level.tile, strict=True))
         if number and any(digit.size % tile for digit, _, tile in split):
             return None
-        order = [
-            *order[: level.kept],
-            *(Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in split),
-            *(Digit(digit.dimension, digit.weight, tile) for digit, _, tile in split),
-        ]
+        outer = (Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in split)
+        inner = (Digit(digit.dimension, digit.weight, tile) for digit, _, tile in split)
+        order = [*order[: level.kept], *outer, *inner]
     return DigitOrder(joined, tuple(digit for digit in order if digit.size > 1))
 
 
@@ -103,9 +94,9 @@ def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) 
     order = [position[digit] for digit in digits.order]
     radices = [tuple(digit.size for digit in own) for own in by_dimension]
     for chosen in product(*map(boxes, digits.joined, radices)):
-        ranges = [pair for box in chosen for pair in box.ranges]
+        ranges = [pair for _, inner in chosen for pair in inner]
         # The ellipsis makes the index of an array without dimensions a view.
-        part = (..., *(slice(box.start, box.start + prod(box.sizes)) for box in chosen))
+        part = (..., *(slice(start, start + prod(b - a for a, b in inner)) for start, inner in chosen))
         split = array[part].reshape([stop - start for start, stop in ranges]).transpose(order)
         yield split, tiled[(..., *(slice(*ranges[at]) for at in order))]
 
@@ -126,11 +117,8 @@ def boxes(size: int, radices: tuple[int, ...]) -> tuple[Box, ...]:
     unit = prod(radices[1:])
     whole, rest = divmod(size, unit)
     full = (Box(0, ((0, whole), *((0, radix) for radix in radices[1:]))),) if whole else ()
-    if not rest:
-        return full
-    return full + tuple(
-        Box(whole * unit + box.start, ((whole, whole + 1), *box.ranges)) for box in boxes(rest, radices[1:])
-    )
+    partly = boxes(rest, radices[1:]) if rest else ()
+    return full + tuple(Box(whole * unit + start, ((whole, whole + 1), *inner)) for start, inner in partly)
 
 
 def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, int], ...]]:
@@ -138,13 +126,12 @@ def _boxes_above(size: int, radices: tuple[int, ...]) -> list[tuple[tuple[int, i
     if size == prod(radices):
         return []
     whole, rest = divmod(size, prod(radices[1:]))
-    boxes_above = (
-        [((whole, whole + 1), *ranges) for ranges in _boxes_above(rest, radices[1:])] if rest else []
-    )
-    first = whole + 1 if rest else whole
+    partly = _boxes_above(rest, radices[1:]) if rest else []
+    above = [((whole, whole + 1), *ranges) for ranges in partly]
+    first = whole + (rest > 0)
     if first < radices[0]:
-        boxes_above.append(((first, radices[0]), *((0, radix) for radix in radices[1:])))
-    return boxes_above
+        above.append(((first, radices[0]), *((0, radix) for radix in radices[1:])))
+    return above
 
 
 def slabs(pair: Pair) -> Iterator[Pair]:

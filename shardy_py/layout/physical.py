@@ -70,12 +70,8 @@ def _tile_steps(level: TileLevel) -> list[Step]:
     whole = (*major, *(count * size for count, size in zip(level.counts, level.tile, strict=True)))
     split = (*major, *(part for pair in zip(level.counts, level.tile, strict=True) for part in pair))
     order = (*range(kept), *range(kept, kept + 2 * rank, 2), *range(kept + 1, kept + 2 * rank, 2))
-    return [
-        Reshape(level.joined),
-        Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole),
-        Reshape(split),
-        Transpose(order, level.dimensions),
-    ]
+    pad = Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
+    return [Reshape(level.joined), pad, Reshape(split), Transpose(order, level.dimensions)]
 
 
 def _is_identity(step: Step, dimensions: tuple[int, ...]) -> bool:

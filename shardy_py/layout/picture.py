@@ -94,13 +94,10 @@ def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
     majors = view.whole[:-2]
     indices = product(*(range(min(size, limits.panels)) for size in majors))
     shown = list(islice(indices, limits.panels)) if prod(view.whole) else []
-    return Picture(
-        shape,
-        (_order_note(view), _size_note(shape, view)),
-        tuple(_panel(view, index, limits) for index in shown),
-        prod(majors) - len(shown) if prod(view.whole) else 0,
-        _memory(view.place),
-    )
+    more = prod(majors) - len(shown) if prod(view.whole) else 0
+    notes = _order_note(view), _size_note(shape, view)
+    panels = tuple(_panel(view, index, limits) for index in shown)
+    return Picture(shape, notes, panels, more, _memory(view.place))
 
 
 class _View:
@@ -142,10 +139,9 @@ class _View:
 
 def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
     height, width = view.whole[-2:]
-    rows = tuple(
-        tuple(view.cell((*major, i, j)) for j in range(min(width, limits.columns)))
-        for i in range(min(height, limits.rows))
-    )
+    columns = range(min(width, limits.columns))
+    indices = range(min(height, limits.rows))
+    rows = tuple(tuple(view.cell((*major, i, j)) for j in columns) for i in indices)
     column_breaks = tuple(_between(left, right) for left, right in pairwise(rows[0]))
     row_breaks = tuple(_between(above[0], below[0]) for above, below in pairwise(rows))
     if NONE not in row_breaks and NONE not in column_breaks and len(view.tile) > 0:

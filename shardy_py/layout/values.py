@@ -91,11 +91,10 @@ class Layout:
             what, got = "tail padding alignment L", f"{self.tail_padding_alignment}"
             raise ShardyError.unexpected(what, expected="at least 1", got=got)
         if self.dim_level_types and len(self.dim_level_types) != len(self.minor_to_major):
-            expected, got = (
-                f"one for each of {len(self.minor_to_major)} dimensions",
-                len(self.dim_level_types),
+            expected = f"one for each of {len(self.minor_to_major)} dimensions"
+            raise ShardyError.unexpected(
+                "level types D", expected=expected, got=f"{len(self.dim_level_types)}"
             )
-            raise ShardyError.unexpected("level types D", expected=expected, got=f"{got}")
         if self.physical_shape is not None and not self.is_sparse:
             raise ShardyError("physical shape P of a dense array; give its level types with D(...)")
 

@@ -54,13 +54,9 @@ class _Group:
                 slot = TensorDim("operand", operand, position)
                 self.accesses[slot] = classify(reads, self.shape, operand, position, size), size
         self.steps = self._split()
-        self.compounded = {
-            digit.variable.index
-            for access, _ in self.accesses.values()
-            if len(access.digits) > 1
-            for digit in access.digits
-            if digit.variable.kind == "d"
-        }
+        compounds = (access.digits for access, _ in self.accesses.values() if len(access.digits) > 1)
+        variables = {digit.variable for digits in compounds for digit in digits}
+        self.compounded = {variable.index for variable in variables if variable.kind == "d"}
         # `_taken`: factors of the dimensions before `_seen` of the tensor and number of joins in `_roots_of`.
         self._roots_of: tuple[str, int, int] | None = None
         self._taken: set[Atom] = set()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import gcd
 
 from shardy_py.sharding.axes import AxisRef, SubAxis
@@ -35,9 +36,8 @@ class FactorSharding:
     """The sharding of one tensor along one factor.
 
     axes: major to minor. is_closed: whether it must not be sharded further. is_minor_most: whether it is the
-    last factor of its dimension; only that one may be sharded unevenly. overflow: axes of the dimension that
-    do not fit: the first of them and the rest of the factor have no common
-        divisor. They are the last of the dimension, and block it.
+    last factor of its dimension; only that one may be sharded unevenly. overflow: the last axes of the
+    dimension, which block it: the first of them and the rest of the factor have no common divisor.
     """
 
     axes: Axes = ()
@@ -65,9 +65,8 @@ class TensorProjection:
     def expanded(self, factor: int, axes: Axes) -> TensorProjection:
         """Replaces the axes along `factor` by `axes` if they extend them; else returns the same object."""
         old = self.factors[factor]
-        if old is None or not is_strict_prefix(old.axes, axes):
-            return self
-        return self.with_factor(factor, axes)
+        extends = old is not None and is_strict_prefix(old.axes, axes)
+        return self.with_factor(factor, axes) if extends else self
 
     def sharding_size(self, mesh: Mesh) -> int:
         """The number of parts of the tensor."""
@@ -117,12 +116,11 @@ class Projection:
         closed_if_missing: bool = False,
     ) -> Projection:
         """Projects the sharding of each tensor of `rule`; None is an empty sharding, open or closed."""
-        sizes = rule.factor_sizes
-        tensors = tuple(
-            project(sharding, mapping, sizes, mesh, closed_if_missing=closed_if_missing)
-            for sharding, mapping in zip(shardings, rule.tensors, strict=True)
+        sizes, pairs = rule.factor_sizes, zip(shardings, rule.tensors, strict=True)
+        tensors = (
+            project(s, mapping, sizes, mesh, closed_if_missing=closed_if_missing) for s, mapping in pairs
         )
-        return Projection(tensors, len(rule.operands))
+        return Projection(tuple(tensors), len(rule.operands))
 
     @property
     def operands(self) -> tuple[TensorProjection, ...]:
@@ -136,17 +134,14 @@ class Projection:
 
     def expanded(self, factor: int, axes: Axes) -> Projection:
         """`TensorProjection.expanded` on every tensor."""
-        return replace(self, tensors=tuple(tensor.expanded(factor, axes) for tensor in self.tensors))
+        return Projection(tuple(t.expanded(factor, axes) for t in self.tensors), self.operand_count)
 
     def updated(self, factor: int, axes: Axes, overflow: Axes = ()) -> Projection:
         """Replaces the axes along `factor` in every tensor that has it."""
-        return replace(
-            self,
-            tensors=tuple(
-                tensor if tensor.factors[factor] is None else tensor.with_factor(factor, axes, overflow)
-                for tensor in self.tensors
-            ),
+        tensors = (
+            t if t.factors[factor] is None else t.with_factor(factor, axes, overflow) for t in self.tensors
         )
+        return Projection(tuple(tensors), self.operand_count)
 
     def changed_since(self, before: Projection) -> tuple[int, ...]:
         """The indices of the tensors that differ from `before`."""
@@ -155,13 +150,8 @@ class Projection:
 
     def common_prefix_axes(self, factor_count: int) -> tuple[Axes, ...]:
         """For each factor the largest common prefix of all tensors that have it."""
-        result: list[Axes | None] = [None] * factor_count
-        for tensor in self.tensors:
-            for index, factor in enumerate(tensor.factors):
-                if factor is not None:
-                    seen = result[index]
-                    result[index] = factor.axes if seen is None else common_prefix(seen, factor.axes)
-        return tuple(axes or () for axes in result)
+        along = ([f.axes for t in self.tensors if (f := t.factors[i])] for i in range(factor_count))
+        return tuple(reduce(common_prefix, lists) if lists else () for lists in along)
 
 
 def project(
@@ -183,9 +173,8 @@ def project(
             _project_dimension(factors, dimension, given.axes, given.is_closed, factor_sizes, mesh)
     if sharding is None:
         return TensorProjection(tuple(factors))
-    return TensorProjection(
-        tuple(factors), sharding.replicated_axes, sharding.unreduced_axes, sharding.reduction
-    )
+    others = sharding.replicated_axes, sharding.unreduced_axes
+    return TensorProjection(tuple(factors), *others, sharding.reduction)
 
 
 def _project_dimension(
@@ -206,9 +195,9 @@ def _project_dimension(
             factors[following] = FactorSharding((), True, following == dimension[-1])
             return
         factors[factor] = FactorSharding(taken, is_closed, False)
-    for factor in dimension[-1:]:
+    if dimension:
         # The minor-most factor may be sharded unevenly: that needs padding, not strides.
-        factors[factor] = FactorSharding(rest.take_all(), is_closed, True)
+        factors[dimension[-1]] = FactorSharding(rest.take_all(), is_closed, True)
 
 
 class _Rest:
@@ -272,8 +261,7 @@ def distribute_axes(
     """
     if not factors:
         return ()
-    result = [replace(factor) for factor in factors]
-    left = list(factor_sizes)
+    result, left = list(factors), list(factor_sizes)
     rest = _Rest(axes, mesh)
     while rest.has_more:
         was_used = False
