@@ -35,7 +35,15 @@ from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of_signature, signature_of
 from shardy_py.graph.slots import Program, Slots
 from shardy_py.graph.symbols import MAIN, module_of
-from shardy_py.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
+from shardy_py.ir import (
+    next_use,
+    operands_of,
+    owning_op,
+    terminator_of,
+    type_of,
+    walk_post_order,
+    walk_pre_order,
+)
 from shardy_py.ops import TABLE, OpRecord, Role, RuleSource, row_of
 from shardy_py.propagation.flat import (
     UNSHARDABLE,
@@ -126,8 +134,7 @@ class _Builder:
         self._new_step(op, self.flat.kind_number(StepKind(None)), ())
 
     def _check_types(self, op: Operation) -> None:
-        for result in op.results:
-            type_ = result.type
+        for type_ in map(type_of, op.results):
             if id(type_) in self._valid_types:
                 continue
             if _type_fault(type_) is not None:
@@ -179,7 +186,8 @@ class _Builder:
         return kinds
 
     def _is_scalar(self, value: SSAValue) -> bool:
-        return not self.slots.rank(value.type) and tensor_type(value.type) is not None
+        type_ = type_of(value)
+        return not self.slots.rank(type_) and tensor_type(type_) is not None
 
     def _new_step(self, op: Operation, kind: int, slots: tuple[int, ...]) -> None:
         flat = self.flat
@@ -189,8 +197,10 @@ class _Builder:
         flat.step_slots.append(slots)
 
     def note_unused(self, op: Operation) -> None:
-        if all(result.first_use is None for result in op.results):
-            self._maybe_dead.append(op)
+        for result in op.results:
+            if result.first_use is not None:
+                return
+        self._maybe_dead.append(op)
 
     def add_barrier(self, op: Operation) -> None:
         self.note_unused(op)

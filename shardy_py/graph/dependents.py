@@ -20,7 +20,7 @@ from shardy_py.dialects.sdy import DataFlowEdgeOp
 from shardy_py.dialects.traits import data_flow_of, is_terminator
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import edge_of_source, edge_targets
-from shardy_py.ir import next_use, operands_of, owning_op
+from shardy_py.ir import next_use, operands_of, owning_op, user_of
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +54,7 @@ class Dependents:
         """Append the steps for all uses of `value`."""
         use = value.first_use
         while use is not None:
-            user = use.operation
+            user = user_of(use)
             step = self._step_of.get(id(user))
             if step is not None:
                 steps.append(step)

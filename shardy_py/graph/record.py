@@ -16,7 +16,6 @@ Not here: rules (`rules/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from operator import attrgetter
 from typing import Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation
@@ -24,14 +23,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from shardy_py.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.ir import operands_of
+from shardy_py.ir import operands_of, type_of
 from shardy_py.ops import TABLE, OpRecord
 from shardy_py.session import SESSION
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes about the sharding of an op."""
 
-_type_of = attrgetter("_type")
 _RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = SESSION.table("op records")
 
 
@@ -47,9 +45,9 @@ def signature_of(op: Operation) -> tuple[Hashable, ...]:
         op.__class__,
         *properties,
         *map(id, properties.values()),
-        *map(id, map(_type_of, operands_of(op))),
+        *map(id, map(type_of, operands_of(op))),
         None,
-        *map(id, map(_type_of, op.results)),
+        *map(id, map(type_of, op.results)),
     )
     if attributes:
         for name in attributes:
@@ -70,8 +68,7 @@ def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRec
 
 def _convert(op: Operation, context: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
-    operands = tuple(value.type for value in operands_of(op))
-    results = tuple(value.type for value in op.results)
+    operands, results = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
     values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
     tensors = tuple(map(tensor_type, operands)), tuple(map(tensor_type, results))
     return OpRecord(name_of(op), *tensors, values | context), (*operands, *results, *attributes.values())

@@ -29,7 +29,7 @@ from shardy_py.graph.holders import (
     write_all,
 )
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import operands_of
+from shardy_py.ir import operands_of, type_of
 from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
 from shardy_py.sharding import Mesh, TensorSharding
@@ -75,7 +75,7 @@ class Slots:
         elif len(results) == 1:
             # The most frequent case, inlined for speed.
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
-            type_ = result.type
+            type_ = type_of(result)
             given = op.attributes.get(SHARDING)
             self.of[id(result)] = len(self.values)
             self.values.append(result)

@@ -26,10 +26,13 @@ from shardy_py.ir import (
     erase,
     find_ops,
     find_ops_where,
+    next_op,
     next_use,
     operands_of,
     place_before,
     replace_operand,
+    type_of,
+    user_of,
     walk_pre_order,
 )
 from shardy_py.ops import TABLE, Control
@@ -113,7 +116,7 @@ def convert_constants(module: ModuleOp) -> None:
         if op.__class__ is not Constant:
             put_constants_last(op)
             continue
-        types = [op.results[0].type]
+        types = [type_of(op.results[0])]
         replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
 
 
@@ -165,7 +168,7 @@ class _Splitter:
             if kind is Kind.PRESERVING:
                 preserves = True
                 for value in operands:
-                    if id(value.type) not in static:
+                    if id(type_of(value)) not in static:
                         preserves = self._preserves(op, kind)
                         break
             else:
@@ -193,9 +196,10 @@ class _Splitter:
     def _preserves(self, op: Operation, kind: Kind) -> bool:
         if kind is Kind.PRESERVING or kind is Kind.BITCAST:
             for value in operands_of(op):
-                tensor = tensor_type(value.type)
+                type_ = type_of(value)
+                tensor = tensor_type(type_)
                 if tensor is not None and None not in tensor.shape:
-                    self._static[id(value.type)] = value.type
+                    self._static[id(type_)] = type_
             return is_preserving(op)
         if kind is Kind.CALL:
             return original_name(self._symbols.callee(op)).data not in self._varying_functions
@@ -274,7 +278,7 @@ class _Splitter:
 
 def is_scalar(value: SSAValue) -> bool:
     """Returns whether `value` is a tensor of rank 0."""
-    tensor = tensor_type(value.type)
+    tensor = tensor_type(type_of(value))
     return tensor is not None and not tensor.shape
 
 
@@ -290,7 +294,7 @@ def _erase_if_unused(op: Operation) -> None:
     for result in op.results:
         use = result.first_use
         if use is not None:
-            if type(use.operation) is not ShardingGroupOp:
+            if type(user_of(use)) is not ShardingGroupOp:
                 return
             users += [use.operation for use in result.uses]
     if all(isinstance(user, ShardingGroupOp) for user in users):
@@ -309,9 +313,9 @@ def _ops_outside_computations(region: Region) -> Iterator[Operation]:
     while stack:
         op = stack.pop()
         while op is not None:
-            following = op.next_op
+            following = next_op(op)
             yield op
-            if op.regions and not isinstance(op, NamedComputationOp):
+            if op.regions and type(op) is not NamedComputationOp:
                 stack.append(following)
                 for inner in reversed(op.regions):
                     stack.extend(block.first_op for block in reversed(inner.blocks))
