@@ -21,8 +21,7 @@ from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.program import Edits, Program, ValueKey
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.lineage import Lineage
-from shardy_py.graph.run_record import Record
+from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication

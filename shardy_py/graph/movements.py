@@ -1,7 +1,7 @@
 """Events of passes: shardings moved, values copied and replaced, in `with recorded() as events:`.
 
 Outside of `recorded`, an event costs one look-up. Not here: propagation (`propagation/journal.py`), the
-readers of events (`report/explain/`, `lineage.py`).
+readers of events (`report/explain/`, `run_record.py`).
 """
 
 from __future__ import annotations

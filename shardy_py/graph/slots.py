@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +25,7 @@ from shardy_py.graph.holders import (
     Holder,
     Place,
     attribute_list_shardings,
+    function_results,
     read,
     sharding_attributes,
     write_all,
@@ -127,10 +129,8 @@ class Slots:
         """Add the arguments and results; their shardings are read together, as there may be thousands."""
         types: Sequence[Attribute] = cast(FuncOp, op).function_type.outputs.data
         given = attribute_list_shardings(op.properties.get("res_attrs")) or (None,) * len(types)
-        self.function_results[id(op)] = tuple(
-            self._append(None, Holder(Place.FUNCTION_RESULT, op, index), type_, sharding)
-            for index, (type_, sharding) in enumerate(zip(types, given, strict=True))
-        )
+        places = function_results(op, len(types))
+        self.function_results[id(op)] = tuple(map(self._append, repeat(None), places, types, given))
         block = op.regions[0].first_block
         if block is None:
             return

@@ -1,9 +1,5 @@
 """All values of a module with their names: SSA name, label, source location.
 
-    table = ValueTable(module)
-    table.entries                     arguments, results of ops, block arguments, results of functions
-    table.find("%arg0")               or "x" (JAX's name of an argument), "result 0", "@f:%3", "model.py:12"
-
 Not here: shardings (`value_shardings.py`), reports on values (`report/`).
 """
 
@@ -179,15 +175,15 @@ def _results(function: Operation | None) -> Iterator[ValueEntry]:
 
 
 def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:
-    found: dict[str, list[ValueEntry]] = {}
+    by_key: dict[str, list[ValueEntry]] = {}
     for key, entry in pairs:
-        found.setdefault(key, []).append(entry)
-    return found
+        by_key.setdefault(key, []).append(entry)
+    return by_key
 
 
-def _names_of(entry: ValueEntry) -> tuple[str, ...]:
-    names = (entry.name, entry.label) if entry.label else (entry.name,)
-    return (*names, *(f"@{entry.function}:{name}" for name in names))
+def _names_of(entry: ValueEntry) -> Iterator[str]:
+    for name in filter(None, (entry.name, entry.label)):
+        yield from (name, f"@{entry.function}:{name}")
 
 
 def _places_of(entry: ValueEntry) -> Iterator[str]:

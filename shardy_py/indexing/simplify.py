@@ -21,14 +21,15 @@ from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Division, Expr, Variable, constant
 from shardy_py.indexing.rewrite import Rewriter
 
-Parts = tuple[tuple[Expr, ...], dict[Variable, Interval], tuple[Constraint, ...]]
+Intervals = dict[Variable, Interval]
+Parts = tuple[tuple[Expr, ...], Intervals, tuple[Constraint, ...]]
 _MOST_ROUNDS = 64  # Each round narrows an interval or a constraint; maps need far fewer.
 _EMPTY, _NEVER = Interval(0, -1), (constant(0), Interval(1, 1))
 
 
 def simplify_parts(
     results: tuple[Expr, ...],
-    bounds: dict[Variable, Interval],
+    bounds: Intervals,
     constraints: tuple[Constraint, ...],
     *,
     keeps_names: bool = False,
@@ -53,8 +54,8 @@ def _empty(results: tuple[Expr, ...], bounds: dict[Variable, Interval]) -> Parts
 
 
 def _narrowed(
-    rewriter: Rewriter, bounds: dict[Variable, Interval], constraints: tuple[Constraint, ...]
-) -> tuple[dict[Variable, Interval] | None, tuple[Constraint, ...]]:
+    rewriter: Rewriter, bounds: Intervals, constraints: tuple[Constraint, ...]
+) -> tuple[Intervals | None, tuple[Constraint, ...]]:
     """The intervals narrowed by constraints, None if one is empty, and the remaining constraints."""
     narrowed = dict(bounds)
     kept: dict[Expr, Interval] = {}

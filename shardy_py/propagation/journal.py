@@ -1,24 +1,27 @@
 """The journal of a propagation: all changes in order, at little cost.
 
 Each step that changes something appends one tuple of existing objects: `(3, (1, 0, 0), step, ((2, 1),))` if
-step 3 read the shardings number 1, 0, 0 and changed that of its tensor 2 to number 1. `arrivals.py` derives
-which axis moved where. Not here: shardings that passes move before and after (`graph/movements.py`).
+step 3 read the shardings number 1, 0, 0 and changed that of its tensor 2 to number 1. `Arrivals` derives on
+demand which axis appeared where, along which factor of which step, and from which tensors. Not here:
+shardings that passes move (`graph/movements.py`), tracing an axis to its origin (`report/explain/`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from shardy_py.sharding import Mesh, TensorSharding
-
-if TYPE_CHECKING:
-    from shardy_py.propagation.step import Change, Step, StepTable
+from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
+from shardy_py.propagation.provenance import new_axes
+from shardy_py.propagation.step import Change, Passage, Step, StepTable
+from shardy_py.sharding import AxisRef, Mesh, ShardingRule, TensorSharding
 
 FUNCTION_RESULT = -1
 """The number of the step between the first value that the main function returns and its result."""
 
-Entry = tuple[int, tuple[int, ...], "Step", "Sequence[Change]"]
+Entry = tuple[int, tuple[int, ...], Step, Sequence[Change]]
 """One step that changed something: its number, or `FUNCTION_RESULT` minus the index of the result; the
 numbers of the shardings it read; the step; its changes."""
 
@@ -72,3 +75,133 @@ class Journal:
         """The name of the round of entry number `entry`."""
         names = [stage.name for stage in self.stages if stage.first_entry <= entry]
         return names[-1] if names else ""
+
+
+class Source(NamedTuple):
+    """A tensor that had the axis: its position in the step, its slot, and the dimension of the factor."""
+
+    position: int
+    slot: int
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An axis that appeared on a dimension.
+
+    entry: the number of the entry in the journal; smaller is earlier.
+    slot, dimension, axis: the axis, and where it appeared.
+    step: the number of the step, as in the journal; None if it came from another member of a sharding group.
+    position: of the tensor among operands, then results, of the step.
+    factor: of the step's rule.
+    sources: the tensors that had it, ordered by position; not empty.
+    """
+
+    entry: int
+    slot: int
+    dimension: int
+    axis: AxisRef
+    step: int | None
+    position: int
+    factor: int
+    sources: tuple[Source, ...]
+
+
+class _Move(NamedTuple):
+    """An arrival in terms of positions, shared by equal entries."""
+
+    position: int
+    dimension: int
+    axis: AxisRef
+    factor: int
+    sources: tuple[tuple[int, int], ...]
+
+
+class Arrivals:
+    """All arrivals of one propagation, by slot."""
+
+    def __init__(self, program: FlatProgram, journal: Journal) -> None:
+        self.program = program
+        self.journal = journal
+        self._moves: dict[tuple[int, tuple[int, ...]], tuple[_Move, ...]] = {}
+
+    def at(self, slot: int) -> Sequence[Arrival]:
+        """The arrivals at a slot, in order, computed on demand, once per distinct step."""
+        return self._by_slot.get(slot, ())
+
+    def slots_of(self, number: int) -> tuple[int, ...]:
+        """The slots of a step; for a function result, those of the returned value and the result."""
+        if number <= FUNCTION_RESULT:
+            returned = self.program.returned[FUNCTION_RESULT - number]
+            return (returned.slot, returned.result_slot)
+        return self.program.step_slots[number]
+
+    def rule_of(self, number: int) -> ShardingRule | None:
+        """The rule of a step."""
+        if number <= FUNCTION_RESULT:
+            return self.program.returned[FUNCTION_RESULT - number].rule
+        return self.program.kinds[self.program.step_kinds[number]].rule
+
+    @cached_property
+    def _by_slot(self) -> dict[int, list[Arrival]]:
+        by_slot: dict[int, list[Arrival]] = {}
+        for index, entry in enumerate(self.journal.entries):
+            for arrival in self._of_entry(index, entry):
+                by_slot.setdefault(arrival.slot, []).append(arrival)
+        return by_slot
+
+    def _of_entry(self, index: int, entry: Entry) -> Iterator[Arrival]:
+        number, _, _, changes = entry
+        slots = self.slots_of(number)
+        moves = self._moves_of(entry)
+        for position, dimension, axis, factor, holders in moves:
+            if (slot := slots[position]) != UNSHARDABLE:
+                sources = tuple(Source(holder, slots[holder], at) for holder, at in holders)
+                yield Arrival(index, slot, dimension, axis, number, position, factor, sources)
+        for changed, _ in changes:
+            for member in self.program.other_members(slots[changed]):
+                for position, dimension, axis, factor, _ in moves:
+                    if position == changed:
+                        source = (Source(position, slots[position], dimension),)
+                        yield Arrival(index, member.slot, dimension, axis, None, position, factor, source)
+
+    def _moves_of(self, entry: Entry) -> tuple[_Move, ...]:
+        _, numbers, step, changes = entry
+        key = (id(step), numbers)
+        moves = self._moves.get(key)
+        if moves is None:
+            values = self.journal.values
+            passage = step.passage(tuple(values[number] for number in numbers), self.journal.meshes)
+            assert passage is not None
+            new = {position: values[number] for position, number in changes}
+            moves = self._moves[key] = tuple(_moves(step, passage, new))
+        return moves
+
+
+def _moves(step: Step, passage: Passage, new: dict[int, TensorSharding | None]) -> Iterator[_Move]:
+    """The axes that one passage added, and that remain when factors are merged to dimensions."""
+    tensors = step.rule.tensors
+    for position, sharding in new.items():
+        assert sharding is not None
+        before, after = passage.before.tensors[position].factors, passage.after.tensors[position].factors
+        for at, dimension in enumerate(tensors[position]):
+            kept = sharding.dimensions[at].axes
+            for factor in dimension:
+                mine, its = before[factor], after[factor]
+                if mine is None or its is None or mine.axes == its.axes:
+                    continue
+                for axis in new_axes(mine.axes, its.axes):
+                    if any(axis.overlaps(other) for other in kept):
+                        sources = tuple(_holders(step.rule, passage, position, factor, axis))
+                        yield _Move(position, at, axis, factor, sources)
+
+
+def _holders(
+    rule: ShardingRule, passage: Passage, target: int, factor: int, axis: AxisRef
+) -> Iterator[tuple[int, int]]:
+    """The other tensors sharded along `factor` on `axis` or a sub-axis of it, with the dimension."""
+    for position, tensor in enumerate(passage.before.tensors):
+        along = tensor.factors[factor]
+        if position != target and along is not None and any(axis.overlaps(other) for other in along.axes):
+            mapping = rule.tensors[position]
+            yield position, next(at for at, factors in enumerate(mapping) if factor in factors)

@@ -146,21 +146,14 @@ class AxisRef:
 
     def can_merge(self, following: AxisRef) -> bool:
         """Whether `following` is the sub-axis that starts where this one ends."""
-        return (
-            following.name == self.name
-            and self.sub_axis is not None
-            and following.sub_axis is not None
-            and self.sub_axis.next_pre_size == following.sub_axis.pre_size
-        )
+        if following.name != self.name or self.sub_axis is None or following.sub_axis is None:
+            return False
+        return self.sub_axis.next_pre_size == following.sub_axis.pre_size
 
     def merge(self, following: AxisRef, mesh: Mesh) -> AxisRef:
         """This and the sub-axis that follows it as one; the full axis if they cover it."""
-        assert self.sub_axis is not None
-        assert following.sub_axis is not None
-        size = self.sub_axis.size * following.sub_axis.size
-        if mesh.sizes[self.name] == size:
-            return AxisRef(self.name)
-        return AxisRef(self.name, SubAxis(self.sub_axis.pre_size, size))
+        size = self.size(mesh) * following.size(mesh)
+        return AxisRef(self.name, SubAxis(self.pre_size, size) if size < mesh.sizes[self.name] else None)
 
     def __str__(self) -> str:
         name = string_literal(self.name)

@@ -21,7 +21,7 @@ array([3, 3, 1, 3, 3, 1])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import TypeVar
 
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.axis_lists import Axes, check_axes, total_size
@@ -29,16 +29,10 @@ from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.slices import DeviceSlices, Slice, Split
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
+_Size = TypeVar("_Size", int, int | None)
 
-@overload
-def local_shape(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> tuple[int, ...]: ...
-@overload
-def local_shape(
-    sharding: TensorSharding, mesh: Mesh, shape: tuple[int | None, ...]
-) -> tuple[int | None, ...]: ...
-def local_shape(
-    sharding: TensorSharding, mesh: Mesh, shape: tuple[int | None, ...]
-) -> tuple[int | None, ...]:
+
+def local_shape(sharding: TensorSharding, mesh: Mesh, shape: tuple[_Size, ...]) -> tuple[_Size, ...]:
     """The shape that every device allocates: sizes divided by the parts of their dimension, rounded up.
 
     mesh: that of `sharding`. shape: of the global tensor; a dynamic size, None, stays None.

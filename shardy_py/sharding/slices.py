@@ -107,7 +107,7 @@ class DeviceSlices:
 
     @property
     def sizes(self) -> Integers:
-        """[devices, rank] by position in the mesh, row-major over its axes; computed by each access."""
+        """[devices, rank], as `offsets`."""
         return self.by_position().sizes
 
     def by_position(self) -> SliceArrays:
@@ -171,16 +171,14 @@ class DeviceSlices:
 
     def part(self, part: tuple[int, ...]) -> Slice:
         """The slice with part number `part[d]` of each dimension d."""
-        offset, size = list[int](), list[int]()
-        for number, splits, n in zip(part, self.splits, self.shape, strict=True):
+        pairs: list[tuple[int, int]] = []
+        for number, splits, size in zip(part, self.splits, self.shape, strict=True):
             indices: list[int] = []
             for split in reversed(splits):
                 number, index = divmod(number, split.parts)
                 indices.insert(0, index)
-            start, length = _offset_and_size(splits, indices, n)
-            offset.append(start)
-            size.append(length)
-        return Slice(tuple(offset), tuple(size))
+            pairs.append(_offset_and_size(splits, indices, size))
+        return Slice(tuple(o for o, _ in pairs), tuple(s for _, s in pairs))
 
     def part_at(self, position: int) -> tuple[int, ...]:
         """The part of each dimension on the device at a position of the mesh."""
@@ -284,9 +282,7 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
     """The rows at `positions`; no tensor where the position is -1."""
     holds = positions >= 0
     offsets, sizes = arrays.offsets.T[:, positions].T, arrays.sizes.T[:, positions].T
-    if not holds.all():
-        offsets[~holds] = 0
-        sizes[~holds] = 0
+    offsets[~holds] = sizes[~holds] = 0
     return SliceArrays(offsets, sizes, holds)
 
 

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 
 from shardy_py.ops import Role
-from shardy_py.propagation.arrivals import Arrivals
 from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram, StepKind
-from shardy_py.propagation.journal import Journal
+from shardy_py.propagation.journal import Arrivals, Journal
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,

@@ -10,8 +10,7 @@ from shardy_py.passes.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
 from shardy_py.passes.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
-from shardy_py.propagation.arrivals import Arrivals
-from shardy_py.propagation.journal import Journal
+from shardy_py.propagation.journal import Arrivals, Journal
 from shardy_py.propagation.propagate import propagate
 from shardy_py.sharding import TensorSharding
 from tests.propagation.notation import changes

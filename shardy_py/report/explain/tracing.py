@@ -4,7 +4,7 @@ A state of an axis is at a spot (a value or function result, at a time among the
 a slot of one propagation (at a time among the entries of its journal). `Tracer.causes` returns the states
 before it; a state without any is a root: an annotation of the user.
 
-Not here: names and text; reading the journal (`propagation/arrivals.py`).
+Not here: names and text; reading the journal (`propagation/journal.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Copies, Movement, Spot
 from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.ir import operands_of
-from shardy_py.propagation.arrivals import Arrival, Source
+from shardy_py.propagation.journal import Arrival, Source
 from shardy_py.report.explain.demands import requiring_tensors
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
