@@ -15,9 +15,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from shardy_py.graph.run_record import Propagation
-from shardy_py.propagation.journal import Arrival, Source
 from shardy_py.propagation.flat import UNSHARDABLE, Direction
-from shardy_py.propagation.journal import FUNCTION_RESULT
+from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, Source
 from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition, overlapping
 from shardy_py.sharding import AxisRef
 
