@@ -153,7 +153,8 @@ def sizes_text(sizes: Sequence[int]) -> str:
     return f"[{', '.join(map(size_text, sizes))}]"
 
 
-def _read_boolean(cursor: Cursor) -> bool:
+def read_boolean(cursor: Cursor) -> bool:
+    """`true`, `false`, or an integer."""
     if cursor.token in ("true", "false"):
         return cursor.advance() == "true"
     return bool(cursor.integer())
@@ -161,7 +162,7 @@ def _read_boolean(cursor: Cursor) -> bool:
 
 FIELD_KINDS = {
     "int": ValueText(lambda cursor: cursor.integer(), str),
-    "bool": ValueText(_read_boolean, lambda value: "true" if value else "false"),
+    "bool": ValueText(read_boolean, lambda value: "true" if value else "false"),
     "str": ValueText(lambda cursor: cursor.string(), string_literal),
     "tuple[int, ...]": ValueText(read_sizes, sizes_text),
     "Attribute": ValueText(lambda cursor: cursor.attribute(), attribute_text),

@@ -195,7 +195,8 @@ BOOLEANS = Encoding(
 TABLE = Encoding("DenseIntOrFPElementsAttr", "Sequence[Sequence[int]]", partial(table, width=2))
 UNIT = Encoding("UnitAttr", "Literal[True]", lambda value: UnitAttr())
 STRING = Encoding("StringAttr", "str", plain_attribute)
-DICTIONARY = Encoding("DictionaryAttr", "Mapping[str, PlainValue | Attribute]", plain_attribute)
+_ENTRIES = "Mapping[str, PlainValue | Attribute]"
+DICTIONARY = Encoding("DictionaryAttr", _ENTRIES, plain_attribute)
+CONFIG = Encoding("StringAttr | DictionaryAttr", f"str | {_ENTRIES}", plain_attribute)
 ANY = Encoding("Attribute", "PlainValue", plain_attribute)
 SYMBOL = Encoding("SymbolRefAttr", "str", _symbol)
-SYMBOLS = array_encoding(SYMBOL)

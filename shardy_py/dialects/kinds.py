@@ -86,12 +86,6 @@ def _read_string(cursor: Cursor) -> Attribute:
     return string_attribute(cursor.string())
 
 
-def _read_integers(cursor: Cursor) -> Attribute:
-    if cursor.token[:1] == "#":
-        return cursor.attribute()
-    return encodings.integers(tuple(cursor.items(cursor.integer)))
-
-
 def integers_text(attribute: DenseArrayBase[Any]) -> str:
     """`[0, 1]`."""
     return f"[{', '.join(map(str, attribute.get_values()))}]"
@@ -165,7 +159,11 @@ def _is_flat_symbol(attribute: Any) -> bool:
     return isinstance(attribute, SymbolRefAttr) and not attribute.nested_references.data
 
 
-_INTEGERS = Spelling(_read_integers, integers_text)
+INTEGER_LIST = Spelling(lambda cursor: encodings.integers(tuple(cursor.integers())), integers_text)
+"""`[0, 1]`."""
+_INTEGERS = Spelling(
+    lambda cursor: cursor.attribute() if cursor.token[:1] == "#" else INTEGER_LIST.read(cursor), integers_text
+)
 
 KINDS: dict[str, AttributeKind] = {
     "any": AttributeKind("any attribute", lambda a: True, encoding=encodings.ANY),
@@ -211,11 +209,7 @@ KINDS: dict[str, AttributeKind] = {
     "config": AttributeKind(
         "string attribute or dictionary of named attribute values",
         is_instance(StringAttr, DictionaryAttr),
-        encoding=Encoding(
-            "StringAttr | DictionaryAttr",
-            "str | Mapping[str, PlainValue | Attribute]",
-            encodings.plain_attribute,
-        ),
+        encoding=encodings.CONFIG,
     ),
 }
 """Kinds by the names that rows use."""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.dialects.attribute_classes import read_boolean
 from shardy_py.dialects.encoding import booleans, integers
-from shardy_py.dialects.kinds import integers_text
+from shardy_py.dialects.kinds import INTEGER_LIST
 from shardy_py.dialects.stablehlo.attributes import ConvDimensionNumbersAttr, DotDimensionNumbersAttr
 from shardy_py.dialects.stablehlo.conv_spelling import conv_text, read_conv
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
@@ -109,18 +110,8 @@ CONV_DIMENSIONS = Spelling(
 # ---------------------------------------------------------------------- window: stride = [1, 1], pad = ...
 
 
-def _read_integer_list(cursor: Cursor) -> Attribute:
-    return integers(tuple(cursor.items(cursor.integer)))
-
-
 def _read_reversal(cursor: Cursor) -> Attribute:
-    return booleans(tuple(bool(value) for value in cursor.items(lambda: _integer_or_boolean(cursor))))
-
-
-def _integer_or_boolean(cursor: Cursor) -> int:
-    if cursor.token in ("true", "false"):
-        return cursor.advance() == "true"
-    return cursor.integer()
+    return booleans(tuple(cursor.items(lambda: read_boolean(cursor))))
 
 
 def _reversal_text(attribute: Any) -> str:
@@ -149,12 +140,11 @@ def _padding_text(attribute: DenseIntOrFPElementsAttr) -> str:
     )
 
 
-_INTEGER_LIST = Spelling(_read_integer_list, integers_text)
 _WINDOW: dict[str, tuple[str, Spelling]] = {
-    "stride": ("window_strides", _INTEGER_LIST),
+    "stride": ("window_strides", INTEGER_LIST),
     "pad": ("padding", Spelling(_read_padding, _padding_text)),
-    "lhs_dilate": ("lhs_dilation", _INTEGER_LIST),
-    "rhs_dilate": ("rhs_dilation", _INTEGER_LIST),
+    "lhs_dilate": ("lhs_dilation", INTEGER_LIST),
+    "rhs_dilate": ("rhs_dilation", INTEGER_LIST),
     "reverse": ("window_reversal", Spelling(_read_reversal, _reversal_text)),
 }
 

@@ -9,9 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
-from xdsl.ir import Attribute
 
-from shardy_py.dialects.attribute_classes import EnumAttribute
 from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, table
 from shardy_py.dialects.kinds import (
     DEFAULTS,
@@ -30,15 +28,14 @@ from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
 from shardy_py.text.assembly import Spelling
 from shardy_py.text.attribute_reader import string_attribute
 from shardy_py.text.attribute_writer import symbol_text
-from shardy_py.text.cursor import Cursor
 
-
-def precisions_spelling(enum: type[EnumAttribute]) -> Spelling:
-    """`[DEFAULT, HIGH]`."""
-    return Spelling(
-        lambda cursor: ArrayAttr(cursor.items(lambda: enum.spelling.read(cursor))),
-        lambda attribute: f"[{', '.join(element.data for element in attribute.data)}]",
-    )
+_PRECISIONS = Spelling(
+    lambda cursor: ArrayAttr(cursor.items(lambda: a.PrecisionAttr.spelling.read(cursor))),
+    lambda attribute: f"[{', '.join(element.data for element in attribute.data)}]",
+)
+_TARGET = Spelling(
+    lambda cursor: string_attribute(cursor.symbol()), lambda attribute: symbol_text(attribute.data)
+)
 
 
 def _is_layout(attribute: Any) -> bool:
@@ -51,11 +48,6 @@ def _is_layouts(attribute: Any) -> bool:
     return is_of(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
 
 
-def _read_target(cursor: Cursor) -> Attribute:
-    return string_attribute(cursor.symbol())
-
-
-_TARGET = Spelling(_read_target, lambda attribute: symbol_text(attribute.data))
 _OWN_ATTRIBUTES = {
     "comparison_direction": "Which comparison operation to perform.",
     "comparison_type": "Which comparison type to use.",
@@ -91,7 +83,7 @@ _OWN_KINDS = {
         "Precision Config attribute",
         is_instance(a.PrecisionAttr),
         enum_encoding(a.PrecisionAttr),
-        precisions_spelling(a.PrecisionAttr),
+        _PRECISIONS,
     ),
     "target": replace(KINDS["string"], spelling=_TARGET),
     "api_version": replace(KINDS["i32"], description="Custom call API version", accepts=_is_api_version),

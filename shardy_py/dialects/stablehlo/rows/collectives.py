@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from shardy_py.dialects.definition import OpRow
 from shardy_py.dialects.stablehlo.verify import collectives as rules
 from shardy_py.dialects.stablehlo.verify import control, host
@@ -17,44 +19,42 @@ _GROUPS = f"replica_groups:groups {_CHANNEL}"
 _IDS = "use_global_device_ids?:unit"
 _TRANSFER = "channel_handle:channel_handle is_host_transfer?:bool=false source_target_pairs?:table"
 
+_grouped = partial(OpRow, verify_symbols=rules.check_mesh_groups)
+"""A row of an op with groups of replicas."""
+
 COLLECTIVES = (
-    OpRow(
+    _grouped(
         f"async all_gather(operands*:tensor) <all_gather_dim:index {_GROUPS} {_IDS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT, rules.check_all_gather),
-        verify_symbols=rules.check_mesh_groups,
     ),
-    OpRow(
+    _grouped(
         f"async all_reduce(operands*:tensor) <{_GROUPS} {_IDS}> [computation] -> results*:tensor",
         verify=(rules.check_all_reduce,),
         infer=rules.infer_reduced,
-        verify_symbols=rules.check_mesh_groups,
     ),
-    OpRow(
+    _grouped(
         "async all_to_all(operands*:tensor)"
         f" <split_dimension:index concat_dimension:index split_count:count {_GROUPS}> -> results*:tensor",
         verify=(PAIRWISE_ELEMENT,),
         infer=rules.infer_all_to_all,
-        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow("async_done(operand:future) -> result:tensor", infer=control.infer_async_done),
     OpRow("isolated async_start(operands*:tensor) [body] -> result:future", infer=control.infer_async_start),
-    OpRow(
+    _grouped(
         f"async collective_broadcast(operands*:tensor) <{_GROUPS} has_dynamic_root?:unit> -> results*:tensor",
         verify=(rules.check_collective_broadcast,),
         infer=rules.infer_data_operands,
-        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         f"async collective_permute(operand:tensor) <source_target_pairs:table {_CHANNEL}> -> result:tensor",
         verify=(SAME_ELEMENT, rules.check_collective_permute),
         infer=infer_operand,
     ),
-    OpRow(
+    _grouped(
         f"async collective_reduce(operands*:tensor) <{_GROUPS} {_IDS} has_dynamic_root?:unit> [computation]"
         " -> results*:tensor",
         verify=(rules.check_collective_reduce,),
         infer=rules.infer_reduced,
-        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow(
         "pure cross-replica-sum(operand:tensor) <replica_groups:table> -> result:tensor",
@@ -62,11 +62,10 @@ COLLECTIVES = (
         infer=infer_most_specific,
     ),
     OpRow("pure partition_id() -> result:ui32", form=_RESULT),
-    OpRow(
+    _grouped(
         f"async reduce_scatter(operand:tensor) <scatter_dimension:index {_GROUPS} {_IDS}> [computation]"
         " -> result:tensor",
         verify=(rules.check_reduce_scatter,),
-        verify_symbols=rules.check_mesh_groups,
     ),
     OpRow("pure replica_id() -> result:ui32", form=_RESULT),
     OpRow(

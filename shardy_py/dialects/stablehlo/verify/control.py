@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, TupleType, i1
+from xdsl.dialects.builtin import ArrayAttr, TupleType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.definition import Asynchronous
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, least_specific, merged, read_tensor
-from shardy_py.dialects.stablehlo.verify.view import View, tensor_of
+from shardy_py.dialects.stablehlo.verify.view import View, require_predicate, tensor_of
 
 
 def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> bool:
@@ -66,19 +66,22 @@ def check_while(view: View) -> None:
                 f"expect operands to be compatible with {what} but got {quoted(*operands)} vs "
                 f"{quoted(*types)}"
             )
-    if len(condition.returned) != 1:
-        fail(f"expect condition body returns a single value but got {len(condition.returned)}")
-    if read_tensor(condition.returned[0]) != Tensor((), i1):
-        fail(
-            "expect condition block return a zero-ranked tensor of i1 but got "
-            f"{quoted(condition.returned[0])}"
-        )
+    require_predicate(
+        condition,
+        "expect condition body returns a single value but got",
+        "expect condition block return a zero-ranked tensor of i1 but got",
+    )
 
 
 def tuple_of(types: Sequence[Attribute]) -> TupleType:
     """The tuple of these types."""
     parts: Any = ArrayAttr(types)
     return TupleType(parts)
+
+
+def tuple_parts(type_: Attribute) -> Sequence[Attribute]:
+    """The types in a tuple; none for any other type."""
+    return type_.types.data if isinstance(type_, TupleType) else ()
 
 
 def infer_tuple(view: View) -> Sequence[Attribute]:
@@ -88,8 +91,7 @@ def infer_tuple(view: View) -> Sequence[Attribute]:
 
 def infer_tuple_element(view: View) -> Sequence[Attribute]:
     """The part of the operand at the index."""
-    operand, index = view.operand_types[0], view.integer("index")
-    parts: Sequence[Attribute] = operand.types.data if isinstance(operand, TupleType) else ()
+    parts, index = tuple_parts(view.operand_types[0]), view.integer("index")
     require(index < len(parts), f"index {index} is out of bounds of operand with size {len(parts)}")
     return (parts[index],)
 

@@ -8,28 +8,22 @@ from math import prod
 from shardy_py.dialects.stablehlo.verify.element_types import is_float
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.dialects.stablehlo.verify.movement import (
+    padded_size,
     require_broadcast_rank,
     require_broadcast_sizes,
     require_count,
 )
-from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, is_unique, same_element, same_size
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, is_unique, same_element, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
 
 def _check_shape_operand(view: View, index: int) -> None:
-    known, result = view.constant(index), view.results[0]
-    if known is not None:
-        fits = len(known) == result.rank and all(
-            size >= 0 and same_size(size, other) and (bound is None or size <= bound)
-            for size, other, bound in zip(
-                known, result.sizes, result.bounds or (None,) * len(known), strict=True
-            )
-        )
-        if not fits:
-            fail(
-                f"output shape [{', '.join(map(str, known))}] is incompatible with return type of operation "
-                f"{result}"
-            )
+    shape, result = view.constant(index), view.results[0]
+    if shape is not None:
+        given = Tensor(shape)
+        fits = min(shape, default=0) >= 0 and given.is_shaped_as(result) and given.is_within(result)
+        text = ", ".join(map(str, shape))
+        require(fits, f"output shape [{text}] is incompatible with return type of operation {result}")
 
 
 def _check_elements(operand: Tensor, result: Tensor) -> None:
@@ -102,14 +96,10 @@ def check_dynamic_pad(view: View) -> None:
         fail(f"interior_padding must be non-negative, but got {listed(interior or ())}")
     if low is None or high is None or interior is None or not (operand.is_static and result.is_static):
         return
-    rows: Sequence[tuple[Size, Size, int, int, int]] = list(
-        zip(operand.sizes, result.sizes, low, high, interior, strict=True)
-    )
-    for index, (before, after, first, last, between) in enumerate(rows):
-        if before is not None:
-            want = before + first + max(before - 1, 0) * between + last
-            if after != want:
-                fail(f"expected output dimension at index {index} to equal {want}, but got {after}")
+    for index, (size, *padding) in enumerate(zip(operand.sizes, low, high, interior, strict=True)):
+        expected, given = padded_size(size or 0, *padding), result.sizes[index]
+        if given != expected:
+            fail(f"expected output dimension at index {index} to equal {expected}, but got {given}")
 
 
 def check_real_dynamic_slice(view: View) -> None:

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAlias
-from shardy_py.dialects.stablehlo.verify.control import tuple_of
+from shardy_py.dialects.stablehlo.verify.control import tuple_of, tuple_parts
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import read_tensor, same_shape
 from shardy_py.dialects.stablehlo.verify.view import View, read_dense
@@ -108,7 +108,7 @@ def check_custom_call(view: View) -> None:
             results = tuple(results[0].types.data)
         _check_layouts(view.operand_types, operand_layouts or (), "operand")
         _check_layouts(results, result_layouts or (), "result")
-    for alias in view.list("output_operand_aliases") or ():
+    for alias in _aliases(view):
         _check_alias(view, alias)
     _check_configuration(view)
     _check_buffers(view)
@@ -121,25 +121,23 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
         if isinstance(type_, builtin.TupleType):
             fail("Tuple types are not fully supported with layout constraints yet")
         dense, tensor = read_dense(layout), read_tensor(type_)
-        text = quoted(type_)
-        order = () if dense is None else dense.values
+        order, text = () if dense is None else dense.values, attribute_text(layout)
         if not isinstance(type_, builtin.TensorType | builtin.UnrankedTensorType):
-            if order:
-                fail(
-                    f"Only tensor types can have non-empty layout: {what} #{index} of type {quoted(type_)} "
-                    f"has layout {attribute_text(layout)}"
-                )
+            place = f"{what} #{index} of type {quoted(type_)}"
+            require(not order, f"Only tensor types can have non-empty layout: {place} has layout {text}")
         elif tensor is not None and sorted(order) != list(range(tensor.rank)):
             fail(
-                f"incorrect layout {attribute_text(layout)} for type {text}, layout must be a "
-                f"permutation of [0, {tensor.rank})"
+                f"incorrect layout {text} for type {quoted(types[index])}, layout must be a permutation of "
+                f"[0, {tensor.rank})"
             )
 
 
-def _check_alias(view: View, attribute: Attribute) -> None:
-    alias = getattr(attribute, "data", None)
-    if not isinstance(alias, OutputOperandAlias):
-        return
+def _aliases(view: View) -> list[OutputOperandAlias]:
+    values = (getattr(attribute, "data", None) for attribute in view.list("output_operand_aliases") or ())
+    return [value for value in values if isinstance(value, OutputOperandAlias)]
+
+
+def _check_alias(view: View, alias: OutputOperandAlias) -> None:
     count = len(view.operand_types)
     if not 0 <= alias.operand_index < count:
         fail(
@@ -158,28 +156,24 @@ def _check_alias(view: View, attribute: Attribute) -> None:
 
 def _part(type_: Attribute, indices: Sequence[int], what: str) -> Attribute:
     for index in indices:
-        parts: Sequence[Attribute] = type_.types.data if isinstance(type_, builtin.TupleType) else ()
+        parts = tuple_parts(type_)
         if not 0 <= index < len(parts):
             fail(f"{what}_tuple_indices in the output_operand_alias attribute out of bounds")
         type_ = parts[index]
     return type_
 
 
-_TYPED = (4, "API_VERSION_TYPED_FFI")
+_API_VERSIONS = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
 
 
 def _check_configuration(view: View) -> None:
-    found = view.op.properties.get("backend_config")
-    version = view.op.properties.get("api_version")
-    value = version.value.data if isinstance(version, builtin.IntegerAttr) else getattr(version, "data", None)
-    if found is None:
-        return
-    names = ("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING", "STATUS_RETURNING_UNIFIED", "TYPED_FFI")
-    name = f"API_VERSION_{names[value]}" if isinstance(value, int) and value < len(names) else value
-    is_typed = value in _TYPED
-    text = "dictionary" if is_typed else "string"
-    if not isinstance(found, builtin.DictionaryAttr if is_typed else builtin.StringAttr):
-        fail(f"backend_config for api_version {name or 'API_VERSION_ORIGINAL'} must be a {text} attribute.")
+    version = f"API_VERSION_{_API_VERSIONS[view.integer('api_version', 1)]}"
+    is_typed = version == "API_VERSION_TYPED_FFI"
+    configuration = view.op.properties.get("backend_config")
+    accepted = builtin.DictionaryAttr if is_typed else builtin.StringAttr
+    if configuration is not None and not isinstance(configuration, accepted):
+        text = "dictionary" if is_typed else "string"
+        fail(f"backend_config for api_version {version} must be a {text} attribute.")
 
 
 # ---------------------------------------------------------------------- custom_call on buffers
@@ -226,14 +220,9 @@ def _shape(type_: Any) -> tuple[tuple[int | None, ...], Attribute]:
 def _check_aliases(view: View) -> None:
     operands: set[tuple[int, Path]] = set()
     outputs: set[Path] = set()
-    for attribute in view.list("output_operand_aliases") or ():
-        alias = getattr(attribute, "data", None)
-        if not isinstance(alias, OutputOperandAlias):
-            continue
+    for alias in _aliases(view):
         type_ = view.operand_types[alias.operand_index]
-        for index in alias.operand_tuple_indices:
-            type_ = _parts(type_)[index]
-        if not _is_buffer(type_):
+        if not _is_buffer(_part(type_, alias.operand_tuple_indices, "operand")):
             continue
         output, operand = alias.output_tuple_indices, (alias.operand_index, alias.operand_tuple_indices)
         if output in outputs:
@@ -250,10 +239,6 @@ def _check_aliases(view: View) -> None:
             fail(f"buffer output {list(path)} is not used in output_operand_alias")
 
 
-def _parts(type_: Attribute) -> Sequence[Attribute]:
-    return type_.types.data if isinstance(type_, builtin.TupleType) else ()
-
-
 def _results(types: Sequence[Attribute]) -> Iterator[tuple[Path, Attribute]]:
     """The leaves of all results, each with the indices that lead to it."""
     if len(types) == 1:
@@ -265,7 +250,7 @@ def _results(types: Sequence[Attribute]) -> Iterator[tuple[Path, Attribute]]:
 
 def _leaves(path: Path, type_: Attribute) -> Iterator[tuple[Path, Attribute]]:
     if isinstance(type_, builtin.TupleType):
-        for index, part in enumerate(_parts(type_)):
+        for index, part in enumerate(tuple_parts(type_)):
             yield from _leaves((*path, index), part)
     else:
         yield path, type_

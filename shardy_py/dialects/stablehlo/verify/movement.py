@@ -188,6 +188,11 @@ def _summed(left: Size, right: Size, bound: Size, other: Size) -> tuple[Size, Si
     return None, first + second if first is not None and second is not None else None
 
 
+def padded_size(size: int, low: int, high: int, interior: int) -> int:
+    """The size of a padded dimension."""
+    return size + low + high + max(size - 1, 0) * interior
+
+
 def infer_pad(view: View) -> Sequence[Tensor]:
     """One entry a dimension; interior padding is not negative, and sizes stay so."""
     operand = view.operands[0]
@@ -201,7 +206,7 @@ def infer_pad(view: View) -> Sequence[Tensor]:
         require(between >= 0, f"Interior padding cannot be negative: {between}")
         size, bound = operand.sizes[index], operand.bound(index)
         most, name = (size, "size") if size is not None else (bound, "bound")
-        padded = None if most is None else most + before + after + max(most - 1, 0) * between
+        padded = None if most is None else padded_size(most, before, after, between)
         require(padded is None or padded >= 0, f"Padding result in negative {name} for dimension {index}")
         pairs.append((padded, None) if size is not None else (None, padded))
     return (replace(operand.resized(pairs, has_bounds=bool(operand.bounds)), encoding=operand.encoding),)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require, size_text
 from shardy_py.dialects.stablehlo.verify.tensors import Sizes, Tensor, read_tensor, same_size
-from shardy_py.dialects.stablehlo.verify.view import Body, View, tensor_of
+from shardy_py.dialects.stablehlo.verify.view import Body, View, require_predicate, tensor_of
 from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_padding, read_windows
 
 
@@ -222,12 +222,11 @@ def _check_select(body: Body, operand: Tensor) -> None:
                 f"expects the type of select-region's parameter at index {index} to be {scalar}, but got "
                 f"{quoted(type_)}"
             )
-    if len(body.returned) != 1:
-        fail(f"expects select-region to return single value, but got: {len(body.returned)}")
-    if read_tensor(body.returned[0]) != Tensor((), i1):
-        fail(
-            f"expects the return-type of select-region to be tensor<i1>, but got: {quoted(body.returned[0])}"
-        )
+    require_predicate(
+        body,
+        "expects select-region to return single value, but got:",
+        "expects the return-type of select-region to be tensor<i1>, but got:",
+    )
 
 
 # ---------------------------------------------------------------------- map, sort, top_k
@@ -286,9 +285,9 @@ def check_sort(view: View) -> None:
         expected = Tensor((), inputs[index // 2].element)
         if read_tensor(type_) != expected:
             fail(f"comparator block argument #{index} should be of type {expected} but got {quoted(type_)}")
-    require(len(body.returned) == 1, f"comparator must return single output but got {len(body.returned)}")
-    if read_tensor(body.returned[0]) != Tensor((), i1):
-        fail(f"comparator must return tensor<i1> but got {quoted(body.returned[0])}")
+    require_predicate(
+        body, "comparator must return single output but got", "comparator must return tensor<i1> but got"
+    )
 
 
 def infer_top_k(view: View) -> Sequence[Tensor | Attribute]:

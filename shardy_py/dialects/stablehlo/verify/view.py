@@ -10,10 +10,10 @@ from functools import cached_property
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from shardy_py.dialects.stablehlo.verify.messages import require
+from shardy_py.dialects.stablehlo.verify.messages import quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
 from shardy_py.dialects.verification.declared import spread
 
@@ -126,6 +126,12 @@ class View:
         value = owner.properties.get("value")
         found = read_dense(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
         return None if found is None else found.values
+
+
+def require_predicate(body: Body, single: str, scalar: str) -> None:
+    """A body returns one i1; messages continue with the number of values and with the type."""
+    require(len(body.returned) == 1, f"{single} {len(body.returned)}")
+    require(read_tensor(body.returned[0]) == Tensor((), i1), f"{scalar} {quoted(body.returned[0])}")
 
 
 def read_dense(attribute: Attribute | None) -> Dense | None:
