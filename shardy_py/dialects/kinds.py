@@ -65,6 +65,17 @@ def _class_kind(
     return AttributeKind(description, accepts, spelling, accepts, encoding)
 
 
+def _held_kind(
+    description: str,
+    accepts: Callable[[Any], bool],
+    held: type,
+    encoding: Encoding,
+    spelling: Spelling | None = None,
+) -> AttributeKind:
+    """A kind of some attributes of a class: the op can hold all of the class."""
+    return AttributeKind(description, accepts, spelling, is_instance(held), encoding)
+
+
 def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
     """An attribute without its type, which the form knows: `5`, `true`, `"text"`."""
 
@@ -111,13 +122,9 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
             return False
         return minimum is None or attribute.value.data >= minimum
 
-    return AttributeKind(
-        f"{bits} signless integer attribute{bound}",
-        accepts,
-        _typed(IntegerAttr, type_),
-        is_instance(IntegerAttr),
-        encodings.INT64 if type_ == i64 else encodings.INT32,
-    )
+    encoding = encodings.INT64 if type_ == i64 else encodings.INT32
+    description = f"{bits} signless integer attribute{bound}"
+    return _held_kind(description, accepts, IntegerAttr, encoding, _typed(IntegerAttr, type_))
 
 
 def is_instance(*classes: type) -> Callable[[Any], bool]:
@@ -125,8 +132,8 @@ def is_instance(*classes: type) -> Callable[[Any], bool]:
     return lambda attribute: isinstance(attribute, classes)
 
 
-def _is_dense(element: Attribute) -> Callable[[Any], bool]:
-    return lambda a: is_of(a, DenseIntOrFPElementsAttr) and a.type.element_type == element
+def _is_dense(attribute: Any) -> bool:
+    return is_of(attribute, DenseIntOrFPElementsAttr) and attribute.type.element_type == i64
 
 
 def own_kinds(
@@ -146,13 +153,11 @@ def array_of(
     description: str, accepts: Callable[[Any], bool], element: Encoding, spelling: Spelling | None = None
 ) -> AttributeKind:
     """An array whose elements are all of one kind."""
-    return AttributeKind(
-        description,
-        lambda a: is_of(a, ArrayAttr) and all(map(accepts, a.data)),
-        spelling,
-        is_instance(ArrayAttr),
-        encodings.array_encoding(element),
-    )
+
+    def is_array(attribute: Any) -> bool:
+        return is_of(attribute, ArrayAttr) and all(map(accepts, attribute.data))
+
+    return _held_kind(description, is_array, ArrayAttr, encodings.array_encoding(element), spelling)
 
 
 def _is_flat_symbol(attribute: Any) -> bool:
@@ -174,11 +179,8 @@ KINDS: dict[str, AttributeKind] = {
     "i32": _integer("32-bit", i32),
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
-    "f32": AttributeKind(
-        "32-bit float attribute",
-        lambda a: is_of(a, FloatAttr, type=f32),
-        storage=is_instance(FloatAttr),
-        encoding=encodings.FLOAT32,
+    "f32": _held_kind(
+        "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), FloatAttr, encodings.FLOAT32
     ),
     "bool": _class_kind(
         "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), encodings.BOOL, _typed(IntegerAttr, i1)
@@ -194,11 +196,8 @@ KINDS: dict[str, AttributeKind] = {
         is_instance(DenseIntOrFPElementsAttr, DenseResourceAttr),
         Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
     ),
-    "table": AttributeKind(
-        "64-bit signless integer elements attribute",
-        _is_dense(i64),
-        storage=is_instance(DenseIntOrFPElementsAttr),
-        encoding=encodings.TABLE,
+    "table": _held_kind(
+        "64-bit signless integer elements attribute", _is_dense, DenseIntOrFPElementsAttr, encodings.TABLE
     ),
     "array": _class_kind("array attribute", is_instance(ArrayAttr), encodings.array_encoding(encodings.ANY)),
     "dictionary": _class_kind(

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import TensorType, f32
 
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-from shardy_py.dialects.stablehlo.types import TokenType
+from shardy_py.dialects.stablehlo.attributes import TokenType
 from shardy_py.graph.symbols import Symbols
 from shardy_py.passes.manual_axes_cleanup import common_mesh, naming_all
 from shardy_py.passes.removal import without_size_one_axes

@@ -24,9 +24,9 @@ from shardy_py.builder.bodies import region
 from shardy_py.builder.dimensions import dimension, dimensions
 from shardy_py.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType, element_of
+from shardy_py.dialects.stablehlo.attributes import TokenType
 from shardy_py.dialects.stablehlo.notation import NOTATION
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
-from shardy_py.dialects.stablehlo.types import TokenType
 from shardy_py.errors import ShardyError
 
 _TABLE = """

@@ -10,10 +10,9 @@ AddOp`.
 from xdsl.ir import Dialect
 
 from shardy_py.dialects.op_table import OpTable
-from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED
+from shardy_py.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
 from shardy_py.dialects.stablehlo.notation import NOTATION
 from shardy_py.dialects.stablehlo.rows import ROWS
-from shardy_py.dialects.stablehlo.types import TYPES
 from shardy_py.text import DialectSyntax
 
 OPS = OpTable(ROWS, NOTATION)

@@ -1,4 +1,4 @@
-"""StableHLO's attributes.
+"""StableHLO's attributes, and its types besides those of MLIR itself: tokens and futures.
 
 >>> PrecisionAttr("HIGH").plain(), ChannelHandleAttr(structs.ChannelHandle(1, 0)).plain()
 ('HIGH', {'handle': 1, 'type': 0})
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import FloatAttr, f64
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, TensorType, f64
 from xdsl.ir import Attribute
+from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.dialects import attribute_classes as classes
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, ordered_text, strict_text
@@ -23,6 +24,7 @@ from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
+from shardy_py.text.xdsl_hooks import DialectType
 
 # ---------------------------------------------------------------------- enums
 
@@ -223,7 +225,41 @@ def _read_type_extensions(cursor: Cursor) -> Attribute:
     return TypeExtensionsAttr(bounds)
 
 
-# ---------------------------------------------------------------------- the table
+# ---------------------------------------------------------------------- types
+
+
+@irdl_attr_definition
+class TokenType(DialectType):
+    """`!stablehlo.token`: orders side effects."""
+
+    name = "stablehlo.token"
+
+
+@irdl_attr_definition
+class FutureType(DialectType):
+    """`!stablehlo.future<tensor<8xf32>>`: the results of an asynchronous op."""
+
+    name = "stablehlo.future"
+    types: ArrayAttr[Attribute]
+
+
+_TOKEN = TokenType()
+
+
+def _read_future(cursor: Cursor) -> Attribute:
+    start = cursor.offset
+    cursor.expect("<")
+    types = [cursor.type()]
+    while cursor.accept(","):
+        types.append(cursor.type())
+    cursor.expect(">")
+    for type_ in types:
+        if not isinstance(type_, TensorType):
+            cursor.error(f"future element type must be a ranked tensor, but got '{type_text(type_)}'", start)
+    return FutureType(ArrayAttr(types))
+
+
+# ---------------------------------------------------------------------- the tables
 
 ENCLOSED = classes.mnemonics(
     PrecisionAttr,
@@ -248,3 +284,11 @@ ATTRIBUTES = {
     "bounds": _BOUNDS,  # behind type_extensions: the last of a class is the one it prints as
 }
 """`#stablehlo.name<...>` by name."""
+
+TYPES = {
+    "token": AttributeSyntax(TokenType, lambda cursor: _TOKEN, lambda type_: ""),
+    "future": AttributeSyntax(
+        FutureType, _read_future, lambda type_: f"<{', '.join(map(type_text, type_.types.data))}>"
+    ),
+}
+"""`!stablehlo.name` by name."""

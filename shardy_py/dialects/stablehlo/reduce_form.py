@@ -188,10 +188,5 @@ def applied_op(op: Operation) -> Operation | None:
     return inner if forwards else None
 
 
-def _summary(op: Operation) -> str | None:
-    applied = applied_op(op)
-    return None if applied is None else applied.name
-
-
-REDUCE_FORM = AssemblyForm(_read, _write, _summary)
+REDUCE_FORM = AssemblyForm(_read, _write, lambda op: getattr(applied_op(op), "name", None))
 """The short form where it can express the region, else the long form."""

@@ -162,3 +162,16 @@ def test_refused_types(type_: str, message: str) -> None:
     assert diagnostic.message.startswith(message)
     assert diagnostic.where is not None
     assert diagnostic.where.line == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('#stablehlo.mesh<axes=[<name = "x">]>', "expected ','"),
+        ("#stablehlo.mesh<axes=[<size = 2, size = 2>]>", "duplicate or unknown struct parameter name: size"),
+        ("#stablehlo.axis_ref<sub_axis_info = (1)2>", "struct is missing required parameter: name"),
+    ],
+)
+def test_refused_meshes(text: str, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        read(text)

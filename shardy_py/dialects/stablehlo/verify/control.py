@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TupleType
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.definition import Asynchronous
+from shardy_py.dialects.stablehlo.attributes import FutureType
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, least_specific, merged, read_tensor
 from shardy_py.dialects.stablehlo.verify.view import View, require_predicate, tensor_of
@@ -98,8 +99,6 @@ def infer_tuple_element(view: View) -> Sequence[Attribute]:
 
 def infer_async_start(view: View) -> Sequence[Attribute]:
     """A region of one collective or slice on the operands, whose value is the future's."""
-    from shardy_py.dialects.stablehlo.types import FutureType
-
     prefix = "'stablehlo.async_start' op"
     require(bool(view.bodies) and view.bodies[0] is not None, f"{prefix} region must not be empty")
     body = view.body(0)
