@@ -91,9 +91,8 @@ def _summary(
 def _checked(layout: Sequence[int] | None, rank: int) -> Sequence[int]:
     order = tuple(reversed(range(rank))) if layout is None else layout
     if sorted(order) != list(range(rank)):
-        raise ShardyError.unexpected(
-            "layout", expected=f"a permutation of {rank} dimensions", got=f"{tuple(order)}"
-        )
+        expected = f"a permutation of {rank} dimensions"
+        raise ShardyError.unexpected("layout", expected=expected, got=f"{tuple(order)}")
     return order
 
 

@@ -156,20 +156,13 @@ class _Lacking:
         pairs = list(zip(own.dimensions, around.dimensions, strict=True))
         self.halo = [(max(0, a.start - b.start), max(0, b.last - a.last)) for a, b in pairs]
         self.is_exact = not any(image.is_bound for image in beyond)
-        window = tuple(p.last - p.start + 1 for p in around.dimensions)
-        if prod(window) <= _MOST_MARKED:
-            self._mark(beyond, own, around, window, shards)
+        if prod(p.last - p.start + 1 for p in around.dimensions) <= _MOST_MARKED:
+            self._mark(beyond, own, around, shards)
         else:
             self._bound(beyond, own, shards)
 
-    def _mark(
-        self,
-        beyond: Sequence[Image],
-        own: StridedBox,
-        around: StridedBox,
-        window: tuple[int, ...],
-        shards: _Shards,
-    ) -> None:
+    def _mark(self, beyond: Sequence[Image], own: StridedBox, around: StridedBox, shards: _Shards) -> None:
+        window = tuple(p.last - p.start + 1 for p in around.dimensions)
         mask: NDArray[np.bool_] = np.zeros(window, dtype=np.bool_)
         for image in beyond:
             _moved(image, around.offsets).mark(mask)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from shardy_py.analysis.function import Body, Form, Function, Node
+from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, element_of
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.hlo import (
     Computation,
@@ -58,32 +58,18 @@ class _Converter:
         self.module = module
         self.computation = computation
         self.functions = functions
-        self.nodes: list[Node] = []
+        self.numbering = Numbering()
         self.values: dict[str, Values] = {}
-        self.next = 0
 
     def function(self) -> Function:
         computation = self.computation
-        names: list[str] = []
         for parameter in computation.parameters:
-            leaves = self.define(parameter.name, len(leaf_types(parameter.shape)))
-            names += (
-                [parameter.name]
-                if len(leaves) == 1
-                else [f"{parameter.name}.{i}" for i in range(len(leaves))]
-            )
+            leaves = self.numbering.parameters(parameter.name, leaf_types(parameter.shape))
+            self.values[parameter.name] = leaves
         for instruction in computation.instructions:
             if instruction.name not in self.values:
                 self.convert(instruction)
-        types = tuple(t for p in computation.parameters for t in leaf_types(p.shape))
-        return Function(
-            computation.name, types, tuple(self.nodes), self.values[computation.root], tuple(names)
-        )
-
-    def define(self, name: str, count: int) -> Values:
-        self.values[name] = tuple(range(self.next, self.next + count))
-        self.next += count
-        return self.values[name]
+        return self.numbering.function(computation.name, self.values[computation.root])
 
     def convert(self, instruction: Instruction) -> None:
         operands = tuple(self.values[name] for name in instruction.operands)
@@ -99,8 +85,9 @@ class _Converter:
                 record = replace(record, results=_started(instruction))
         flat = tuple(value for leaves in operands for value in leaves)
         form, bodies = self.bodies(instruction, operands, len(record.results))
-        self.nodes.append(Node(instruction.name, record, flat, form, bodies, instruction.position))
-        self.define(instruction.name, len(record.results))
+        node = Node(instruction.name, record, flat, form, bodies, instruction.position)
+        self.numbering.nodes.append(node)
+        self.values[instruction.name] = self.numbering.results(len(record.results))
 
     def bodies(
         self, instruction: Instruction, operands: tuple[Values, ...], results: int
@@ -170,12 +157,8 @@ def _first(instruction: Instruction, operands: tuple[Values, ...], shapes: tuple
 
 
 def _element(instruction: Instruction, operands: tuple[Values, ...], shapes: tuple[Shape, ...]) -> Values:
-    index = instruction.attributes["index"]
     counts = [len(leaf_types(part)) for part in shapes[0].parts]
-    start = sum(counts[:index])
-    if not 0 <= index < len(counts) or start + counts[index] > len(operands[0]):
-        raise IndexError(index)
-    return operands[0][start : start + counts[index]]
+    return element_of(operands[0], counts, instruction.attributes["index"])
 
 
 _WIRES: dict[str, Wires] = {

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from shardy_py.analysis.function import Body, Form, Function, Node
+from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, element_of
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import ShardyError
 from shardy_py.graph.nesting import free_values
@@ -90,18 +90,13 @@ class _Region:
         if self.block is not None and self.block.next_block is not None:
             raise ShardyError.unsupported(f"@{name}: a region with several blocks")
         self.captured = captured
-        self.nodes: list[Node] = []
+        self.numbering = Numbering()
         self.values: dict[int, Values] = {}
-        self.next = 0
 
     def function(self) -> Function:
-        arguments = [*(self.block.args if self.block else ()), *self.captured]
-        types = tuple(leaf for value in arguments for leaf in _leaves(value.type))
-        names: list[str] = []
-        for value in arguments:
-            leaves = self.define(value)
-            name = self.context.name_of(value)
-            names += [name] if len(leaves) == 1 else [f"{name}.{i}" for i in range(len(leaves))]
+        for value in (*(self.block.args if self.block else ()), *self.captured):
+            leaves = self.numbering.parameters(self.context.name_of(value), _leaves(value.type))
+            self.values[id(value)] = leaves
         results: Values = ()
         terminator = terminator_of(self.region)
         for op in self.block.ops if self.block else ():
@@ -109,13 +104,7 @@ class _Region:
                 results = self.leaves_of(op.operands)
             else:
                 self.convert(op)
-        return Function(self.name, types, tuple(self.nodes), results, tuple(names))
-
-    def define(self, value: SSAValue) -> Values:
-        count = len(_leaves(value.type))
-        self.values[id(value)] = tuple(range(self.next, self.next + count))
-        self.next += count
-        return self.values[id(value)]
+        return self.numbering.function(self.name, results)
 
     def leaves_of(self, values: Sequence[SSAValue]) -> Values:
         return tuple(number for value in values for number in self.values[id(value)])
@@ -140,9 +129,9 @@ class _Region:
         name = self.context.name_of(op.results[0]) if op.results else ""
         flat = self.leaves_of([*op.operands, *captured])
         place = position_of(op.location)
-        self.nodes.append(Node(name.partition("#")[0], record, flat, form, bodies, place))
+        self.numbering.nodes.append(Node(name.partition("#")[0], record, flat, form, bodies, place))
         for result in op.results:
-            self.define(result)
+            self.values[id(result)] = self.numbering.results(len(_leaves(result.type)))
 
     def bodies(self, op: Operation, form: Form, captured: Sequence[SSAValue]) -> tuple[Body, ...]:
         if form == "op":
@@ -180,13 +169,9 @@ def _each(op: Operation, given: Values) -> Sequence[Values]:
 
 
 def _element(op: Operation, given: Values) -> Sequence[Values]:
-    """One part of a tuple."""
-    index = plain(op.properties["index"])
     kind = op.operands[0].type
     assert isinstance(kind, TupleType)
-    parts = [len(_leaves(part)) for part in kind.types]
-    start = sum(parts[:index])
-    return [given[start : start + parts[index]]]
+    return [element_of(given, [len(_leaves(part)) for part in kind.types], plain(op.properties["index"]))]
 
 
 _FORMS: dict[Control, Form] = {

@@ -11,6 +11,7 @@ Not here: conversions to functions (`from_hlo.py`, `from_mlir.py`), maps through
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -77,6 +78,39 @@ class Function:
     def result_types(self) -> tuple[TensorType | None, ...]:
         """The types of the results."""
         return tuple(self.types[value] for value in self.results)
+
+
+class Numbering:
+    """Numbers the values of a function as its parameters and nodes are added, in order."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.names: list[str] = []
+        self._types: list[TensorType | None] = []
+        self._next = 0
+
+    def parameters(self, name: str, types: tuple[TensorType | None, ...]) -> tuple[int, ...]:
+        """Adds a parameter with the leaves of its type, and returns their numbers."""
+        self.names += [name] if len(types) == 1 else [f"{name}.{i}" for i in range(len(types))]
+        self._types += types
+        return self.results(len(types))
+
+    def results(self, count: int) -> tuple[int, ...]:
+        """Returns the numbers of the next values."""
+        self._next += count
+        return tuple(range(self._next - count, self._next))
+
+    def function(self, name: str, results: tuple[int, ...]) -> Function:
+        """Returns all nodes as a function."""
+        return Function(name, tuple(self._types), tuple(self.nodes), results, tuple(self.names))
+
+
+def element_of(leaves: Sequence[int], counts: Sequence[int], index: int) -> tuple[int, ...]:
+    """Returns the leaves of one part of a tuple; counts: the leaves of each part."""
+    start = sum(counts[:index])
+    if not 0 <= index < len(counts) or start + counts[index] > len(leaves):
+        raise IndexError(index)
+    return tuple(leaves[start : start + counts[index]])
 
 
 def function_of(record: OpRecord) -> Function:

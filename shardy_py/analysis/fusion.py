@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shardy_py.analysis.function import Body, Function, Node, function_of
+from shardy_py.analysis.function import Function, Node, function_of
 from shardy_py.analysis.maps import Direction, Grid, Maps, everything, identity, op_maps, sizes_of
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap
@@ -29,12 +29,8 @@ MOST_MAPS = 16
 
 def function_maps(subject: Function | OpRecord, direction: Direction = "output-to-input") -> Grid:
     """For each result the maps to each parameter, or for each parameter those to each result."""
-    function = _as_function(subject)
+    function = subject if isinstance(subject, Function) else function_of(subject)
     return _Analysis(function.nodes, direction).grid(function, direction)
-
-
-def _as_function(subject: Function | OpRecord) -> Function:
-    return subject if isinstance(subject, Function) else function_of(subject)
 
 
 def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
@@ -110,14 +106,10 @@ class _Analysis:
     def node(self, node: Node, direction: Direction) -> Grid:
         if node.form == "op":
             return op_maps(node.record, direction)
-        record = node.record
-        results = [self.reads(node, r) for r in range(len(record.results))]
+        operands, results = range(len(node.record.operands)), range(len(node.record.results))
         if direction == "output-to-input":
-            return tuple(results)
-        return tuple(
-            tuple(self.written(node, o, r) for r in range(len(record.results)))
-            for o in range(len(record.operands))
-        )
+            return tuple(self.reads(node, r) for r in results)
+        return tuple(tuple(self.written(node, o, r) for r in results) for o in operands)
 
     def reads(self, node: Node, result: int) -> tuple[Maps, ...]:
         return _BY_FORM[node.form](self, node, result)
@@ -152,13 +144,10 @@ class _Analysis:
         """The identity for values the body does not change; else all that any iteration depends on."""
         record, (condition, body) = node.record, node.bodies
         grid = self.grid(body.function, "output-to-input")
-        kept = _kept(body, grid)
-        if result in kept:
-            operand = body.inputs[result]
-            tensor = record.operands[operand]
-            return tuple(
-                (identity(tensor),) if o == operand and tensor else () for o in range(len(node.operands))
-            )
+        if body.function.results[result] == result and body.function.parameters[result]:
+            tensor = record.operands[body.inputs[result]]
+            own = (identity(tensor),) if tensor else ()
+            return tuple(own if o == body.inputs[result] else () for o in range(len(node.operands)))
         (stops,) = self.grid(condition.function, "output-to-input")
         needed = {o for o, maps in zip(condition.inputs, stops, strict=True) if maps} | {body.inputs[result]}
         waiting = list(needed)
@@ -230,25 +219,15 @@ def _called(nodes: Sequence[Node]) -> list[Function]:
             functions[function] = None
         elif function not in functions:
             waiting.append((function, True))
-            waiting += [
-                (b.function, False) for n in function.nodes for b in n.bodies if b.function not in functions
-            ]
+            waiting += [(body.function, False) for node in function.nodes for body in node.bodies]
     return list(functions)
-
-
-def _kept(body: Body, grid: Grid) -> set[int]:
-    """The results of a loop's body that are its parameter of the same number."""
-    function = body.function
-    return {r for r in range(len(grid)) if function.results[r] == r and function.parameters[r]}
 
 
 _BY_FORM = {"call": _Analysis.from_bodies, "branches": _Analysis.from_bodies, "loop": _Analysis.from_loop}
 
 
 def _is_identity(index_map: IndexMap, source: TensorType | None) -> bool:
-    """Returns whether the map is the identity of `source`."""
-    return source is not None and (
-        index_map.results == (known := identity(source)).results
-        and index_map.dims == known.dims
-        and not (index_map.ranges or index_map.runtimes or index_map.constraints)
-    )
+    if source is None or index_map.ranges or index_map.runtimes or index_map.constraints:
+        return False
+    known = identity(source)
+    return index_map.results == known.results and index_map.dims == known.dims

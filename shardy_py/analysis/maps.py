@@ -48,11 +48,9 @@ def _grid(record: OpRecord, direction: Direction) -> Grid:
 
 def _fits(index_map: IndexMap, source: TensorType | None, target: TensorType | None) -> bool:
     """Returns whether the ranks of the map are those of the tensors and all its variables are declared."""
-    ranks = (source.rank if source else 0, target.rank if target else 0)
-    return (
-        len(index_map.dims),
-        len(index_map.results),
-    ) == ranks and index_map.used <= index_map.bounds.keys()
+    ranks = source.rank if source else 0, target.rank if target else 0
+    has_ranks = (len(index_map.dims), len(index_map.results)) == ranks
+    return has_ranks and index_map.used <= index_map.bounds.keys()
 
 
 def _has_points(index_map: IndexMap) -> bool:

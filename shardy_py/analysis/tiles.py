@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.analysis.function import Function
+from shardy_py.analysis.function import Function, function_of
 from shardy_py.analysis.fusion import function_maps
 from shardy_py.analysis.image import Image, image_of
 from shardy_py.analysis.maps import Direction, sizes_of
@@ -20,7 +20,7 @@ from shardy_py.analysis.strided import Progression, StridedBox, merged, whole
 from shardy_py.analysis.utilization import exact_union
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import Expr, IndexMap, Interval, Variable, dim, range_var
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import OpRecord
 
 
 @dataclass(frozen=True)
@@ -47,33 +47,22 @@ class Tile:
 
 
 def propagate_tile(
-    tile: Tile,
-    subject: Function | OpRecord,
-    *,
-    number: int = 0,
-    direction: Direction = "output-to-input",
+    tile: Tile, subject: Function | OpRecord, *, number: int = 0, direction: Direction = "output-to-input"
 ) -> tuple[Tile | None, ...]:
     """The tile of each operand that a tile of result `number` needs; None for an operand it does not read.
 
     The other direction returns the tile of each result that a tile of operand `number` reaches.
     """
     grid = function_maps(subject, direction)
-    here, there = _sides(subject, direction)
+    function = subject if isinstance(subject, Function) else function_of(subject)
+    here, there = function.result_types, function.parameters
+    if direction == "input-to-output":
+        here, there = there, here
     sizes = sizes_of(here[number])
     if len(tile.sizes) != len(sizes) or not whole(sizes).covers(tile.box):
         raise ShardyError(f"tile {tile} outside a tensor of sizes {sizes}")
-    return tuple(
-        tile_of(maps, tile, sizes_of(tensor)) for maps, tensor in zip(grid[number], there, strict=True)
-    )
-
-
-def _sides(
-    subject: Function | OpRecord, direction: Direction
-) -> tuple[tuple[TensorType | None, ...], tuple[TensorType | None, ...]]:
-    function = isinstance(subject, Function)
-    operands = subject.parameters if function else subject.operands
-    results = subject.result_types if function else subject.results
-    return (results, operands) if direction == "output-to-input" else (operands, results)
+    pairs = zip(grid[number], there, strict=True)
+    return tuple(tile_of(maps, tile, sizes_of(tensor)) for maps, tensor in pairs)
 
 
 def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Tile | None:
@@ -96,17 +85,11 @@ def _fills(images: Sequence[Image], box: StridedBox, sizes: tuple[int, ...]) -> 
 
 def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
     """The map on the elements of the tile, numbered within it, with the constraints of its domain."""
-    strides = tile.box.strides
-    renamed: dict[Variable, Expr] = {
-        dim(i): dim(i) * strides[i] + offset for i, offset in enumerate(tile.offsets)
-    }
-    substituted = index_map.substituted(renamed)
-    domain = tuple((renamed[dim(i)], interval) for i, interval in enumerate(index_map.dims))
-    return replace(
-        substituted,
-        dims=tuple(Interval(0, size - 1) for size in tile.sizes),
-        constraints=(*substituted.constraints, *domain),
-    )
+    places = [dim(i) * p.step + p.start for i, p in enumerate(tile.box.dimensions)]
+    substituted = index_map.substituted({dim(i): place for i, place in enumerate(places)})
+    domain = zip(places, index_map.dims, strict=True)
+    dims = tuple(Interval(0, size - 1) for size in tile.sizes)
+    return replace(substituted, dims=dims, constraints=(*substituted.constraints, *domain))
 
 
 @dataclass(frozen=True)
@@ -133,11 +116,8 @@ def symbolic_tile(index_map: IndexMap, tile_sizes: Sequence[int]) -> SymbolicTil
     ('(d0, d1) -> (d1 * 16, 0),', (8, 8), (2, 1))
     """
     if len(tile_sizes) != len(index_map.dims) or any(size < 1 for size in tile_sizes):
-        raise ShardyError.unexpected(
-            "tile sizes",
-            expected=f"a positive one for each of {len(index_map.dims)} dimensions",
-            got=f"{tuple(tile_sizes)}",
-        )
+        expected = f"a positive one for each of {len(index_map.dims)} dimensions"
+        raise ShardyError.unexpected("tile sizes", expected=expected, got=f"{tuple(tile_sizes)}")
     index_map = index_map.simplified
     counts = [-(-(i.high + 1) // size) for i, size in zip(index_map.dims, tile_sizes, strict=True)]
     inner = len(index_map.ranges)

@@ -54,6 +54,9 @@ class Utilization:
         return str(self.least) if self.is_exact else f"between {self.least} and {self.most}"
 
 
+_ALL = Utilization(Fraction(1), Fraction(1))
+
+
 def operand_utilization(subject: Function | OpRecord) -> tuple[Utilization, ...]:
     """The share of each operand, or of each parameter of a function; 1 for an empty one."""
     grid = function_maps(subject)
@@ -66,13 +69,8 @@ def operand_utilization(subject: Function | OpRecord) -> tuple[Utilization, ...]
 
 def utilization_of(maps: Sequence[IndexMap], sizes: tuple[int, ...]) -> Utilization:
     """The share of a tensor of these sizes that all maps together read."""
-    total = prod(sizes)
-    least, most = counted(maps, sizes)
-    return (
-        Utilization(Fraction(least, total), Fraction(most, total))
-        if total
-        else Utilization(Fraction(1), Fraction(1))
-    )
+    total, (least, most) = prod(sizes), counted(maps, sizes)
+    return Utilization(Fraction(least, total), Fraction(most, total)) if total else _ALL
 
 
 def counted(maps: Sequence[IndexMap], sizes: tuple[int, ...]) -> tuple[int, int]:
@@ -104,10 +102,8 @@ def _least_of(index_map: IndexMap) -> int:
     expressions = (*index_map.results, *(e for e, _ in index_map.constraints))
     if len(index_map.runtimes) > _MOST_RUNTIMES or any(e.division_count for e in expressions):
         return 0
-    corners = product(*((i.low, i.high) for i in index_map.runtimes))
-    images = (
-        image_of(replace(index_map, runtimes=tuple(Interval(v, v) for v in corner))) for corner in corners
-    )
+    corners = product(*((Interval(i.low, i.low), Interval(i.high, i.high)) for i in index_map.runtimes))
+    images = (image_of(replace(index_map, runtimes=corner)) for corner in corners)
     return min(0 if image.is_bound else image.count for image in images)
 
 

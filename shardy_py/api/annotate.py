@@ -68,7 +68,7 @@ class Editor:
             return
         ssa = _ssa(value, "a constraint")
         attribute = TensorShardingAttr(sharding.value)
-        constraint = _only_user(ssa)
+        constraint = next(iter(ssa.uses)).operation if len(list(ssa.uses)) == 1 else None
         if isinstance(constraint, ShardingConstraintOp):
             constraint.properties["sharding"] = attribute
         else:
@@ -89,12 +89,10 @@ class Editor:
         axes = {axis.name for axis in named}
         fitting = {name: mesh for name, mesh in meshes.items() if axes <= set(mesh.order)}
         if len(fitting) != 1 and len(meshes) != 1:
-            raise ShardyError.unexpected(
-                f"mesh of {spec!r}",
-                expected="one mesh with these axes in the program",
-                got=", ".join(f"@{name} {mesh}" for name, mesh in (fitting or meshes).items()) or "none",
-                remedy="use Sharding(mesh, P(...)), or add a mesh: program.with_mesh(mesh)",
-            )
+            expected = "one mesh with these axes in the program"
+            got = ", ".join(f"@{name} {mesh}" for name, mesh in (fitting or meshes).items()) or "none"
+            remedy = "use Sharding(mesh, P(...)), or add a mesh: program.with_mesh(mesh)"
+            raise ShardyError.unexpected(f"mesh of {spec!r}", expected=expected, got=got, remedy=remedy)
         ((name, mesh),) = (fitting if len(fitting) == 1 else meshes).items()
         return Sharding(mesh, spec, mesh_name=name)
 
@@ -121,8 +119,8 @@ class Editor:
         if len({value.shape for value in values}) > 1:
             got = ", ".join(f"{value} {value.shape}" for value in values)
             raise ShardyError.unexpected("sharding group", expected="members of equal shape", got=got)
-        taken = (cast(Any, op).group_id.value.data for op in find_ops(self._module, ShardingGroupOp.name))
-        number = IntegerAttr(1 + max(taken, default=-1), i64)
+        numbers = (cast(Any, op).group_id.value.data for op in find_ops(self._module, ShardingGroupOp.name))
+        number = IntegerAttr(1 + max(numbers, default=-1), i64)
         for value in values:
             ssa = _ssa(value, "a sharding group")
             _rank(value)
@@ -179,11 +177,6 @@ def _holds_annotation(holder: Holder | None) -> bool:
     if holder is None or holder.place in (Place.INNER_ARGUMENT, Place.OUTER_RESULT):
         return False
     return read(holder) is not None
-
-
-def _only_user(ssa: SSAValue) -> Operation | None:
-    uses = list(ssa.uses)
-    return uses[0].operation if len(uses) == 1 else None
 
 
 def _open_but_for(sharding: TensorSharding, axes: Collection[str]) -> TensorSharding:

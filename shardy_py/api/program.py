@@ -18,9 +18,8 @@ from typing import Any, TypeGuard
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from shardy_py.api import annotate
+from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, shown
-from shardy_py.api.bytecode import is_bytecode, text_of_bytecode
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
@@ -33,15 +32,13 @@ from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 
+_BYTECODE = b"ML\xefR"
+"""The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
 ValueKey = str | Value
 """A value, or its name, label or source location."""
-Edits = (
-    Mapping[str, annotate.ShardingLike]
-    | Mapping[Value, annotate.ShardingLike]
-    | Mapping[ValueKey, annotate.ShardingLike]
-)
+Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[ValueKey, ShardingLike]
 """Annotations by value; None removes those of the program."""
-_Edit = Callable[[annotate.Editor, Callable[[ValueKey], Value]], object]
+_Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
 
@@ -64,12 +61,10 @@ class Program:
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
-            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
+            text = _text_of_bytecode(text) if text.startswith(_BYTECODE) else _decoded(text, file)
         if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
-            remedy = "Program.load reads files"
-            raise ShardyError.unexpected(
-                "", expected="the text of a program", got=f"the name of a file, {text!r}", remedy=remedy
-            )
+            got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
+            raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
@@ -113,8 +108,6 @@ class Program:
         """
         return _frontend("torch").from_exported(exported, mesh, shardings)
 
-    # ------------------------------------------------------------------ queries
-
     @cached_property
     def values(self) -> Values:
         """All values, in program order."""
@@ -147,8 +140,6 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program of {', '.join(f'@{name}' for name in self.functions) or 'no functions'}>"
-
-    # ------------------------------------------------------------------ changed programs
 
     @without_collection()
     def copy(self) -> Program:
@@ -212,7 +203,7 @@ class Program:
     @without_collection()
     def _changed(self, change: _Edit) -> Program:
         copy = self.copy()
-        change(annotate.Editor(copy.module), lambda key: copy.counterpart(self.find(key), copy.origin))
+        change(Editor(copy.module), lambda key: copy.counterpart(self.find(key), copy.origin))
         verify_module(copy.module)
         result = Program(copy.module)
         result.origin = copy.origin
@@ -239,10 +230,7 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
         known = [known.name for known in (*PASSES, *PIPELINES)]
         raise ShardyError.unknown("pass or pipeline", name, known)
     lists = {option.field_name for option in found.options if option.default == ()}
-    given: dict[str, Any] = {
-        option: tuple(value) if option in lists and _is_list(value) else value
-        for option, value in options.items()
-    }
+    given: dict[str, Any] = {k: tuple(v) if k in lists and _is_list(v) else v for k, v in options.items()}
     check_options(name, found.options, given)
     if row is not None:
         return (PassCall.of(row, given),)
@@ -252,6 +240,26 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _text_of_bytecode(data: bytes) -> str:
+    """Returns the text, with locations, of MLIR bytecode or a StableHLO portable artifact, by jaxlib."""
+    try:
+        jax_mlir: Any = import_module("jax._src.interpreters.mlir")
+        ir: Any = import_module("jaxlib.mlir.ir")
+        stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
+    except ImportError:
+        remedy = "pip install jax, or pass the text instead"
+        raise ShardyError.unsupported("MLIR bytecode without jaxlib", remedy=remedy) from None
+    with jax_mlir.make_ir_context():
+        try:
+            try:
+                module = stablehlo.deserialize_portable_artifact(ir.Context.current, data)
+            except Exception:
+                module = ir.Module.parse(data)
+        except Exception as error:
+            raise ShardyError(f"jaxlib cannot read this MLIR bytecode: {error}") from None
+        return module.operation.get_asm(enable_debug_info=True)
 
 
 def _decoded(data: bytes, file: str) -> str:

@@ -71,10 +71,9 @@ class Result:
         if len({copy.sharding for copy in copies}) > 1:
             listed = [f"{copy} {copy.sharding or 'without sharding'}" for copy in copies[:_COPIES_SHOWN]]
             more = f" and {len(copies) - _COPIES_SHOWN} more" if len(copies) > _COPIES_SHOWN else ""
-            raise ShardyError(
-                f"{key!r} has {len(copies)} copies with different shardings in the propagated program: "
-                f"{', '.join(listed)}{more}; look one up by its name, or use result.copies(value)"
-            )
+            fact = f"{key!r} has {len(copies)} copies with different shardings in the propagated program"
+            remedy = "look one up by its name, or use result.copies(value)"
+            raise ShardyError(f"{fact}: {', '.join(listed)}{more}; {remedy}")
         return copies[0]
 
     def copies(self, value: Value) -> tuple[Value, ...]:
@@ -148,32 +147,25 @@ class Result:
         model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
-        chosen = cost_model(model) if isinstance(model, str) else model
-        if chosen == DEFAULT:
-            return self._communication[1]
-        known = next((report for report in self._reports if report.model == chosen), None)
-        if known is None:
-            known = self._communicating(chosen)[1]
-            self._reports.append(known)
-        return known
-
-    @cached_property
-    def _reports(self) -> list[CommunicationReport]:
-        """The communication reports for other models than the default."""
-        return []
+        return self._communicating(cost_model(model) if isinstance(model, str) else model)[1]
 
     @cached_property
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
-        return Program(self._communication[0])
-
-    @cached_property
-    def _communication(self) -> tuple[ModuleOp, CommunicationReport]:
-        return self._communicating(DEFAULT)
+        return Program(self._communicating(DEFAULT)[0])
 
     def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
-        events = () if self.record is None else self.record.events
-        return communication(self.program.module, model, events)
+        found = next((pair for pair in self._communications if pair[1].model == model), None)
+        if found is None:
+            events = () if self.record is None else self.record.events
+            found = communication(self.program.module, model, events)
+            self._communications.append(found)
+        return found
+
+    @cached_property
+    def _communications(self) -> list[tuple[ModuleOp, CommunicationReport]]:
+        """The modules with collectives so far, each with its report."""
+        return []
 
     @without_collection()
     def explain(self, key: ValueKey) -> Explanation:
@@ -224,7 +216,7 @@ class Result:
         Raises:
             ShardyError: there is no mesh of that name, or `Program.annotate` rejects the edits.
         """
-        meshes = self._replaced(mesh) if isinstance(mesh, Mesh) else self._known(mesh or {})
+        meshes = self._meshes(mesh or {})
         steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in meshes.items()]
         edited, origins = self.source, list[Mapping[SSAValue, SSAValue]]()
         for step in (*steps, partial(Program.annotate, shardings=edits or {})):
@@ -234,21 +226,20 @@ class Result:
         after = self.again(edited)
         return Comparison(self, after, changed(_pairs(self, after, origin)))
 
-    def _replaced(self, mesh: Mesh) -> Mapping[str, Mesh]:
-        """Returns a mesh by the name of the one that it replaces; "mesh" if the program has none."""
-        names = [name for name, known in self.source.meshes.items() if not known.is_maximal] or ["mesh"]
-        if len(names) > 1:
-            listed = ", ".join(f"@{name}" for name in names)
-            raise ShardyError(f"the program has {len(names)} meshes, {listed}; pass the new one by name")
-        return {names[0]: mesh}
-
-    def _known(self, meshes: Mapping[str, Mesh]) -> Mapping[str, Mesh]:
-        expect(meshes, Mapping, "a mesh, or meshes by name")
+    def _meshes(self, given: Mesh | Mapping[str, Mesh]) -> Mapping[str, Mesh]:
+        """Returns meshes by the names of those that they replace; "mesh" if the program has none."""
+        if isinstance(given, Mesh):
+            names = [name for name, known in self.source.meshes.items() if not known.is_maximal] or ["mesh"]
+            if len(names) > 1:
+                listed = ", ".join(f"@{name}" for name in names)
+                raise ShardyError(f"the program has {len(names)} meshes, {listed}; pass the new one by name")
+            return {names[0]: given}
+        expect(given, Mapping, "a mesh, or meshes by name")
         known = [f"@{name}" for name in self.source.meshes]
-        for name in meshes:
+        for name in given:
             if f"@{name.removeprefix('@')}" not in known:
                 raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", known)
-        return meshes
+        return given
 
 
 @dataclass(frozen=True, eq=False, repr=False)

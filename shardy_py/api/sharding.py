@@ -61,13 +61,10 @@ class Sharding:
             value = replace(spec, mesh=spec.mesh if isinstance(spec.mesh, str) else mesh_name)
         else:
             parts = P.of(spec)
-            value = TensorSharding(
-                mesh_name,
-                parts.dimensions,
-                _in_mesh_order(parts.replicated, mesh),
-                _in_mesh_order(parts.unreduced, mesh),
-                parts.reduction,
+            replicated, unreduced = (
+                _in_mesh_order(axes, mesh) for axes in (parts.replicated, parts.unreduced)
             )
+            value = TensorSharding(mesh_name, parts.dimensions, replicated, unreduced, parts.reduction)
         object.__setattr__(self, "mesh", mesh)
         object.__setattr__(self, "value", value)
         check_axes(value, mesh)
@@ -96,17 +93,12 @@ class Sharding:
         Raises:
             ShardyError: the text is invalid, its tiles are not axes of `mesh`, or it has another rank.
         """
-        match hlo:
-            case str():
-                given = hlo_sharding_from_text(hlo)
-            case bytes():
-                given = hlo_sharding_from_proto(hlo)
-            case HloSharding():
-                given = hlo
-            case _:
-                expected = "an HloSharding, its text, or the bytes of its proto"
-                raise ShardyError.unexpected("", expected=expected, got=repr(hlo))
-        value = from_hlo_sharding(given, mesh, rank, reference=DEFAULT_MESH_NAME)
+        expect(hlo, (str, bytes, HloSharding), "an HloSharding, its text, or the bytes of its proto")
+        if isinstance(hlo, str):
+            hlo = hlo_sharding_from_text(hlo)
+        elif isinstance(hlo, bytes):
+            hlo = hlo_sharding_from_proto(hlo)
+        value = from_hlo_sharding(hlo, mesh, rank, reference=DEFAULT_MESH_NAME)
         return Sharding(value.mesh if isinstance(value.mesh, Mesh) else mesh, value)
 
     def to_hlo(self, rank: int | None = None) -> HloSharding:
