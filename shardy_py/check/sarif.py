@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.check.finding import Finding
-from shardy_py.check.rules import RULES
+from shardy_py.check.rules import RULES, RuleRow
 from shardy_py.errors import Position
 
 VERSION = "2.1.0"
@@ -26,24 +26,16 @@ def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, 
     program: the file for findings without a position, because code hosts reject results without one.
     """
     numbers = {row.code: number for number, row in enumerate(RULES)}
-    driver: dict[str, Any] = {
-        "name": "sdy-check",
-        "version": __version__,
-        "rules": [
-            {
-                "id": row.code,
-                "name": row.name,
-                "shortDescription": {"text": row.summary},
-                "fullDescription": {"text": row.why},
-                "help": {"text": row.help},
-                "defaultConfiguration": {"level": row.level},
-            }
-            for row in RULES
-        ],
-    }
+    driver = {"name": "sdy-check", "version": __version__, "rules": [*map(_rule, RULES)]}
     results = [_result(finding, numbers[finding.code], program) for finding in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+
+
+def _rule(row: RuleRow) -> dict[str, Any]:
+    texts = ("shortDescription", row.summary), ("fullDescription", row.why), ("help", row.help)
+    level = {"defaultConfiguration": {"level": row.level}}
+    return {"id": row.code, "name": row.name, **{key: {"text": text} for key, text in texts}, **level}
 
 
 def _uri(file: str) -> str:

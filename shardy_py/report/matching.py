@@ -47,11 +47,9 @@ def match_values(before: ValueTable, after: ValueTable) -> Matching:
             found.extend(_aligned(old, new, levels))
         else:
             found.extend((a, b) for b, a in _aligned(new, old, levels))
-    return Matching(
-        tuple((old, new) for old, new in found if old is not None and new is not None),
-        tuple(old for old, new in found if old is not None and new is None),
-        tuple(new for old, new in found if new is not None and old is None),
-    )
+    pairs = tuple((old, new) for old, new in found if old is not None and new is not None)
+    removed = tuple(old for old, new in found if old is not None and new is None)
+    return Matching(pairs, removed, tuple(new for old, new in found if new is not None and old is None))
 
 
 class _ValueKinds:
@@ -62,20 +60,11 @@ class _ValueKinds:
         self._numbers: dict[Hashable, int] = {}
         self._known: dict[tuple[int, bool], int] = {}
 
-    def of(self, entry: ValueEntry) -> int:
-        """Returns the number for the op, the position of the value in it, and the type."""
-        return self._number(entry, False)
+    def of(self, entry: ValueEntry, with_operands: bool = False) -> int:
+        """Returns the number for the op, the position of the value in it, and the type.
 
-    def with_operands(self, entry: ValueEntry) -> int:
-        """Returns the number for the same, the label, and the kinds of the op's operands."""
-        return self._number(entry, True)
-
-    def text(self, entry: ValueEntry) -> tuple[object, ...]:
-        """Returns the same as text, which does not depend on the order of questions."""
-        names = (entry.op.name, entry.role, entry.index, str(entry.type), entry.label)
-        return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
-
-    def _number(self, entry: ValueEntry, with_operands: bool) -> int:
+        with_operands: and for the label, and the kinds of the op's operands.
+        """
         known = self._known.get((id(entry), with_operands))
         if known is None:
             key: tuple[Hashable, ...] = entry.op.name, entry.role, entry.index, entry.type
@@ -84,6 +73,14 @@ class _ValueKinds:
             known = self._numbers.setdefault(key, len(self._numbers))
             self._known[id(entry), with_operands] = known
         return known
+
+    def with_operands(self, entry: ValueEntry) -> int:
+        return self.of(entry, True)
+
+    def text(self, entry: ValueEntry) -> tuple[object, ...]:
+        """Returns the same as text, which does not depend on the order of questions."""
+        names = (entry.op.name, entry.role, entry.index, str(entry.type), entry.label)
+        return *names, *(f"{other.op.name} {other.index} {other.type}" for other in self._operands(entry))
 
     def _operands(self, entry: ValueEntry) -> Iterator[ValueEntry]:
         operands = operands_of(entry.op) if entry.role == "intermediate" else ()

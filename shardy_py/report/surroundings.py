@@ -103,17 +103,14 @@ class Surroundings:
         return next((mesh for mesh in meshes if mesh.axes), None)
 
     def _scope(self, block: Block | None) -> RegionScope:
-        if block is None:
+        op = None if block is None else block.parent_op()
+        if block is None or op is None:
             return RegionScope(True)
-        known = self._scopes.get(id(block))
-        if known is None:
-            known = self._scopes[id(block)] = self._new_scope(block)
-        return known
+        if id(block) not in self._scopes:
+            self._scopes[id(block)] = self._new_scope(op)
+        return self._scopes[id(block)]
 
-    def _new_scope(self, block: Block) -> RegionScope:
-        op = block.parent_op()
-        if op is None:
-            return RegionScope(True)
+    def _new_scope(self, op: Operation) -> RegionScope:
         outer = self._scope(op.parent)
         if TABLE[op.name].control is Control.NONE or not outer.is_program:
             return RegionScope(False)

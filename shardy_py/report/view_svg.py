@@ -21,6 +21,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_PANELS = 16, 16, 12
 
 _BOX_WIDTH, _BOX_HEIGHT, _GAP_SIZE, _LINE = 104, 40, 32, 18
 _CHARACTER = 7.7
+_XMLNS = 'xmlns="http://www.w3.org/2000/svg"'
 _STYLE = (
     "text{font:12px monospace;fill:#222}.d{text-anchor:middle}.r{text-anchor:end}"
     "rect{stroke:#fff;stroke-width:1.5}.g{fill:#ddd}.e{fill:#f4f4f4;stroke:#bbb;stroke-dasharray:3}"
@@ -66,18 +67,10 @@ def to_svg(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
         lines.append(_text(12, top, f"... {left_out:,} more"))
         top += _LINE
     width = max(_end(across) + 12, 24 + _CHARACTER * max(map(len, captions)))
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{top:.0f}" '
-            f'viewBox="0 0 {width:.0f} {top:.0f}" role="img">',
-            f"<title>{escape(captions[0])}</title>",
-            f"<desc>{escape(words)}</desc>",
-            f"<style>{_STYLE}</style>",
-            '<rect width="100%" height="100%" style="fill:#fff;stroke:none"/>',
-            *lines,
-            "</svg>\n",
-        ]
-    )
+    size = f'width="{width:.0f}" height="{top:.0f}" viewBox="0 0 {width:.0f} {top:.0f}"'
+    head = f"<title>{escape(captions[0])}</title>\n<desc>{escape(words)}</desc>\n<style>{_STYLE}</style>"
+    ground = '<rect width="100%" height="100%" style="fill:#fff;stroke:none"/>'
+    return "\n".join((f'<svg {_XMLNS} {size} role="img">', head, ground, *lines, "</svg>\n"))
 
 
 def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start: float) -> tuple[_Span, ...]:

@@ -48,12 +48,10 @@ def describe(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
     text = str(sharding)
     if isinstance(sharding.mesh, Mesh):
         text = text.replace(str(sharding.mesh), short_text(sharding.mesh))
-    lines = [
-        f"sharding {text}",
-        f"mesh {short_text(mesh)}: {_counted(mesh.device_count, 'device')}",
-        f"tensor {shape_text(slices.shape)}: {_counted(count, 'element')}; every device allocates "
-        f"{shape_text(local)}: {_counted(prod(local), 'element')}{share}",
-    ]
+    whole = f"{shape_text(slices.shape)}: {_counted(count, 'element')}"
+    part = f"{shape_text(local)}: {_counted(prod(local), 'element')}{share}"
+    lines = [f"sharding {text}", f"mesh {short_text(mesh)}: {_counted(mesh.device_count, 'device')}"]
+    lines.append(f"tensor {whole}; every device allocates {part}")
     dimensions = sharding.dimensions or (DimensionSharding(is_closed=True),) * len(slices.shape)
     for number, (size, (cut, *_)) in enumerate(zip(slices.shape, slices.splits, strict=True)):
         clauses = "; ".join(_dimension(cut, size, dimensions[number], mesh))

@@ -51,17 +51,14 @@ class Stopping:
             remedy = f"shard {place if annotation is None else annotation.place} on a mesh of several devices"
             yield Reason("maximal", message, remedy, blame=place)
             return
+        used = [(StopKind.USED, d.axes, at) for at, d in enumerate(sharding.dimensions) if at != dimension]
+        replicated = StopKind.REPLICATED, sharding.replicated_axes, dimension
+        unreduced = StopKind.UNREDUCED, sharding.unreduced_axes, dimension
         stops = [
-            Stop(StopKind.USED, 0, axis, given.axes, at)
-            for at, given in enumerate(sharding.dimensions)
-            if at != dimension and any(axis.overlaps(other) for other in given.axes)
+            Stop(kind, 0, axis, axes, at)
+            for kind, axes, at in (*used, replicated, unreduced)
+            if any(map(axis.overlaps, axes))
         ]
-        for kind, axes in (
-            (StopKind.REPLICATED, sharding.replicated_axes),
-            (StopKind.UNREDUCED, sharding.unreduced_axes),
-        ):
-            if any(axis.overlaps(other) for other in axes):
-                stops.append(Stop(kind, 0, axis, axes, dimension))
         given = sharding.dimensions[dimension]
         if given.is_closed:
             stops.append(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension))

@@ -116,11 +116,8 @@ class ChainLink:
         part = "" if self.axis == axis else f" {self.axis}"
         priority = self.user_priority and f"user priority {self.user_priority}"
         when = ", ".join(filter(None, (priority, self.op_priority, self.strategy)))
-        yield (
-            f"      -> {self.target}{dimension}{part}{self._how()}"
-            + (f"  ({when})" if when else "")
-            + self.through.bracketed_location
-        )
+        when = f"  ({when})" if when else ""
+        yield f"      -> {self.target}{dimension}{part}{self._how()}{when}{self.through.bracketed_location}"
         if self.factor:
             yield f"         {self.factor}" + (f" of {self.rule}" if self.rule else "")
 

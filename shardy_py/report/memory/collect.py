@@ -141,8 +141,7 @@ def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:
     return (*(dimension.axes for dimension in sharding.dimensions), sharding.mesh)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFunction:
+class EntryFunction(NamedTuple):
     """A function that the program starts with.
 
     computation: its number. donated: for each argument, whether its memory may be reused. results: values.
@@ -207,7 +206,7 @@ class _ProgramCollector:
         self._callees: dict[str, int | None] = {}
 
     def entry(self, function: Operation) -> EntryFunction:
-        """Collects an entry function, each of whose results is an array of its own."""
+        """Collects a function each of whose results is an array of its own."""
         body = self._body(function.regions[0])
         types = cast(Any, function.properties["function_type"]).outputs.data
         given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(types)
@@ -217,7 +216,12 @@ class _ProgramCollector:
                 sharding = self.tensors.found[body.returned[i]].sharding
             results.append(self.tensors.add(FunctionResult(function, i), type_, sharding))
         index = self._finish(body, self._owned(body, results, lambda result: result))
-        return EntryFunction(function, index, _donated(function), tuple(results))
+        attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+        donated = (
+            attributes is not None and any(name in attributes.data[number].data for name in _DONATIONS)
+            for number in range(len(body.arguments))
+        )
+        return EntryFunction(function, index, tuple(donated), tuple(results))
 
     def _body(self, region: Region) -> _RegionBody:
         """Collects a region. Several blocks count as if they ran one after the other, once each."""
@@ -324,19 +328,16 @@ class _ProgramCollector:
         """One region runs; its returned values become the results, copied where they do not own an array."""
         reads, makes, *_ = self._plain(op, Storage.NEW)
         bodies = [self._body(region) for region in op.regions]
-        nested = tuple(
-            Nested(self._finish(body, self._owned(body, makes, self.tensors.copy))) for body in bodies
-        )
+        owned = ((body, self._owned(body, makes, self.tensors.copy)) for body in bodies)
+        nested = tuple(Nested(self._finish(body, arrays)) for body, arrays in owned)
         outer = dict.fromkeys(value for body in bodies for value in body.captured)
         return MemoryStep((*reads, *outer), makes, (), Runs(nested))
 
     def _callee(self, call: Operation) -> int | None:
-        """Returns the computation of the callee; None for an external function.
-
-        Raises:
-            ShardyError: the callee is around the call.
-        """
-        name = callee_name(call) if isinstance(call, CallOp) else _decomposition(call)
+        """Returns the computation of the callee; None for an external function."""
+        properties: Any = call.properties
+        is_call = isinstance(call, CallOp)
+        name = callee_name(call) if is_call else properties["decomposition"].root_reference.data
         function = self.functions.get(name)
         if function is None:
             return None
@@ -345,9 +346,8 @@ class _ProgramCollector:
             body = self._body(function.regions[0])
             self._callees[name] = self._finish(body, body.returned)
         if self._callees[name] is None:
-            place = position_of(cast(Any, call).location)
             what = f"@{name} calls itself: memory use of recursive functions"
-            raise ShardyError.unsupported(what, where=place)
+            raise ShardyError.unsupported(what, where=position_of(cast(Any, call).location))
         return self._callees[name]
 
     def _run(self, op: Operation, index: int, outer: Sequence[int]) -> MemoryStep:
@@ -371,20 +371,8 @@ class _ProgramCollector:
         return MemoryStep((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
 
 
-def _decomposition(op: Operation) -> str:
-    return cast(Any, op.properties["decomposition"]).root_reference.data
-
-
 def _entry_functions(functions: Mapping[str, Operation]) -> list[Operation]:
     if MAIN in functions:
         return [functions[MAIN]]
     called = {callee_name(call) for function in functions.values() for call in calls_in(function)}
     return [function for name, function in functions.items() if name not in called]
-
-
-def _donated(function: Operation) -> tuple[bool, ...]:
-    count = len(function.regions[0].blocks[0].args)
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
-    if attributes is None:
-        return (False,) * count
-    return tuple(any(name in entry.data for name in _DONATIONS) for entry in attributes.data)

@@ -249,16 +249,12 @@ class _Frame:
 
     def owners(self, number: int, step: MemoryStep, nested: Nested) -> tuple[Owner, ...]:
         """Returns the owners of the arguments of a computation that the step runs."""
-        match nested.handed_over:
-            case "always":
-                return (Owner.COMPUTATION,) * len(nested.arguments)
-            case "never":
-                return (Owner.OUTSIDE,) * len(nested.arguments)
-            case "last use":
-                return tuple(
-                    Owner.COPY if value is None else Owner(self._dies(number, step, value))
-                    for value in nested.arguments
-                )
+        if nested.handed_over != "last use":
+            owner = Owner.COMPUTATION if nested.handed_over == "always" else Owner.OUTSIDE
+            return (owner,) * len(nested.arguments)
+        dying = (value is None or self._dies(number, step, value) for value in nested.arguments)
+        pairs = zip(nested.arguments, dying, strict=True)
+        return tuple(Owner.COPY if value is None else Owner(dies) for value, dies in pairs)
 
     def _dies(self, number: int, step: MemoryStep, value: int) -> bool:
         """Whether the computation owns the value, and the step reads it last, and once."""
