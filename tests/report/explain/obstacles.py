@@ -140,7 +140,7 @@ class Study:
             kind_numbers=dict(old.kind_numbers),
         )
         for slot, change in changes.items():
-            for member in (slot, *(other.slot for other in flat.groups.get(slot, ()))):
+            for member in (slot, *(other.slot for other in flat.other_members(slot))):
                 given = flat.shardings[member]
                 assert given is not None, "the reason names an annotation"
                 assert change(given) != given, "the reason names an obstacle"

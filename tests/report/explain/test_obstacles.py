@@ -86,7 +86,7 @@ def holders(propagation: Propagation, question: Question) -> list[tuple[int, int
     waiting = deque(reached)
     while waiting:
         slot, at = waiting.popleft()
-        members = ((other.slot, at) for other in flat.groups.get(slot, ()))
+        members = ((other.slot, at) for other in flat.other_members(slot))
         for place in (*connected.get((slot, at), ()), *members):
             if place not in reached:
                 reached.add(place)
