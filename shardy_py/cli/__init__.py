@@ -8,11 +8,9 @@ does the work, `shell.py` prints failures.
 
 from __future__ import annotations
 
-import sys
-
 from shardy_py import __version__
 from shardy_py.cli.flags import Command, help_text, parse_command
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, run_command
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, log, run_command
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +36,7 @@ def _transform(command: Command, files: Files) -> int:
     from shardy_py.cli.driver import run  # loads xDSL, which --help need not wait for
 
     source = files.read(command.input)
-    outcome = run(command, source.text, source.file, sys.stderr.write)
+    outcome = run(command, source.text, source.file, log)
     output = command.output or (None if command.reports else STANDARD)
     if command.reports:
         files.write(STANDARD, outcome.reports)

@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from shardy_py.cli.shell import usage_error
+from shardy_py.cli.shell import STANDARD, Files, usage_error
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ Value = TypeVar("Value")
 
 class ArgumentParser(argparse.ArgumentParser):
     """An argparse parser that raises `ShardyError` instead of exiting."""
+
+    def print_help(self, file: object = None) -> None:
+        """Called by argparse for --help."""
+        Files().write(STANDARD, self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse with its message."""

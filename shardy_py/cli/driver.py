@@ -23,7 +23,7 @@ from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.passes import PassCall
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
-from shardy_py.text.diagnostics import render
+from shardy_py.text.diagnostics import render_all
 
 _RULE = f"===-{'-' * 73}-==="
 
@@ -111,8 +111,8 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
             expectations = read_expectations(chunk.text, file, chunk.first_line)
             only_expected = command.verify_diagnostics == "only-expected"
             diagnostics = unmet(diagnostics, expectations, only_expected=only_expected)
-        for diagnostic in diagnostics:
-            log(render(diagnostic, {file: source}) + "\n")
+        if diagnostics:
+            log(render_all(diagnostics, {file: source}) + "\n")
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())

@@ -90,7 +90,9 @@ def _draw(options: argparse.Namespace, files: Files) -> str:
         files.write(options.svg, draw_svg(shown))
         return ""
     automatic = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return draw(shown, color=automatic if options.color == "auto" else options.color == "always")
+    color = automatic if options.color == "auto" else options.color == "always"
+    files.show(draw(shown, color=color), styled=color)
+    return ""
 
 
 def _bytes(options: argparse.Namespace, _: Files) -> str:

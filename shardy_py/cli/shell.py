@@ -22,12 +22,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from errno import EBADF, ELOOP
 from typing import TypeVar
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 
@@ -74,8 +76,10 @@ class Files:
         self.texts[source.file] = source.text
         return source
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str, *, styled: bool = False) -> None:
         """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.
+
+        styled: the text holds escape sequences of its own for a terminal.
 
         Raises:
             ShardyError: the file cannot be written.
@@ -84,6 +88,9 @@ class Files:
             if name != STANDARD:
                 write_whole(name, text)
                 return
+            if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise OSError(EBADF, os.strerror(EBADF))
+            text = text if styled else without_controls(text)
             try:
                 sys.stdout.write(text)
             except UnicodeEncodeError:
@@ -94,11 +101,13 @@ class Files:
         except BrokenPipeError:
             raise
         except (OSError, ValueError) as error:
+            if name == STANDARD:
+                _discard_output()
             raise _file_error("output", name, error) from error
 
-    def show(self, text: str) -> int:
+    def show(self, text: str, *, styled: bool = False) -> int:
         """Prints a line to standard output; returns `SUCCESS`."""
-        self.write(STANDARD, f"{text}\n")
+        self.write(STANDARD, f"{text}\n", styled=styled)
         return SUCCESS
 
 
@@ -122,9 +131,9 @@ def run_command(
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
-        return _fail("\n".join(_rendered(name, diagnostic, files) for diagnostic in error.diagnostics))
+        return _fail(_rendered(name, error.diagnostics, files))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -168,32 +177,42 @@ def write_whole(name: str, text: str) -> None:
     from pathlib import Path
     from tempfile import mkstemp
 
-    path = Path(name)
+    path = Path(os.path.realpath(name))  # a link keeps its name, and its target may be on another file system
+    if path.is_symlink():
+        raise OSError(ELOOP, os.strerror(ELOOP), name)
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")
         return
-    handle, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = mkstemp(dir=path.parent, prefix=".sdy-")
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-        os.replace(temporary, path.resolve())
+        os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def _rendered(name: str, diagnostic: Diagnostic, files: Files) -> str:
-    if diagnostic.where is COMMAND_LINE:
-        return f"{name}: {diagnostic.message}"
-    if diagnostic.where and not diagnostic.where.line:
-        return diagnostic.message
-    from shardy_py.text.diagnostics import render
+def _rendered(name: str, diagnostics: Sequence[Diagnostic], files: Files) -> str:
+    texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
+    if None not in texts:
+        return "\n".join(map(str, texts))
+    from shardy_py.text.diagnostics import render_all
 
-    return render(diagnostic, files.texts)
+    return render_all(diagnostics, files.texts)
+
+
+def _plain(name: str, diagnostic: Diagnostic) -> str | None:
+    """A diagnostic of the command line or of a file as a whole; None for one with a place in a text."""
+    if diagnostic.where is COMMAND_LINE:
+        return without_controls(f"{name}: {diagnostic.message}")
+    if diagnostic.where and not diagnostic.where.line:
+        return without_controls(diagnostic.message)
+    return None
 
 
 def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
@@ -204,6 +223,19 @@ def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyErro
     return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", Position(name, 0, 0)))
 
 
+def _discard_output() -> None:
+    """Sends what is left in the buffer of standard output nowhere: Python would fail on it again at exit."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def log(text: str) -> None:
+    """Writes to standard error; if that is closed or full, there is nobody to report to."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 def _fail(message: str) -> int:
-    print(message, file=sys.stderr)
+    log(f"{message}\n")
     return FAILURE

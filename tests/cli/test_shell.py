@@ -107,7 +107,8 @@ def test_files_that_cannot_be_read(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(b"ab\xff")
     assert run(lambda files: len(files.read(name).text)) == FAILURE
-    assert capsys.readouterr().err.startswith(f"cannot open input file '{name}': ")
+    shown = name.replace("\0", "\\00")
+    assert capsys.readouterr().err.startswith(f"cannot open input file '{shown}': ")
 
 
 @pytest.mark.parametrize("name", ["no/file", "", "a\0b"])
