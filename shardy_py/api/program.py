@@ -31,9 +31,8 @@ from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
+from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
 
-_BYTECODE = b"ML\xefR"
-"""The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
 ValueKey = str | Value
 """A value, or its name, label or source location."""
 Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[ValueKey, ShardingLike]
@@ -61,7 +60,7 @@ class Program:
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
-            text = _text_of_bytecode(text) if text.startswith(_BYTECODE) else _decoded(text, file)
+            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
         if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
             got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
             raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
@@ -240,26 +239,6 @@ def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-def _text_of_bytecode(data: bytes) -> str:
-    """Returns the text, with locations, of MLIR bytecode or a StableHLO portable artifact, by jaxlib."""
-    try:
-        jax_mlir: Any = import_module("jax._src.interpreters.mlir")
-        ir: Any = import_module("jaxlib.mlir.ir")
-        stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
-    except ImportError:
-        remedy = "pip install jax, or pass the text instead"
-        raise ShardyError.unsupported("MLIR bytecode without jaxlib", remedy=remedy) from None
-    with jax_mlir.make_ir_context():
-        try:
-            try:
-                module = stablehlo.deserialize_portable_artifact(ir.Context.current, data)
-            except Exception:
-                module = ir.Module.parse(data)
-        except Exception as error:
-            raise ShardyError(f"jaxlib cannot read this MLIR bytecode: {error}") from None
-        return module.operation.get_asm(enable_debug_info=True)
 
 
 def _decoded(data: bytes, file: str) -> str:

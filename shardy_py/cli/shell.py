@@ -70,7 +70,8 @@ class Files:
             else:
                 with open(name, "rb") as file:
                     data = file.read()
-            source = Source(data.decode("utf-8"), "<stdin>" if name == STANDARD else name)
+            text = _text_of_bytecode(data, name) if data.startswith(b"ML\xefR") else data.decode("utf-8")
+            source = Source(text, "<stdin>" if name == STANDARD else name)
         except (OSError, ValueError) as error:
             raise _file_error("input", name, error) from error
         self.texts[source.file] = source.text
@@ -221,6 +222,15 @@ def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyErro
     if isinstance(error, UnicodeDecodeError):
         reason = f"not UTF-8 at byte {error.start}"
     return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", Position(name, 0, 0)))
+
+
+def _text_of_bytecode(data: bytes, name: str) -> str:
+    from shardy_py.text.bytecode import text_of_bytecode  # loads xDSL, which --help need not wait for
+
+    try:
+        return text_of_bytecode(data)
+    except ShardyError as error:
+        raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", Position(name, 0, 0))) from None
 
 
 def _discard_output() -> None:

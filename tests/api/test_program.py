@@ -165,6 +165,18 @@ def test_bytecode() -> None:
         Program.parse(b"ML\xefRxx")
 
 
+def test_bytecode_that_ends_its_reader_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    reader = tmp_path / "reader.py"
+    monkeypatch.setattr("shardy_py.text.bytecode._READER", reader)
+    for line, why in (
+        ("os.abort()", "its reader ended with exit code -6"),
+        ("sys.exit(3)", "without jaxlib"),
+    ):
+        reader.write_text(f"import os, sys\nsys.stdin.read()\n{line}\n")
+        with pytest.raises(ShardyError, match=why):
+            Program.parse(b"ML\xefRxx")
+
+
 def test_a_module_is_copied(program: Program) -> None:
     copy = Program.from_module(program.module)
     assert copy.module is not program.module

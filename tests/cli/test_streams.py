@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.cli import main
+from shardy_py.cli.check import main as check
 from shardy_py.cli.shell import write_whole
 from shardy_py.commands import run
 
@@ -86,3 +87,18 @@ def test_an_interrupt_while_a_command_loads_leaves_no_traceback(
     (tmp_path / "interrupted_command.py").write_text("raise KeyboardInterrupt\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert run("interrupted_command") == 130
+
+
+def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jax", reason="MLIR bytecode is read by jaxlib")
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    program, damaged = tmp_path / "program.mlirbc", tmp_path / "damaged.mlirbc"
+    with mlir.make_ir_context(), program.open("wb") as file:
+        ir.Module.parse(SMALL).operation.write_bytecode(file)
+    damaged.write_bytes(program.read_bytes()[:40])
+    for command in (main, check):
+        assert command([str(program)]) == 0
+        assert command([str(damaged)]) == 1
+        assert f"{damaged}: error: jaxlib cannot read this MLIR bytecode: " in capsys.readouterr().err

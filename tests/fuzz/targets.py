@@ -70,7 +70,7 @@ class Target:
     seeds: Callable[[], tuple[bytes, ...]]
     run: Run
     binary: bool = False
-    share: int = 1
+    share: float = 1
 
 
 @cache
@@ -452,7 +452,12 @@ def bytecode_seeds() -> tuple[bytes, ...]:
 
 
 def _bytecode(data: bytes, random_: random.Random) -> Outcome:
-    return diagnosed(lambda: Program.parse(b"ML\xefR" + data[4:]))
+    data = b"ML\xefR" + data[4:]
+    if random_.random() < 0.5:
+        return diagnosed(lambda: Program.parse(data))
+    path = work_folder() / "input.mlirbc"
+    path.write_bytes(data)
+    return command(random_.choice((sdy_opt, sdy_check)), [str(path)], located=False)
 
 
 TARGETS: tuple[Target, ...] = (
@@ -465,7 +470,7 @@ TARGETS: tuple[Target, ...] = (
     Target("options", lambda: OPTIONS, _options, share=10),
     Target("arguments", lambda: ARGUMENTS, _arguments, share=5),
     Target("baseline", baseline_seeds, _baseline, share=3),
-    Target("bytecode", bytecode_seeds, _bytecode, binary=True, share=2),
+    Target("bytecode", bytecode_seeds, _bytecode, binary=True, share=0.05),
 )
 
 
