@@ -18,7 +18,7 @@ from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.sdy import verify_sharding
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.gspmd.sharding.axes import from_hlo_sharding, to_hlo_sharding
+from shardy_py.gspmd.sharding.axes import HloDetails, from_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
@@ -32,12 +32,15 @@ from shardy_py.sharding import (
     local_shape,
 )
 from shardy_py.text.cursor import Cursor
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import Source
 
 Shape = tuple[int, ...]
 DynamicShape = tuple[int | None, ...]
 DEFAULT_MESH_NAME = "mesh"
 _PREFIX = "#sdy.sharding"
+_MOST_ECHOED = 200
+_NO_DETAILS = HloDetails()
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -45,12 +48,21 @@ class Sharding:
     """The sharding of one tensor on one mesh.
 
     value: dimensions, replicated and unreduced axes, as plain data; its mesh by name.
+    details: what XLA's sharding has beside these, which `to_hlo` returns again; nothing of it propagates.
     """
 
     mesh: Mesh
     value: TensorSharding
+    details: HloDetails
 
-    def __init__(self, mesh: Mesh, spec: object, *, mesh_name: str = DEFAULT_MESH_NAME) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        spec: object,
+        *,
+        mesh_name: str = DEFAULT_MESH_NAME,
+        details: HloDetails = _NO_DETAILS,
+    ) -> None:
         """Applies a spec (`P(...)`, JAX's `PartitionSpec`, a `TensorSharding`) to a mesh.
 
         Raises:
@@ -67,6 +79,7 @@ class Sharding:
             value = TensorSharding(mesh_name, parts.dimensions, replicated, unreduced, parts.reduction)
         object.__setattr__(self, "mesh", mesh)
         object.__setattr__(self, "value", value)
+        object.__setattr__(self, "details", details)
         check_axes(value, mesh)
 
     @staticmethod
@@ -81,7 +94,9 @@ class Sharding:
             return Sharding(value.mesh, value)
         if mesh is None:
             remedy = "pass the mesh as the second argument"
-            raise ShardyError.unexpected(f"'{text}'", expected="a mesh", got=f"its name only; {remedy}")
+            raise ShardyError.unexpected(
+                f"'{text[:_MOST_ECHOED]}'", expected="a mesh", got=f"its name only; {remedy}"
+            )
         return Sharding(mesh, value)
 
     @staticmethod
@@ -99,7 +114,8 @@ class Sharding:
         elif isinstance(hlo, bytes):
             hlo = hlo_sharding_from_proto(hlo)
         value = from_hlo_sharding(hlo, mesh, rank, reference=DEFAULT_MESH_NAME)
-        return Sharding(value.mesh if isinstance(value.mesh, Mesh) else mesh, value)
+        used = value.mesh if isinstance(value.mesh, Mesh) else mesh
+        return Sharding(used, value, details=HloDetails.of(hlo, mesh))
 
     def to_hlo(self, rank: int | None = None) -> HloSharding:
         """Returns XLA's sharding of a tensor of `rank` dimensions; `str(...)` is its text.
@@ -107,7 +123,7 @@ class Sharding:
         Open dimensions and priorities are lost.
         """
         sharding = self if rank is None else self.for_rank(rank)
-        return to_hlo_sharding(sharding.value, self.mesh)
+        return self.details.to_hlo(sharding.value, self.mesh)
 
     @property
     def dimensions(self) -> tuple[DimensionSharding, ...]:
@@ -150,11 +166,14 @@ class Sharding:
             expected = f"at most {rank} dimensions, the rank of the tensor"
             raise ShardyError.unexpected(str(self), expected=expected, got=str(self.value.rank))
         dimensions = (*self.dimensions, *(DimensionSharding(is_closed=True),) * missing)
-        return Sharding(self.mesh, replace(self.value, dimensions=dimensions))
+        return self._with_value(replace(self.value, dimensions=dimensions))
 
     def named(self, mesh_name: str) -> Sharding:
         """Returns the same sharding with `mesh_name` as the name of its mesh."""
-        return Sharding(self.mesh, replace(self.value, mesh=mesh_name))
+        return self._with_value(replace(self.value, mesh=mesh_name))
+
+    def _with_value(self, value: TensorSharding) -> Sharding:
+        return Sharding(self.mesh, value, details=self.details)
 
     @overload
     def local_shape(self, shape: Shape) -> Shape: ...
@@ -187,13 +206,14 @@ def parse_sharding(text: str) -> TensorSharding:
     lead = len(text) - len(text.lstrip()) + (len(_PREFIX) if text.lstrip().startswith(_PREFIX) else 0)
     cursor = Cursor(Source(" " * lead + text[lead:], "<sharding>"))
     try:
-        value = read_sharding(cursor)
+        with deep_stack():
+            value = read_sharding(cursor)
         if cursor.token:
             cursor.error("expected the end of the sharding")
     except ShardyError as error:
         fault = error.first
         place = "" if fault.where is None else f" at {fault.where.line}:{fault.where.column}"
-        message = f"invalid sharding '{text}': {fault.message}{place}"
+        message = f"invalid sharding '{text[:_MOST_ECHOED]}': {fault.message}{place}"
         raise ShardyError(Diagnostic(message, fault.where)) from None
     return value
 

@@ -40,6 +40,7 @@ from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import Source
 
 FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
@@ -189,7 +190,8 @@ def spelled_attribute(text: str) -> Attribute:
         text = text.replace('\\"', '"').replace("\\22", '"')
     cursor = Cursor(Source(text, "-"), syntax_table())
     try:
-        found = cursor.attribute()
+        with deep_stack():
+            found = cursor.attribute()
     except ShardyError as error:
         raise ShardyError(f"invalid attribute '{text}': {error.first.message}") from error
     if cursor.token:
@@ -289,13 +291,15 @@ def constraint_sharding(call: Operation) -> TensorSharding | None:
     sharding = given.data[0]
     config = call.properties.get(_BACKEND_CONFIG) or call.attributes.get(_BACKEND_CONFIG)
     found = _UNSPECIFIED.search(config.data) if isinstance(config, StringAttr) else None
-    opened = frozenset(map(int, re.findall(r"\d+", found.group(1)))) if found else ()
-    if not opened or not sharding.dimensions:
+    words = re.findall(r"[0-9]+", found.group(1)) if found else ()
+    if not words or not sharding.dimensions:
         return sharding
-    if max(opened) >= sharding.rank:
-        raise ShardyError.unexpected(
-            "unspecified_dims", expected=f"dimensions below {sharding.rank}", got=str(max(opened))
-        )
+    known = {str(dimension): dimension for dimension in range(sharding.rank)}
+    wrong = next((word for word in words if word not in known), None)
+    if wrong is not None:
+        expected = f"dimensions below {sharding.rank}"
+        raise ShardyError.unexpected("unspecified_dims", expected=expected, got=wrong[:40])
+    opened = {known[word] for word in words}
     dimensions = tuple(
         replace(dimension, is_closed=False) if index in opened else dimension
         for index, dimension in enumerate(sharding.dimensions)

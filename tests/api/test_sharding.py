@@ -137,3 +137,35 @@ def test_arguments(call: Callable[[], object], message: str) -> None:
 
 def test_maximal_mesh() -> None:
     assert Mesh.of(device_ids=(3,)).maximal_device_id == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{manual}",
+        "{devices=[2,4]<=[4,2]T(1,0) last_tile_dims={manual}}",
+        "{devices=[2,2,2]<=[8] last_tile_dims={manual, replicated}}",
+        "{replicated shard_as 3}",
+        '{devices=[4,2]<=[8] shard_like 3 metadata={op_name="x" source_line=3}}',
+        '{unreduced metadata={{op_name="a"}, {op_type="sdy::reduction_op" op_name="MAX"}}}',
+        '{maximal device=3 metadata={op_name="x"}}',
+    ],
+)
+def test_hlo_round_trip(text: str) -> None:
+    rank = 2 if "[4,2]<" in text else 1
+    sharding = Sharding.from_hlo(text, MESH, rank)
+    assert sharding.to_hlo(rank).text(include_metadata=True) == text
+    assert sharding.named("other").to_hlo().text(include_metadata=True) == text
+
+
+def test_what_hlo_has_beside_the_axes_counts_but_its_metadata() -> None:
+    plain, manual = (Sharding.from_hlo(text, MESH, 1) for text in ("{replicated}", "{manual}"))
+    noted = Sharding.from_hlo('{replicated metadata={op_name="x"}}', MESH, 1)
+    assert plain == noted != manual
+
+
+@pytest.mark.parametrize("opening", ["[", "("])
+def test_deeply_nested_text(opening: str) -> None:
+    with pytest.raises(ShardyError, match="nesting exceeds") as error:
+        Sharding.parse("<" + opening * 100_000, MESH)
+    assert len(str(error.value)) < 1000

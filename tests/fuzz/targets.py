@@ -14,13 +14,13 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
 
-from shardy_py.api import Mesh, Program, Sharding
+from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
@@ -279,6 +279,12 @@ HLO_SHARDINGS = (
         b"{devices=[2,8]<=[16] shard_like 7}",
         b"{unreduced}",
         b"{mesh['a'=2,'b'=4], [{'a'}, {}]}",
+        b"{mesh['a'=4,'b'=4], device_ids=([4,4]T(1,0)), [{'a':(1)2, ?}], unreduced={'b':(2)2}}",
+        b"{mesh['a'=4,'b'=4], [{'b'}], manual={'a':(2)2}}",
+        b"{mesh['a'=2,'b'=2], device_ids=(3,2,1,0), [{'b'}, {'a'}], replicated={'1'}}",
+        b"{mesh['a'=2], [{'a'}], metadata={op_name='x'}}",
+        b"{maximal_mesh[device_id=3]}",
+        b"{devices=[1,2,2,2,2]<=[16] last_tile_dims={unreduced, manual, replicated} shard_as 3}",
     ),
 )
 
@@ -293,9 +299,20 @@ def _hlo_sharding(data: bytes, random_: random.Random) -> Outcome:
             raise Fault(f"{parsed} reads back as something else")
         if hlo_sharding_from_proto(hlo_sharding_to_proto(parsed)) != parsed:
             raise Fault(f"the proto of {parsed} reads back as something else")
-        Sharding.from_hlo(parsed, MESH, rank).to_hlo()
+        sharding = Sharding.from_hlo(parsed, MESH, rank)
+        again = Sharding.from_hlo(sharding.to_hlo(), sharding.mesh, rank)
+        if (again.details, again.spec) != (sharding.details, _printable(sharding)):
+            raise Fault(f"{parsed} becomes {sharding.to_hlo()}")
+        if sharding.to_hlo().all_metadata != parsed.all_metadata:
+            raise Fault(f"the metadata of {parsed} is lost")
 
     return diagnosed(read)
+
+
+def _printable(sharding: Sharding) -> P:
+    """What tiles state of a sharding: neither open dimensions nor replicated axes."""
+    closed = (replace(dimension, is_closed=True) for dimension in sharding.dimensions)
+    return P(*closed, unreduced=sharding.unreduced_axes, reduction=sharding.value.reduction)
 
 
 @cache

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py import ir
+from shardy_py.cursor import MAX_INTEGER_DIGITS
 from shardy_py.dialects import sdy
 from shardy_py.errors import Diagnostic, ShardyError, warn
 from shardy_py.graph.holders import RULE, SHARDING
@@ -99,11 +100,13 @@ def _mesh_from_options(words: Sequence[str]) -> Mesh | None:
     for word in words:
         name, _, size = word.partition("=")
         name = name.strip().strip('"')
-        if not name or not size.strip().isdecimal() or int(size) < 1:
-            raise ShardyError.unexpected("mesh-axes", expected="an axis and its size, x=4", got=f"'{word}'")
+        digits = size.strip()
+        if not name or not digits.isdecimal() or len(digits) > MAX_INTEGER_DIGITS or int(digits) < 1:
+            got = f"'{word[:80]}'"
+            raise ShardyError.unexpected("mesh-axes", expected="an axis and its size, x=4", got=got)
         if name in axes:
             raise ShardyError.unexpected("mesh-axes", expected="different axes", got=f"'{name}' twice")
-        axes[name] = int(size)
+        axes[name] = int(digits)
     return Mesh.of(axes) if axes else None
 
 

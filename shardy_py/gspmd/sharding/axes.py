@@ -18,7 +18,7 @@ any two consecutive strides of their shardings, and names as in stablehlo_import
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
@@ -30,7 +30,9 @@ from shardy_py.gspmd.sharding.hlo_sharding import (
     UNREDUCED,
     HloSharding,
     HloShardingType,
+    Metadata,
     NamedHloSharding,
+    ShardGroup,
 )
 from shardy_py.gspmd.sharding.tile_assignment import (
     Digit,
@@ -44,8 +46,11 @@ from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, tota
 from shardy_py.sharding.mesh import Mesh, MeshAxis
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
+ManualAxes = Sequence[AxisRef | str]
+"""Axes, by their names or as references, which may be to sub-axes."""
 
-def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()) -> HloSharding:
+
+def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: ManualAxes = ()) -> HloSharding:
     """XLA's conversion to a sharding by tiles: V2, or V1 on a mesh with device ids.
 
     Open dimensions and priorities are not representable.
@@ -55,13 +60,14 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
     """
     if not mesh.axes:
         return HloSharding.maximal(mesh.device_ids[0]) if mesh.device_ids else HloSharding(REPLICATED)
-    if len(manual_axes) == len(mesh.axes):
+    manual = _references(manual_axes)
+    if mesh.sizes.keys() == {axis.name for axis in manual if not axis.sub_axis}:
         return HloSharding(MANUAL)
-    NamedHloSharding(replace(sharding, mesh=mesh), tuple(map(AxisRef, manual_axes))).checked()
+    NamedHloSharding(replace(sharding, mesh=mesh), manual).checked()
     if mesh.device_count == 1:
         return HloSharding(REPLICATED)
     lists = [dimension.axes for dimension in sharding.dimensions]
-    behind = {MANUAL: tuple(map(AxisRef, manual_axes)), UNREDUCED: sharding.unreduced_axes}
+    behind = {MANUAL: manual, UNREDUCED: sharding.unreduced_axes}
     types = [type for type, axes in behind.items() if axes]
     lists += [behind[type] for type in types]
     tiles, replicas = _tiles(lists, sharding.replicated_axes, mesh)
@@ -69,13 +75,15 @@ def to_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[
     return replace(made, reduction=sharding.reduction) if sharding.unreduced_axes else made
 
 
-def to_named_hlo_sharding(
-    sharding: TensorSharding, mesh: Mesh, manual_axes: Sequence[str] = ()
-) -> HloSharding:
+def to_named_hlo_sharding(sharding: TensorSharding, mesh: Mesh, manual_axes: ManualAxes = ()) -> HloSharding:
     """The sharding by mesh and axes (V3), without priorities."""
     dimensions = tuple(replace(dimension, priority=None) for dimension in sharding.dimensions)
     inlined = replace(sharding, mesh=mesh, dimensions=dimensions)
-    return HloSharding(named=NamedHloSharding(inlined, tuple(map(AxisRef, manual_axes))).checked())
+    return HloSharding(named=NamedHloSharding(inlined, _references(manual_axes)).checked())
+
+
+def _references(axes: ManualAxes) -> Axes:
+    return tuple(AxisRef(axis) if isinstance(axis, str) else axis for axis in axes)
 
 
 def from_hlo_sharding(
@@ -131,6 +139,29 @@ def manual_axes_of(sharding: HloSharding, mesh: Mesh) -> Axes:
     if not sharding.is_tiled or MANUAL not in sharding.subgroup_types:
         return ()
     return sort_and_merge(_subgroup_axes(sharding, mesh)[1][MANUAL], mesh)
+
+
+@dataclass(frozen=True, slots=True)
+class HloDetails:
+    """The parts of an `HloSharding` that a `TensorSharding` lacks.
+
+    manual_axes: the axes along which the user has partitioned the tensor.
+    metadata: ignored in comparisons.
+    """
+
+    manual_axes: Axes = ()
+    shard_group: ShardGroup | None = None
+    metadata: tuple[Metadata, ...] = field(default=(), compare=False)
+
+    @staticmethod
+    def of(sharding: HloSharding, mesh: Mesh) -> HloDetails:
+        """Returns those of a sharding of one tensor over `mesh`."""
+        return HloDetails(manual_axes_of(sharding, mesh), sharding.shard_group, sharding.metadata)
+
+    def to_hlo(self, sharding: TensorSharding, mesh: Mesh) -> HloSharding:
+        """Returns the sharding by tiles with these parts; raises as `to_hlo_sharding`."""
+        made = to_hlo_sharding(sharding, mesh, self.manual_axes)
+        return replace(made, shard_group=self.shard_group, metadata=self.metadata)
 
 
 def position_digits(sharding: HloSharding, device_ids: Sequence[int]) -> tuple[tuple[Digit, ...], ...] | None:
@@ -220,7 +251,7 @@ def _from_named(
 
 
 def _tiled(named: NamedHloSharding) -> HloSharding:
-    return to_hlo_sharding(named.sharding, named.mesh, [axis.name for axis in named.manual_axes])
+    return to_hlo_sharding(named.sharding, named.mesh, named.manual_axes)
 
 
 def _wrong_rank(text: str, found: int, rank: int) -> ShardyError:

@@ -20,7 +20,7 @@ from enum import IntEnum
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
+from shardy_py.gspmd.sharding.tile_assignment import TileAssignment, device_count, is_range
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import check_axes, total_size
 from shardy_py.sharding.mesh import Mesh
@@ -95,9 +95,13 @@ def checked_mesh(
     if len(sizes) < len(axes):
         raise ShardyError("expected different names of the axes of a mesh")
     mesh = Mesh.of(sizes)
+    device_count("devices of a mesh", sizes.values())
     if reshape_dims or transpose_perm:
-        device_ids = TileAssignment.checked((mesh.device_count,), (), reshape_dims, transpose_perm).devices
-    is_in_order = bool(axes) and tuple(device_ids) == tuple(range(mesh.device_count))
+        iota = TileAssignment.checked((mesh.device_count,), (), reshape_dims, transpose_perm)
+        if axes and iota.is_in_order:
+            return mesh
+        device_ids = iota.devices
+    is_in_order = bool(axes) and len(device_ids) == mesh.device_count and is_range(device_ids)
     return mesh if is_in_order else Mesh.of(sizes, device_ids=device_ids)
 
 
@@ -115,7 +119,7 @@ def _device_ids_text(mesh: Mesh) -> str:
     iota = TileAssignment((mesh.device_count,), mesh.device_ids).as_iota()
     if iota is None:
         return f", device_ids=({','.join(map(str, mesh.device_ids))})"
-    if len(iota.reshape_dims) == 1:
+    if iota.is_in_order:
         return ""
     sizes, perm = (",".join(map(str, values)) for values in (iota.reshape_dims, iota.transpose_perm))
     return f", device_ids=([{sizes}]T({perm}))"

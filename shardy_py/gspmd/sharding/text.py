@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from shardy_py.cursor import TokenCursor, token_expression
+from typing_extensions import override
+
+from shardy_py.cursor import MAX_INTEGER_DIGITS, TokenCursor, token_expression
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding import hlo_sharding
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
@@ -24,6 +26,9 @@ from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 MESH_WORDS = ("mesh", "maximal_mesh", "single_device")
 """The words that such a sharding starts with; `single_device` is the newer spelling of `maximal_mesh`."""
+
+
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
 class ShardingCursor(TokenCursor):
@@ -37,6 +42,14 @@ class ShardingCursor(TokenCursor):
         string=r""" "(?:[^"\\]|\\.)*+" | '(?:[^'\\]|\\.)*+' """,
         unclosed=r"""(?:["']|/\*).*+""",
     )
+
+    @override
+    def integer_value(self, digits: str) -> int:
+        """The value of digits at the cursor, or an error there unless 64 bits hold it, as in the proto."""
+        value = super().integer_value(digits)
+        if not _LEAST <= value <= _GREATEST:
+            self.error(f"the integer {value} has more than 64 bits")
+        return value
 
     def string(self) -> str:
         """Steps over a string in quotes of either kind and returns it without them."""
@@ -129,8 +142,8 @@ def _read_dimension(cursor: ShardingCursor, mesh: Mesh) -> DimensionSharding:
 def _read_axis(cursor: ShardingCursor, mesh: Mesh) -> AxisRef:
     """An axis by its name, or by its number where XLA printed it without a mesh."""
     name = cursor.string()
-    if name not in mesh.sizes and name.isdecimal() and int(name) < len(mesh.axes):
-        name = mesh.axes[int(name)].name
+    if name not in mesh.sizes and name.isdecimal() and len(name) <= MAX_INTEGER_DIGITS:
+        name = mesh.axes[int(name)].name if int(name) < len(mesh.axes) else name
     if not cursor.accept(":"):
         return AxisRef(name)
     cursor.expect("(")

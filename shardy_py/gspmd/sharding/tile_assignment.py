@@ -21,8 +21,11 @@ from math import gcd, prod
 
 from shardy_py.errors import ShardyError
 
-DEVICE_LIMIT = 1 << 24
+DEVICE_LIMIT = 1 << 20
 """The most devices that are listed one by one, more than any machine has."""
+
+_MOST_DEVICES = (1 << 63) - 1
+_MOST_SHOWN = 16
 
 Digit = tuple[int, int]
 """Size and stride of a digit of the device's number: `size` devices, `stride` apart."""
@@ -70,14 +73,15 @@ class TileAssignment:
             ShardyError: there is not one device for each tile, or the order of the iota is invalid.
         """
         if not dimensions or min(dimensions) < 1:
-            raise ShardyError.unexpected("tiles", expected="positive sizes", got=str([*dimensions]))
-        is_permutation = sorted(transpose_perm) == list(range(len(reshape_dims)))
+            raise ShardyError.unexpected("tiles", expected="positive sizes", got=_shown(dimensions))
+        is_permutation = is_range(sorted(transpose_perm)) and len(transpose_perm) == len(reshape_dims)
         if reshape_dims and (not is_permutation or min(reshape_dims) < 1):
-            expected = f"an order of the dimensions of {[*reshape_dims]}"
-            raise ShardyError.unexpected("devices", expected=expected, got=str([*transpose_perm]))
-        count = prod(reshape_dims) if reshape_dims else len(device_list)
-        if count != prod(dimensions):
-            expected = f"{prod(dimensions)} for tiles {[*dimensions]}"
+            expected = f"an order of the dimensions of {_shown(reshape_dims)}"
+            raise ShardyError.unexpected("devices", expected=expected, got=_shown(transpose_perm))
+        tiles = device_count("tiles", dimensions)
+        count = device_count("devices", reshape_dims) if reshape_dims else len(device_list)
+        if count != tiles:
+            expected = f"{tiles} for tiles {_shown(dimensions)}"
             raise ShardyError.unexpected("devices", expected=expected, got=str(count))
         if reshape_dims:
             return TileAssignment.iota(dimensions, reshape_dims, transpose_perm)
@@ -87,6 +91,11 @@ class TileAssignment:
     def is_iota(self) -> bool:
         """Whether this is V2."""
         return bool(self.reshape_dims)
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether this is V2 with the devices 0, 1, 2, ... row-major over the grid."""
+        return len(self.reshape_dims) == 1
 
     @property
     def size(self) -> int:
@@ -223,6 +232,26 @@ def transposed(values: Sequence[int], sizes: Sequence[int], perm: Sequence[int])
     strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     offsets = ([digit * strides[i] for digit in range(sizes[i])] for i in perm)
     return tuple(values[sum(parts)] for parts in product(*offsets))
+
+
+def device_count(what: str, sizes: Iterable[int]) -> int:
+    """The number of devices of a grid of positive `sizes`; raises ShardyError if 64 bits do not hold it."""
+    count = 1
+    for size in sizes:
+        count *= size
+        if count > _MOST_DEVICES:
+            raise ShardyError.unexpected(what, expected=f"at most {_MOST_DEVICES}", got="more")
+    return count
+
+
+def _shown(values: Sequence[int]) -> str:
+    rest = ", ..." if len(values) > _MOST_SHOWN else ""
+    return f"[{', '.join(map(str, values[:_MOST_SHOWN]))}{rest}]"
+
+
+def is_range(values: Sequence[int]) -> bool:
+    """Whether the values are 0, 1, 2, ... in this order."""
+    return all(value == index for index, value in enumerate(values))
 
 
 def _iota_with_sorted_groups(tiles: TileAssignment, group_size: int) -> TileAssignment | None:

@@ -33,6 +33,7 @@ SAME = (
     "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x'}]}",
     "{mesh['x'=2], replicated}",
     "{mesh['x'=2], manual}",
+    "{mesh['x'=4611686018427387904], [{'x':(1)2}]}",
     "{mesh['x'=2], unreduced}",
     "{maximal_mesh[device_id=3]}",
     "{mesh['x'=4,'y'=2], [{'x'}], unreduced=max{'y'}}",
@@ -64,6 +65,10 @@ NORMALISED = (
     ),
     ("{  replicated  }", "{replicated}"),
     ("{devices=[2, 2] 0, 1, 2, 3}", "{devices=[2,2]0,1,2,3}"),
+    (
+        "{mesh['x'=1048576,'y'=1048576], device_ids=([1048576,1048576]T(0,1)), [{'x'}]}",
+        "{mesh['x'=1048576,'y'=1048576], [{'x'}]}",
+    ),
     ("{single_device[device_id=5]}", "{maximal_mesh[device_id=5]}"),
     ('{mesh["a"=2], [{"a"}]}', "{mesh['a'=2], [{'a'}]}"),
     ("{mesh['a'=2], [{'0'}]}", "{mesh['a'=2], [{'a'}]}"),
@@ -103,6 +108,21 @@ INVALID = (
     ("{mesh['x'=2], device_ids=(0,0), [{'x'}]}", "device_ids: expected 0 to 1 in some order, got [0, 0]"),
     ("{mesh['x'=2,'x'=2], [{'x'}]}", "expected different names of the axes of a mesh"),
     ("{mesh['x=2], [{}]}", "expected a string, got ''x=2], [{}]}'"),
+    ("{mesh['x'=4], [{'x':(2)0}]}", 'sub-axis "x":(2)0: expected a divisor of the size 4 of the axis'),
+    ("{maximal device=9223372036854775808}", "the integer 9223372036854775808 has more than 64 bits"),
+    ("{devices=[2]<=[2] shard_like 18446744073709551616}", "has more than 64 bits"),
+    ("{devices=[2]0," + "9" * 5000 + "}", "has more than 19 digits"),
+    ("{mesh['x'=4], [{'" + "9" * 5000 + "'}]}", "dimension 0: unknown axis '999"),
+    ("{devices=[" + "4611686018427387904," * 300 + "2]<=[8]}", "tiles: expected at most 9223372036854775807"),
+    ("{devices=[2]<=[" + "1," * 1000 + "2]T(0)}", "expected an order of the dimensions of [1, 1, "),
+    (
+        "{mesh['x'=4611686018427387904,'y'=4], [{'x'}]}",
+        "devices of a mesh: expected at most 9223372036854775807, got more",
+    ),
+    (
+        "{mesh['x'=1048576,'y'=1048576], device_ids=([1048576,1048576]T(1,0)), [{'x'}]}",
+        "expected at most 1048576 to list them, got 1099511627776",
+    ),
     ("{devices=[2", "at character 12: expected ',' or ']', got the end of the text"),
 )
 
