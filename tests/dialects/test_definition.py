@@ -80,7 +80,3 @@ def test_a_template_that_names_nothing_of_the_row_is_refused() -> None:
     table = OpTable([OpRow("demo(input) -> result", form=typed(" $other"))], Notation("demo", KINDS))
     with pytest.raises(ValueError, match="other"):
         table.syntax("demo.demo")
-
-
-def test_classes_are_made_once() -> None:
-    assert op_class("add") is op_class("add")

@@ -153,21 +153,43 @@ def test_mistakes_have_a_place(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("instruction", "message"),
     [
-        "HloModule m\ne { p = " + "(" * 100_000,
-        "HloModule m\ne { p = f32[" + "9" * 100_000 + "] parameter(0) }",
-        "HloModule m\ne { p = f32[4] parameter(0), dimensions=" + "{" * 100_000,
-        "HloModule m\ne { p = f32[4] parameter(0), replica_groups=[4000000000,1]<=[4000000000] }",
-        "HloModule m\ne { p = f32[4] parameter(0), replica_groups=[2,1]<=[2]T(" + "1" * 100_000 + ") }",
-        "HloModule m\ne { p = f32[4] constant(" + "{" * 100_000,
-        'HloModule m, a="' + "\\" * 100_001,
-        "HloModule m /*" * 10_000,
-        'HloModule m, a="' + '\\"' * 100_000,
+        ("(" * 100_000, "2:109: error: nesting exceeds 100 levels"),
+        ("f32[" + "9" * 100_000 + "] parameter(0) }", "2:13: error: the integer 9{40} has more than 64 bits"),
+        ("f32[4] parameter(0), dimensions=" + "{" * 100_000, "2:141: error: nesting exceeds 100 levels"),
+        (
+            "f32[4] parameter(0), replica_groups=[4000000000,1]<=[4000000000] }",
+            "2:45: error: the shape of the groups does not match the number of devices",
+        ),
+        (
+            "f32[4] parameter(0), replica_groups=[2,1]<=[2]T(" + "1" * 100_000 + ") }",
+            r"2:57: error: the integer 1{40}\.\.\. has more than 19 digits",
+        ),
+        ("f32[4] constant(" + "{" * 100_000, r"2:24: error: unclosed bracket: expected '\)'"),
     ],
 )
-def test_hostile_text_is_refused_fast(text: str) -> None:
-    with pytest.raises(ShardyError):
+def test_hostile_instructions_are_refused_fast(instruction: str, message: str) -> None:
+    with pytest.raises(ShardyError, match=f"^-:{message}$"):
+        read_module(f"HloModule m\ne {{ p = {instruction}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'HloModule m, a="' + "\\" * 100_001,
+            "1:100018: error: expected a computation, got the end .*",
+        ),
+        ("HloModule m /*" * 10_000, "1:13: error: expected a computation, got '/\\*HloModule m .*'"),
+        (
+            'HloModule m, a="' + '\\"' * 100_000,
+            "1:200017: error: expected a computation, got the end .*",
+        ),
+    ],
+)
+def test_hostile_text_is_refused_fast(text: str, message: str) -> None:
+    with pytest.raises(ShardyError, match=f"^-:{message}$"):
         read_module(text)
 
 

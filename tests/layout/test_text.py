@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 
@@ -266,8 +268,7 @@ def test_large_text_is_read() -> None:
         (lambda: Layout((0,), tail_padding_alignment=0), "at least 1, got 0"),
     ],
 )
-def test_values_are_checked(make: object, message: str) -> None:
-    assert callable(make)
+def test_values_are_checked(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ShardyError) as error:
         make()
     assert message in str(error.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import prod
 
@@ -26,7 +27,6 @@ def test_worked_example() -> None:
     assert linear_index_with_tile((2, 3), (3, 5), (2, 2)) == 17
     assert linear_index((1, 1, 0, 1), (2, 3, 2, 2)) == 17
     assert linear_index((1, 1), (2, 3)) * 2 * 2 + linear_index((0, 1), (2, 2)) == 17
-    assert (1 * 3 + 1) * 4 + (0 * 2 + 1) == 17
 
 
 def test_figure_of_tiles_with_padding() -> None:
@@ -115,7 +115,7 @@ def test_arrays_of_coordinates(
 
 def test_coordinates_broadcast() -> None:
     rows, columns = np.arange(3)[:, None], np.arange(5)[None, :]
-    assert linear_index_with_tile((rows, columns), (3, 5), (2, 2)).shape == (3, 5)
+    assert linear_index_with_tile((rows, columns), (3, 5), (2, 2)).tolist() == picture("f32[3,5]{1,0:T(2,2)}")
 
 
 def test_symbols() -> None:
@@ -148,8 +148,7 @@ def test_tiles_of_higher_rank_add_major_dimensions_of_one() -> None:
         (lambda: linear_index_with_tile((1,), (2,), (COMBINE,)), "no dimension to combine with"),
     ],
 )
-def test_invalid_arguments(call: object, message: str) -> None:
-    assert callable(call)
+def test_invalid_arguments(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ShardyError) as error:
         call()
     assert message in str(error.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from shardy_py.errors import ShardyError
@@ -56,8 +58,10 @@ def test_collectives_that_move_nothing_are_free() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_name_their_source(name: str) -> None:
-    assert PRESETS[name].source
-    assert cost_model(name) == PRESETS[name]
+    """A page to read and the figures there; links of axes leave it as it is."""
+    page, _, figures = cost_model(f"{name},data=tpu-dcn").source.partition(": ")
+    assert page.startswith("https://")
+    assert re.search(r"\d", figures)
 
 
 def test_text_of_models() -> None:

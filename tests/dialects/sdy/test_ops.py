@@ -11,6 +11,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from shardy_py.dialects import parse_module, print_module, sdy
+from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.verification import verify_module
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, SubAxis, TensorSharding
 
@@ -153,8 +154,8 @@ def test_every_op_has_a_case() -> None:
 
 
 def test_collectives_have_their_sharding_in_one_place() -> None:
-    value = Block(arg_types=[TENSOR]).args[0]
-    op = sdy.AllReduceOp(at(value, NONE), [X], NONE)
-    assert isinstance(op, sdy.CollectiveOp)
-    assert op.out_sharding.data == NONE
-    assert isinstance(op.tensor.owner, sdy.ReshardOp)
+    ops = {op.name.partition(".")[2]: op for build, _ in CASES for op in program(build).walk()}
+    collectives = {name: op for name, op in ops.items() if isinstance(op, sdy.CollectiveOp)}
+    names = "all_gather all_reduce all_slice all_to_all collective_permute reduce_scatter"
+    assert sorted(collectives) == f"{names} replicated_to_unreduced sharded_to_unreduced".split()
+    assert all(sharding_of(op.results[0]) == op.out_sharding.data for op in collectives.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import IntegerAttr, NoneAttr, TensorType, UnitAttr, f32, i64
 
 from shardy_py.dialects.verification.memory import canonical
 
@@ -19,4 +19,5 @@ def test_types_of_values_count() -> None:
 
 
 def test_absence_has_a_number_of_its_own() -> None:
-    assert canonical(None) == -1
+    numbers = {canonical(attribute) for attribute in (None, NoneAttr(), UnitAttr(), IntegerAttr(-1, i64))}
+    assert len(numbers) == 4

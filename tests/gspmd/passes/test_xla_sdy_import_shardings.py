@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects import parse_module
+from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import ShardyError
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
@@ -35,16 +35,21 @@ def import_shardings(module: ModuleOp, **options: Any) -> None:
             {"allow_propagation_to_args": ("maybe",)},
             "arg 0 - allow-propagation: expected true or false, got 'maybe'",
         ),
-        ({"allow_propagation_to_results": ("true",)}, None),
     ],
 )
-def test_options(options: dict[str, Any], message: str | None) -> None:
-    module = parse_module(DUMP)
-    if message is None:
-        import_shardings(module, **options)
-        return
+def test_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ShardyError, match=message):
-        import_shardings(module, **options)
+        import_shardings(parse_module(DUMP), **options)
+
+
+def test_a_word_for_results_means_no_arguments() -> None:
+    texts: list[str] = []
+    for values in ("results", "args"):
+        module = parse_module(DUMP)
+        import_shardings(module, **{f"allow_propagation_to_{values}": ("true",)})
+        texts.append(print_module(module))
+    assert ['[{"_axis_0"}, {"_axis_1"}]' in text for text in texts] == [True, False]
+    assert ['[{"_axis_0", ?}, {"_axis_1", ?}]' in text for text in texts] == [False, True]
 
 
 def test_more_arguments_than_words() -> None:
