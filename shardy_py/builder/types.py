@@ -24,6 +24,7 @@ from shardy_py.dialects.stablehlo.verify.tensors import read_tensor
 from shardy_py.errors import ShardyError
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import Source
 
 Shape = tuple[int | None, ...]
@@ -149,7 +150,8 @@ def element_attribute(text: str) -> Any:
     """The element type in the IR. Raises `ShardyError` for anything else."""
     try:
         cursor = Cursor(Source(text, "<element type>"))
-        element = cursor.type()
+        with deep_stack():
+            element = cursor.type()
     except ShardyError:
         raise ShardyError(f"unknown element type '{text}'") from None
     if cursor.token or isinstance(element, ShapedType | TupleType | FunctionType):

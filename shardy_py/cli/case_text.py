@@ -89,11 +89,13 @@ def read_shape(text: str) -> tuple[int, ...]:
 
 def _read(text: str, name: str, read: Callable[[Cursor], Value], files: Files) -> Value:
     from shardy_py.text.cursor import Cursor
+    from shardy_py.text.deep_stack import deep_stack
     from shardy_py.text.source import Source
 
     files.texts[name] = text
     cursor = Cursor(Source(text, name))
-    value = read(cursor)
+    with deep_stack():
+        value = read(cursor)
     if cursor.token:
         cursor.error("expected the end of the text")
     return value

@@ -27,6 +27,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.ir import printed_names, resume_parser
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING, Cursor
+from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.location_syntax import PendingLocation
 from shardy_py.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.text.reader import Argument, OpReader
@@ -60,7 +61,8 @@ def _copy_aliases(parser: AttrParser, cursor: Cursor) -> None:
 def _parse_errors(parser: AttrParser) -> Generator[None]:
     """Raises the errors of our readers as those of xDSL's parser."""
     try:
-        yield
+        with deep_stack():
+            yield
     except ShardyError as error:
         place = error.first.where
         source = _source_of(parser)
