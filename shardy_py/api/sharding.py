@@ -80,7 +80,7 @@ class Sharding:
         object.__setattr__(self, "mesh", mesh)
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "details", details)
-        check_axes(value, mesh)
+        check_sharding_axes(value, mesh)
 
     @staticmethod
     def parse(text: str, mesh: Mesh | None = None) -> Sharding:
@@ -218,11 +218,11 @@ def parse_sharding(text: str) -> TensorSharding:
     return value
 
 
-def check_axes(value: TensorSharding, mesh: Mesh) -> None:
+def check_sharding_axes(value: TensorSharding, mesh: Mesh) -> None:
     """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice."""
     try:
         if not mesh.is_maximal:
-            verify_sharding.check_axes(value, mesh)
+            verify_sharding.check_priorities_and_axes(value, mesh)
     except Fault as fault:
         known = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
         raise ShardyError(f"sharding {value}: {fault}; the mesh has {known}") from None

@@ -38,7 +38,7 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     """
     from shardy_py.dialects.faults import Fault
     from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-    from shardy_py.dialects.sdy.verify_sharding import check_axes
+    from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
     from shardy_py.sharding import Mesh
 
     text = sharding_text[_SHARDING_HEAD.match(sharding_text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
@@ -54,7 +54,7 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     else:
         mesh = read_mesh_text(mesh_text, files)
     try:
-        check_axes(sharding, mesh)
+        check_priorities_and_axes(sharding, mesh)
     except Fault as fault:
         raise ShardyError(f"sharding {sharding} on mesh {mesh}: {fault}") from None
     return sharding, mesh

@@ -13,7 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, Source, run_command, usage_error
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
 from shardy_py.progress import progress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _program(
-    source: Source, options: argparse.Namespace, begin: Callable[[str], None]
+    source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
 ) -> tuple[ValueTable, Figures]:
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py import pipeline

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from shardy_py.cli.pass_text import Step, build_step, is_pass_or_pipeline, parse_pipeline
+from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import usage_error
 from shardy_py.errors import ShardyError
@@ -49,7 +49,7 @@ class Command:
 
     input: str = "-"
     output: str | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PipelineElement, ...] = ()
     split_marker: str | None = None
     output_split_marker: str = SPLIT_MARKER
     verify_diagnostics: str = ""

@@ -26,7 +26,7 @@ _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PipelineElement:
     """A pass (one call) or a pipeline (several calls) on the command line."""
 
     name: str
@@ -39,7 +39,7 @@ def is_pass_or_pipeline(name: str) -> bool:
     return pass_by_name(name) is not None or pipeline_by_name(name) is not None
 
 
-def build_step(name: str, options: str = "") -> Step:
+def build_step(name: str, options: str = "") -> PipelineElement:
     """The step of an existing pass or pipeline, given the text of its options.
 
     Raises:
@@ -53,11 +53,11 @@ def build_step(name: str, options: str = "") -> Step:
         place = f"<unknown>:0: error: failed to add `{name}` with options `{options}`"
         raise ShardyError(f"{error.first.message}\n{place}") from None
     if isinstance(row, PassRow):
-        return Step(name, (PassCall.of(row, values),))
-    return Step(name, row.expand(**values), is_pipeline=True)
+        return PipelineElement(name, (PassCall.of(row, values),))
+    return PipelineElement(name, row.expand(**values), is_pipeline=True)
 
 
-def parse_pipeline(text: str) -> tuple[Step, ...]:
+def parse_pipeline(text: str) -> tuple[PipelineElement, ...]:
     """The steps of a textual pipeline, in order.
 
     Raises:
@@ -79,20 +79,20 @@ class _Reader:
         self.text = text
         self.position = 0
 
-    def read(self, anchor: str) -> tuple[Step, ...]:
+    def read(self, anchor: str) -> tuple[PipelineElement, ...]:
         steps = self.elements(anchor) if self.text.strip() else ()
         if self.position < len(self.text) and self.text.strip():
             extra = "encountered extra closing ')' creating unbalanced parentheses"
             raise self.error(f"{extra} while parsing pipeline")
         return steps
 
-    def elements(self, anchor: str) -> tuple[Step, ...]:
+    def elements(self, anchor: str) -> tuple[PipelineElement, ...]:
         steps = self.element(anchor)
         while self.take(","):
             steps += self.element(anchor)
         return steps
 
-    def element(self, anchor: str) -> tuple[Step, ...]:
+    def element(self, anchor: str) -> tuple[PipelineElement, ...]:
         start = self.position
         name = self.word()
         if self.take("("):
@@ -139,7 +139,7 @@ class _Reader:
         return ShardyError(f"{place}: error: {fact}\n{self.text}\n{' ' * column}^")
 
 
-def _check_anchor(step: Step, anchor: str) -> None:
+def _check_anchor(step: PipelineElement, anchor: str) -> None:
     for call in step.calls[:1] if not step.is_pipeline else ():
         row = call.row
         if row.anchor and row.anchor != anchor:

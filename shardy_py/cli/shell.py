@@ -44,7 +44,7 @@ _ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "++++++++
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputFile:
     """A text that was read, and the name of its file in diagnostics."""
 
     text: str
@@ -58,7 +58,7 @@ class Files:
     texts: dict[str, str] = field(default_factory=dict[str, str])
     """The texts read so far, by their names in diagnostics."""
 
-    def read(self, name: str) -> Source:
+    def read(self, name: str) -> InputFile:
         """Returns the text of a file; of standard input for `-`.
 
         Raises:
@@ -71,7 +71,7 @@ class Files:
                 with open(name, "rb") as file:
                     data = file.read()
             text = _text_of_bytecode(data, name) if data.startswith(b"ML\xefR") else data.decode("utf-8")
-            source = Source(text, "<stdin>" if name == STANDARD else name)
+            source = InputFile(text, "<stdin>" if name == STANDARD else name)
         except (OSError, ValueError) as error:
             raise _file_error("input", name, error) from error
         self.texts[source.file] = source.text

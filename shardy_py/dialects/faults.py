@@ -75,7 +75,7 @@ def prefixed(prefix: str) -> Generator[None]:
         raise
 
 
-def name_of(op: Operation) -> str:
+def written_name(op: Operation) -> str:
     """The name of an op as it is written, also of an unregistered one."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
@@ -83,7 +83,7 @@ def name_of(op: Operation) -> str:
 def diagnostic(fault: Fault, op: Operation) -> Diagnostic:
     """A fault found on `op`, with the place of the op to blame."""
     blamed = fault.op or op
-    message = fault.message if fault.is_plain else f"'{name_of(blamed)}' op {fault.message}"
+    message = fault.message if fault.is_plain else f"'{written_name(blamed)}' op {fault.message}"
     return Diagnostic(message, position_of(blamed.location), notes=fault.notes)
 
 

@@ -30,7 +30,7 @@ Dimension = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class EinsumTensor:
     """One tensor of the notation; group: the number of its leading dimensions, None without an ellipsis."""
 
     dimensions: tuple[Dimension, ...]
@@ -87,11 +87,11 @@ def einsum_rule(
     return ShardingRule(factors, tuple(mapped[:count]), tuple(mapped[count:]), is_custom=is_custom)
 
 
-def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+def parse_notation(notation: str) -> tuple[tuple[EinsumTensor, ...], tuple[EinsumTensor, ...]]:
     """Returns the operands and results of a notation.
 
     >>> parse_notation("(i j) -> i")[0]
-    (Tensor(dimensions=(('i', 'j'),), group=None),)
+    (EinsumTensor(dimensions=(('i', 'j'),), group=None),)
     """
     sides = notation.split("->")
     if len(sides) != 2:
@@ -100,7 +100,7 @@ def parse_notation(notation: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...
     return operands, results
 
 
-def _parse_tensor(text: str) -> Tensor:
+def _parse_tensor(text: str) -> EinsumTensor:
     dimensions: list[Dimension] = []
     compound: list[str] | None = None
     group: int | None = None
@@ -132,7 +132,7 @@ def _parse_tensor(text: str) -> Tensor:
         at = found.end() if found else at + 1
     if compound is not None:
         raise ShardyError(f"Brackets are not balanced in rule: '{text.strip()}'")
-    return Tensor(tuple(dimensions), group)
+    return EinsumTensor(tuple(dimensions), group)
 
 
 def _character_fault(character: str) -> str:
@@ -171,7 +171,7 @@ def _types_by_factor(
 
 
 def _expand(
-    sides: Sequence[Sequence[Tensor]], types: Sequence[Sequence[TensorType | Sequence[int]]]
+    sides: Sequence[Sequence[EinsumTensor]], types: Sequence[Sequence[TensorType | Sequence[int]]]
 ) -> list[_Place]:
     """The tensors of the op; the dimensions of an ellipsis have factors named `?GROUP_NUMBER`."""
     ranks: dict[int, int] = {}

@@ -143,7 +143,7 @@ def split_like(axes: Iterable[AxisRef], mesh: Mesh) -> Axes:
     return tuple(result)
 
 
-def check_axes(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
+def check_axis_lists(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
     """Raises ShardyError unless the named lists of axes of a sharding are disjoint axes of `mesh`."""
     named = [(where, axis) for where, axes in lists for axis in axes]
     for where, axis in named:

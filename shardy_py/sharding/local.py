@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from shardy_py.errors import ShardyError
-from shardy_py.sharding.axis_lists import Axes, check_axes, total_size
+from shardy_py.sharding.axis_lists import Axes, check_axis_lists, total_size
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.slices import DeviceSlices, Slice, Split
 from shardy_py.sharding.tensor_sharding import TensorSharding
@@ -48,7 +48,7 @@ def local_shape(sharding: TensorSharding, mesh: Mesh, shape: tuple[_Size, ...]) 
             for size, dimension in zip(shape, dimensions, strict=True)
         )
     except KeyError:
-        check_axes(sharding.axis_lists, mesh)
+        check_axis_lists(sharding.axis_lists, mesh)
         raise
 
 
@@ -61,7 +61,7 @@ def device_slices(sharding: TensorSharding, mesh: Mesh, shape: Sequence[int | No
     axes: Sequence[Axes] = [dimension.axes for dimension in sharding.dimensions]
     if axes or not mesh.is_maximal:
         _check_rank(sharding, sizes)
-        check_axes(sharding.axis_lists, mesh)
+        check_axis_lists(sharding.axis_lists, mesh)
     splits: list[tuple[Split, ...]] = []
     for size, by in zip(sizes, axes or [()] * len(sizes), strict=True):
         parts = total_size(by, mesh)

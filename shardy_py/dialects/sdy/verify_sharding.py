@@ -79,13 +79,13 @@ def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Sco
         return
     if sharding.rank != len(sizes):
         raise Fault(f"sharding doesn't match tensor rank: {sharding.rank} != {len(sizes)}")
-    check_axes(sharding, mesh)
+    check_priorities_and_axes(sharding, mesh)
     if scope.manual_axes:
         in_dimensions = [axis for dimension in sharding.dimensions for axis in dimension.axes]
         check_unbound((*in_dimensions, *sharding.replicated_axes, *sharding.unreduced_axes), scope)
 
 
-def check_axes(sharding: TensorSharding, mesh: Mesh) -> None:
+def check_priorities_and_axes(sharding: TensorSharding, mesh: Mesh) -> None:
     """The priorities and axes of a sharding on its mesh."""
     uses = AxisUses(mesh)
     for index, dimension in enumerate(sharding.dimensions):

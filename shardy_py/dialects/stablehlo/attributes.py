@@ -108,15 +108,15 @@ class SubAxisInfoAttr(
     """`#stablehlo.sub_axis_info<...>`."""
 
 
-class AxisRefAttr(ValueAttribute[structs.AxisRef], name="stablehlo.axis_ref", text=AXIS_REF_TEXT):
+class AxisRefAttr(ValueAttribute[structs.StablehloAxisRef], name="stablehlo.axis_ref", text=AXIS_REF_TEXT):
     """`#stablehlo.axis_ref<...>`."""
 
 
-class MeshAxisAttr(ValueAttribute[structs.MeshAxis], name="stablehlo.mesh_axis", form=strict_text):
+class MeshAxisAttr(ValueAttribute[structs.StablehloMeshAxis], name="stablehlo.mesh_axis", form=strict_text):
     """`#stablehlo.mesh_axis<...>`."""
 
 
-class MeshAttr(ValueAttribute[structs.Mesh], name="stablehlo.mesh", text=MESH_TEXT):
+class MeshAttr(ValueAttribute[structs.StablehloMesh], name="stablehlo.mesh", text=MESH_TEXT):
     """`#stablehlo.mesh<...>`."""
 
 

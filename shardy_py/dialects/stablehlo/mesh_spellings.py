@@ -12,7 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from shardy_py.dialects.attribute_classes import ValueText, strict_text
-from shardy_py.dialects.stablehlo.structs import AxisRef, Mesh, MeshAxis, SubAxisInfo
+from shardy_py.dialects.stablehlo.structs import (
+    StablehloAxisRef,
+    StablehloMesh,
+    StablehloMeshAxis,
+    SubAxisInfo,
+)
 from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import attribute_text, string_literal
 from shardy_py.text.cursor import Cursor
@@ -40,7 +45,7 @@ _AXIS_FIELDS: dict[str, Callable[[Cursor], Any]] = {
 }
 
 
-def _read_axis_ref(cursor: Cursor) -> AxisRef:
+def _read_axis_ref(cursor: Cursor) -> StablehloAxisRef:
     found: dict[str, Any] = {}
 
     def item() -> None:
@@ -54,10 +59,10 @@ def _read_axis_ref(cursor: Cursor) -> AxisRef:
     cursor.items(item, "<", ">")
     if "name" not in found:
         cursor.error("struct is missing required parameter: name")
-    return AxisRef(**found)
+    return StablehloAxisRef(**found)
 
 
-def _axis_ref_text(axis: AxisRef) -> str:
+def _axis_ref_text(axis: StablehloAxisRef) -> str:
     part = f", sub_axis_info = {sub_axis_text(axis.sub_axis_info)}" if axis.sub_axis_info else ""
     return f"<name = {string_literal(axis.name)}{part}>"
 
@@ -66,15 +71,15 @@ AXIS_REF_TEXT = ValueText(_read_axis_ref, _axis_ref_text)
 """`<name = "x", sub_axis_info = (1)2>`."""
 
 
-_AXIS_TEXT = strict_text(MeshAxis)
+_AXIS_TEXT = strict_text(StablehloMeshAxis)
 
 
-def _read_mesh_axis(cursor: Cursor) -> MeshAxis:
+def _read_mesh_axis(cursor: Cursor) -> StablehloMeshAxis:
     attribute: Any = cursor.attribute() if cursor.token[:1] == "#" else None
     return _AXIS_TEXT.read(cursor) if attribute is None else attribute.data
 
 
-def _read_mesh(cursor: Cursor) -> Mesh:
+def _read_mesh(cursor: Cursor) -> StablehloMesh:
     expect_words(cursor, "<axes = [")
     axes = [_read_mesh_axis(cursor)]
     while cursor.accept(","):
@@ -85,10 +90,10 @@ def _read_mesh(cursor: Cursor) -> Mesh:
         expect_words(cursor, "device_ids =")
         device_ids = cursor.attribute()
     cursor.expect(">")
-    return Mesh(tuple(axes), device_ids)
+    return StablehloMesh(tuple(axes), device_ids)
 
 
-def _mesh_text(mesh: Mesh) -> str:
+def _mesh_text(mesh: StablehloMesh) -> str:
     axes = ", ".join(map(_AXIS_TEXT.write, mesh.axes))
     ids = f", device_ids={attribute_text(mesh.device_ids)}" if mesh.device_ids is not None else ""
     return f"<axes=[{axes}]{ids}>"

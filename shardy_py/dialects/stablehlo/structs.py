@@ -117,7 +117,7 @@ class SubAxisInfo:
 
 
 @dataclass(frozen=True)
-class AxisRef:
+class StablehloAxisRef:
     """An axis of a mesh, or a part of one."""
 
     name: str
@@ -125,7 +125,7 @@ class AxisRef:
 
 
 @dataclass(frozen=True)
-class MeshAxis:
+class StablehloMeshAxis:
     """An axis of a mesh with its size."""
 
     name: str
@@ -133,10 +133,10 @@ class MeshAxis:
 
 
 @dataclass(frozen=True)
-class Mesh:
+class StablehloMesh:
     """A mesh of devices; device_ids: dense integers, None for 0, 1, ..."""
 
-    axes: tuple[MeshAxis, ...] = ()
+    axes: tuple[StablehloMeshAxis, ...] = ()
     device_ids: Attribute | None = None
 
 

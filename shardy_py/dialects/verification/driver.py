@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
-from shardy_py.dialects.faults import Check, Fault, diagnostics, name_of
+from shardy_py.dialects.faults import Check, Fault, diagnostics, written_name
 from shardy_py.dialects.verification.declared import check_declared
 from shardy_py.dialects.verification.memory import SOUND, body_signature, canonical
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.dialects.verification.walk import Kind, Walk
+from shardy_py.dialects.verification.walk import OpKind, Walk
 from shardy_py.errors import Diagnostic
 from shardy_py.ir import operands_of
 
@@ -59,7 +59,7 @@ class Verifier:
         self.rules = rules
         self.found: list[Diagnostic] = []
         self.users: list[tuple[Operation, Scope]] = []
-        self._kinds: dict[Any, Kind] = {}
+        self._kinds: dict[Any, OpKind] = {}
         self.fresh: tuple[Any, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
@@ -108,14 +108,14 @@ class Verifier:
         except Fault as fault:
             self.found += diagnostics(fault, op)
 
-    def kind_of(self, op: Operation) -> Kind:
+    def kind_of(self, op: Operation) -> OpKind:
         """Properties of the class of `op` that the walk depends on."""
         op_class: Any = type(op)
         found = self._kinds.get(op_class)
         if found is None:
-            name = name_of(op)
+            name = written_name(op)
             has_structure, has_uses = name in self.rules.structure, name in self.rules.uses
-            found = self._kinds[op_class] = Kind(
+            found = self._kinds[op_class] = OpKind(
                 is_terminator=op_class.has_trait(IsTerminator, value_if_unregistered=False),
                 is_isolated=op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False),
                 needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
@@ -140,7 +140,7 @@ class Verifier:
         if signature is not None:
             SOUND[signature] = None
 
-    def placed(self, op: Operation, kind: Kind, scope: Scope) -> None:
+    def placed(self, op: Operation, kind: OpKind, scope: Scope) -> None:
         """Checks the place of `op` and its regions."""
         if kind.has_uses:
             self.users.append((op, scope))

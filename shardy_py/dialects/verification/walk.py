@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OpKind:
     """Properties of a class of ops that the walk depends on.
 
     needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
@@ -54,7 +54,7 @@ class Walk:
         self.isolated: list[tuple[Operation, Scope]] = []
         self.late: Fault | None = None
 
-    def region(self, region: Region, scope: Scope, parent: Kind, *, is_outermost: bool = False) -> None:
+    def region(self, region: Region, scope: Scope, parent: OpKind, *, is_outermost: bool = False) -> None:
         """Verifies the ops of a region of an op of kind `parent`."""
         block = region.first_block
         mine: list[int] = []
@@ -119,7 +119,7 @@ class Walk:
                 if regions := fields["regions"]:
                     key += map(body_signature, regions)
                 signature = tuple(key)
-                kind: Kind | None = known.get(signature)
+                kind: OpKind | None = known.get(signature)
                 fresh = None
                 if kind is None:
                     kind = self.verifier.kind_of(op)
@@ -142,7 +142,7 @@ class Walk:
                 self.late = _dominance_fault(op, value, self.root)
                 return
 
-    def _special(self, op: Operation, kind: Kind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> None:
+    def _special(self, op: Operation, kind: OpKind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> None:
         """Verifies an op with regions, or with a verifier that is not memoized."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))

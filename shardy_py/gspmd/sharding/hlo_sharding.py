@@ -22,7 +22,7 @@ from math import prod
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment, device_count, is_range
 from shardy_py.sharding.axes import AxisRef
-from shardy_py.sharding.axis_lists import check_axes, total_size
+from shardy_py.sharding.axis_lists import check_axis_lists, total_size
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
@@ -74,7 +74,7 @@ class NamedHloSharding:
         Raises:
             ShardyError: an axis is not in the mesh, or two axes overlap.
         """
-        check_axes([*self.sharding.axis_lists, ("manual axes", self.manual_axes)], self.mesh)
+        check_axis_lists([*self.sharding.axis_lists, ("manual axes", self.manual_axes)], self.mesh)
         return self
 
 

@@ -14,7 +14,7 @@ from shardy_py.dialects.stablehlo.structs import ChannelHandle, OutputOperandAli
 from shardy_py.dialects.stablehlo.verify.control import tuple_of, tuple_parts
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.dialects.stablehlo.verify.tensors import read_tensor, same_shape
-from shardy_py.dialects.stablehlo.verify.view import View, read_dense
+from shardy_py.dialects.stablehlo.verify.view import View, dense_integers
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -120,7 +120,7 @@ def _check_layouts(types: Sequence[Attribute], layouts: Sequence[Attribute], wha
     for index, (type_, layout) in enumerate(zip(types, layouts, strict=True)):
         if isinstance(type_, builtin.TupleType):
             fail("Tuple types are not fully supported with layout constraints yet")
-        dense, tensor = read_dense(layout), read_tensor(type_)
+        dense, tensor = dense_integers(layout), read_tensor(type_)
         order, text = () if dense is None else dense.values, attribute_text(layout)
         if not isinstance(type_, builtin.TensorType | builtin.UnrankedTensorType):
             place = f"{what} #{index} of type {quoted(type_)}"

@@ -12,8 +12,13 @@ from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.verify.messages import fail, quoted, require, size_text
 from shardy_py.dialects.stablehlo.verify.tensors import Sizes, Tensor, read_tensor, same_size
-from shardy_py.dialects.stablehlo.verify.view import Body, View, require_predicate, tensor_of
-from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_padding, read_windows
+from shardy_py.dialects.stablehlo.verify.view import BodyTypes, View, require_predicate, tensor_of
+from shardy_py.dialects.stablehlo.verify.windows import (
+    WindowDimension,
+    output_sizes,
+    read_padding,
+    read_windows,
+)
 
 
 def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attribute | None]:
@@ -25,7 +30,7 @@ def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attrib
     return made if len(made) >= len(inputs) else made + [tensor.element for tensor in inputs[len(made) :]]
 
 
-def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes) -> None:
+def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes) -> None:
     """A body that reduces `inputs`, in this order:
 
     - it takes two values an input, and returns one
@@ -54,7 +59,7 @@ def check_body(body: Body, inputs: Sequence[Tensor], initial: Sequence[Tensor], 
         _check_argument(tensor_of(body.arguments[count + index]), index, count, inputs[index], allowed)
 
 
-def _check_accumulator(body: Body, index: int, count: int, made: Tensor, initial: Tensor) -> None:
+def _check_accumulator(body: BodyTypes, index: int, count: int, made: Tensor, initial: Tensor) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
         if not made.is_alike(argument, any_precision=at != index):
@@ -144,7 +149,7 @@ def check_reduce(view: View) -> None:
 # ---------------------------------------------------------------------- reduce_window, select_and_scatter
 
 
-def _windows(view: View) -> tuple[Window, ...]:
+def _windows(view: View) -> tuple[WindowDimension, ...]:
     inputs, sizes = view.group("inputs"), view.integers("window_dimensions")
     require(bool(inputs), "requires at least 1 input value")
     _require_one_shape(inputs)
@@ -211,7 +216,7 @@ def check_select_and_scatter(view: View) -> None:
         fail(f"expects source-type to be {expected}, but got{source}")
 
 
-def _check_select(body: Body, operand: Tensor) -> None:
+def _check_select(body: BodyTypes, operand: Tensor) -> None:
     if len(body.arguments) != 2:
         fail(f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}")
     scalar = Tensor((), operand.element)

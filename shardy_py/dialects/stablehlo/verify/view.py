@@ -34,7 +34,7 @@ class Dense:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BodyTypes:
     """The types of a region's arguments and returned values.
 
     returned: the types of its terminator's operands.
@@ -104,14 +104,14 @@ class View:
 
     def dense(self, name: str) -> Dense | None:
         """A dense attribute of integers; None if it is absent or of another kind."""
-        return read_dense(self.op.properties.get(name))
+        return dense_integers(self.op.properties.get(name))
 
     @cached_property
-    def bodies(self) -> tuple[Body | None, ...]:
+    def bodies(self) -> tuple[BodyTypes | None, ...]:
         """The regions; None for one without a block or an op."""
         return tuple(map(_body, self.op.regions))
 
-    def body(self, index: int) -> Body:
+    def body(self, index: int) -> BodyTypes:
         """A region; an empty one violates a rule."""
         found = self.bodies[index]
         require(found is not None, "expect non-empty region")
@@ -124,17 +124,17 @@ class View:
         if isinstance(owner, Block):
             return None
         value = owner.properties.get("value")
-        found = read_dense(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
+        found = dense_integers(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
         return None if found is None else found.values
 
 
-def require_predicate(body: Body, single: str, scalar: str) -> None:
+def require_predicate(body: BodyTypes, single: str, scalar: str) -> None:
     """A body returns one i1; messages continue with the number of values and with the type."""
     require(len(body.returned) == 1, f"{single} {len(body.returned)}")
     require(read_tensor(body.returned[0]) == Tensor((), i1), f"{scalar} {quoted(body.returned[0])}")
 
 
-def read_dense(attribute: Attribute | None) -> Dense | None:
+def dense_integers(attribute: Attribute | None) -> Dense | None:
     """The integers of a dense attribute; None for any other attribute."""
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
@@ -150,13 +150,13 @@ def _contents(attribute: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     return tuple(attribute.type.get_shape()), tuple(attribute.get_values())
 
 
-def _body(region: Region) -> Body | None:
+def _body(region: Region) -> BodyTypes | None:
     block = region.first_block
     if block is None:
         return None
     last = block.last_op
     returned = tuple(value.type for value in last.operands) if last is not None else ()
-    return Body(tuple(argument.type for argument in block.args), returned)
+    return BodyTypes(tuple(argument.type for argument in block.args), returned)
 
 
 def tensor_of(type_: Attribute) -> Tensor:

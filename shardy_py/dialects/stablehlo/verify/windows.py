@@ -28,7 +28,7 @@ Padding = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowDimension:
     """The window along one dimension."""
 
     size: Size
@@ -58,7 +58,7 @@ def read_windows(
     base_dilations: Sequence[int] = (),
     window_dilations: Sequence[int] = (),
     reversal: Sequence[int] = (),
-) -> tuple[Window, ...]:
+) -> tuple[WindowDimension, ...]:
     """The windows of attributes with one entry a dimension, or none; sizes and steps are positive."""
     for name, given in (
         ("window-strides", strides),
@@ -72,14 +72,14 @@ def read_windows(
                 f"expects {name} to have same dimension-size as size of window dimensions ({len(sizes)}), "
                 f"but got: {len(given)}."
             )
-    windows: list[Window] = []
+    windows: list[WindowDimension] = []
     steps = (strides or repeat(1), base_dilations or repeat(1), window_dilations or repeat(1))
     for index, (size, pad, *step) in enumerate(zip(sizes, padding or repeat((0, 0)), *steps, strict=False)):
         for name, value in zip(_POSITIVE, (size, *step), strict=True):
             if value is not None and value <= 0:
                 place = f"for {index}-th window dimension"
                 fail(f"expects window to have positive {name} {place}, but got {value}.")
-        windows.append(Window(size, *pad, *step))
+        windows.append(WindowDimension(size, *pad, *step))
     return tuple(windows)
 
 
@@ -87,12 +87,12 @@ def _dilated(size: int, dilation: int) -> int:
     return (size - 1) * dilation + 1 if size else 0
 
 
-def output_sizes(sizes: Sequence[Size], windows: Sequence[Window]) -> Sizes:
+def output_sizes(sizes: Sequence[Size], windows: Sequence[WindowDimension]) -> Sizes:
     """The number of positions of each window along its dimension."""
     return tuple(_output_size(size, window) for size, window in zip(sizes, windows, strict=True))
 
 
-def _output_size(size: Size, window: Window) -> Size:
+def _output_size(size: Size, window: WindowDimension) -> Size:
     if size is None or window.size is None:
         return None
     room = window.low + _dilated(size, window.base_dilation) + window.high
@@ -137,7 +137,7 @@ def _kernel_sizes(view: View, numbers: ConvDimensionNumbers) -> Sizes:
     return tuple(view.operands[1].sizes[index] for index in numbers.kernel_spatial_dimensions)
 
 
-def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[Window, ...]:
+def _windows_of(view: View, sizes: Sequence[Size], padding: Padding) -> tuple[WindowDimension, ...]:
     return read_windows(
         sizes,
         view.integers("window_strides"),
@@ -222,7 +222,7 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
     check_precision(view)
 
 
-def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[Window]) -> Sizes:
+def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[WindowDimension]) -> Sizes:
     lhs, rhs = view.operands[:2]
     sizes: list[Size] = [None] * lhs.rank
     spatial = output_sizes([lhs.sizes[index] for index in numbers.input_spatial_dimensions], windows)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardy_py.dialects.faults import Fault
-from shardy_py.dialects.stablehlo.verify.windows import Window, output_sizes, read_windows
+from shardy_py.dialects.stablehlo.verify.windows import WindowDimension, output_sizes, read_windows
 
 sizes = st.integers(1, 4)
 
 
-def _places(size: int, window: Window) -> int:
+def _places(size: int, window: WindowDimension) -> int:
     """Counts the places of a window in the padded and dilated base."""
     assert window.size is not None
     last = (
@@ -34,7 +34,7 @@ def _places(size: int, window: Window) -> int:
 def test_output_sizes_count_the_places(
     size: int, window: int, stride: int, low: int, high: int, base_dilation: int, window_dilation: int
 ) -> None:
-    found = Window(window, low, high, stride, base_dilation, window_dilation)
+    found = WindowDimension(window, low, high, stride, base_dilation, window_dilation)
     assert output_sizes((size,), (found,)) == (_places(size, found),)
 
 
