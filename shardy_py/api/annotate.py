@@ -156,9 +156,9 @@ class Editor:
                 entry.op.properties[name] = ArrayAttr([DictionaryAttr(e) for e in entries])
             return
         holder = entry.holder
-        known = None if holder is None else read(holder)
-        if holder is not None and known is not None and holder.place is not Place.PROPERTY:
-            write_all([(holder, _open_but_for(known, manual_axes(holder.op)))])
+        sharding = None if holder is None else read(holder)
+        if holder is not None and sharding is not None and holder.place is not Place.PROPERTY:
+            write_all([(holder, _open_but_for(sharding, manual_axes(holder.op)))])
             if all(s == TensorSharding.fully_open(s.mesh, s.rank) for s in result_shardings(holder.op)):
                 holder.op.attributes.pop(SHARDING, None)
         if isinstance(entry.op, ShardingConstraintOp):
@@ -197,11 +197,11 @@ def _insert_after(value: Value, ssa: SSAValue, op_class: type[Operation], proper
 
 
 def _rank(value: Value) -> int:
-    found = tensor_type(value.entry.type)
-    if found is None:
+    tensor = tensor_type(value.entry.type)
+    if tensor is None:
         type_ = str(value.entry.type)
         raise ShardyError.unexpected(str(value), expected="a ranked tensor", got=type_)
-    return len(found.shape)
+    return len(tensor.shape)
 
 
 def _ssa(value: Value, what: str) -> SSAValue:

@@ -37,9 +37,9 @@ def shown(value: object) -> str:
 def sizes(shape: object) -> tuple[int | None, ...]:
     """Returns the sizes of a shape, None for a dynamic one. Raises `ShardyError` for anything else."""
     try:
-        found = tuple(size if size is None else index(size) for size in cast("Iterable[int | None]", shape))
+        lengths = tuple(size if size is None else index(size) for size in cast("Iterable[int | None]", shape))
     except TypeError:
-        found = (-1,)
-    if any(size is not None and size < 0 for size in found):
+        lengths = (-1,)
+    if any(size is not None and size < 0 for size in lengths):
         raise ShardyError.unexpected("", expected="a shape such as (32, 128)", got=shown(shape))
-    return found
+    return lengths

@@ -224,13 +224,13 @@ def _frontend(name: str) -> Any:
 def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
     row = pass_by_name(name)
     pipeline = pipeline_by_name(name)
-    found = row or pipeline
-    if found is None:
-        known = [known.name for known in (*PASSES, *PIPELINES)]
-        raise ShardyError.unknown("pass or pipeline", name, known)
-    lists = {option.field_name for option in found.options if option.default == ()}
+    listed = row or pipeline
+    if listed is None:
+        names = [row.name for row in (*PASSES, *PIPELINES)]
+        raise ShardyError.unknown("pass or pipeline", name, names)
+    lists = {option.field_name for option in listed.options if option.default == ()}
     given: dict[str, Any] = {k: tuple(v) if k in lists and _is_list(v) else v for k, v in options.items()}
-    check_options(name, found.options, given)
+    check_options(name, listed.options, given)
     if row is not None:
         return (PassCall.of(row, given),)
     assert pipeline is not None

@@ -155,12 +155,12 @@ class Result:
         return Program(self._communicating(DEFAULT)[0])
 
     def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
-        found = next((pair for pair in self._communications if pair[1].model == model), None)
-        if found is None:
+        priced = next((pair for pair in self._communications if pair[1].model == model), None)
+        if priced is None:
             events = () if self.record is None else self.record.events
-            found = communication(self.program.module, model, events)
-            self._communications.append(found)
-        return found
+            priced = communication(self.program.module, model, events)
+            self._communications.append(priced)
+        return priced
 
     @cached_property
     def _communications(self) -> list[tuple[ModuleOp, CommunicationReport]]:
@@ -222,23 +222,25 @@ class Result:
         for step in (*steps, partial(Program.annotate, shardings=edits or {})):
             edited = step(edited)
             origins.append(edited.origin)
-        origin = {first: reduce(lambda value, known: known[value], origins, first) for first in origins[0]}
+        origin = {
+            first: reduce(lambda value, origin_of: origin_of[value], origins, first) for first in origins[0]
+        }
         after = self.again(edited)
         return Comparison(self, after, changed(_pairs(self, after, origin)))
 
     def _meshes(self, given: Mesh | Mapping[str, Mesh]) -> Mapping[str, Mesh]:
         """Returns meshes by the names of those that they replace; "mesh" if the program has none."""
         if isinstance(given, Mesh):
-            names = [name for name, known in self.source.meshes.items() if not known.is_maximal] or ["mesh"]
+            names = [name for name, mesh in self.source.meshes.items() if not mesh.is_maximal] or ["mesh"]
             if len(names) > 1:
                 listed = ", ".join(f"@{name}" for name in names)
                 raise ShardyError(f"the program has {len(names)} meshes, {listed}; pass the new one by name")
             return {names[0]: given}
         expect(given, Mapping, "a mesh, or meshes by name")
-        known = [f"@{name}" for name in self.source.meshes]
+        mesh_names = [f"@{name}" for name in self.source.meshes]
         for name in given:
-            if f"@{name.removeprefix('@')}" not in known:
-                raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", known)
+            if f"@{name.removeprefix('@')}" not in mesh_names:
+                raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", mesh_names)
         return given
 
 

@@ -181,13 +181,13 @@ class Sharding:
     def local_shape(self, shape: DynamicShape) -> DynamicShape: ...
     def local_shape(self, shape: DynamicShape) -> DynamicShape:
         """Returns the shape on each device, padding included, of a tensor of `shape` (None: dynamic)."""
-        known = sizes(shape)
-        return local_shape(self.for_rank(len(known)).value, self.mesh, known)
+        shape_sizes = sizes(shape)
+        return local_shape(self.for_rank(len(shape_sizes)).value, self.mesh, shape_sizes)
 
     def device_slices(self, shape: Shape) -> DeviceSlices:
         """Returns the slice of each device in a tensor of `shape`."""
-        known = sizes(shape)
-        return device_slices(self.for_rank(len(known)).value, self.mesh, known)
+        shape_sizes = sizes(shape)
+        return device_slices(self.for_rank(len(shape_sizes)).value, self.mesh, shape_sizes)
 
     def __str__(self) -> str:
         return str(self.value)
@@ -224,8 +224,8 @@ def check_sharding_axes(value: TensorSharding, mesh: Mesh) -> None:
         if not mesh.is_maximal:
             verify_sharding.check_priorities_and_axes(value, mesh)
     except Fault as fault:
-        known = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
-        raise ShardyError(f"sharding {value}: {fault}; the mesh has {known}") from None
+        axis_names = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
+        raise ShardyError(f"sharding {value}: {fault}; the mesh has {axis_names}") from None
 
 
 def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:

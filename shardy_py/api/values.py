@@ -76,14 +76,14 @@ class Value:
     @property
     def shape(self) -> tuple[int | None, ...] | None:
         """The global sizes, None for a dynamic one; None unless it is a ranked tensor."""
-        found = tensor_type(self.entry.type)
-        return None if found is None else found.shape
+        tensor = tensor_type(self.entry.type)
+        return None if tensor is None else tensor.shape
 
     @property
     def element_type(self) -> str | None:
         """The element type as in MLIR; None unless it is a ranked tensor."""
-        found = tensor_type(self.entry.type)
-        return None if found is None else found.element
+        tensor = tensor_type(self.entry.type)
+        return None if tensor is None else tensor.element
 
     @cached_property
     def sharding(self) -> Sharding | None:
@@ -172,8 +172,8 @@ class Values(Sequence[Value]):
 
     def of_op(self, op_name: str) -> list[Value]:
         """Returns all results of ops of that name, with or without dialect (`dot_general`)."""
-        found = (value for value in self if value.role == "intermediate")
-        return [value for value in found if op_name in (value.op_name, value.op_name.partition(".")[2])]
+        inner = (value for value in self if value.role == "intermediate")
+        return [value for value in inner if op_name in (value.op_name, value.op_name.partition(".")[2])]
 
     def arguments(self, function: str | None = None) -> list[Value]:
         """Returns the arguments of a function; None: of @main, or of the only one.
@@ -188,13 +188,13 @@ class Values(Sequence[Value]):
         return self._of(function, "result")
 
     def _of(self, function: str | None, role: Role) -> list[Value]:
-        known = self.table.functions
+        functions = self.table.functions
         if function is None:
-            function = known[0] if len(known) == 1 else "main"
+            function = functions[0] if len(functions) == 1 else "main"
         expect(function, str, "the name of a function")
         function = function.removeprefix("@")
-        if function not in known:
-            raise ShardyError.unknown("function", f"@{function}", [f"@{name}" for name in known])
+        if function not in functions:
+            raise ShardyError.unknown("function", f"@{function}", [f"@{name}" for name in functions])
         return [value for value in self if value.role == role and value.function == function]
 
     @cached_property

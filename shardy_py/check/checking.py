@@ -44,13 +44,13 @@ class Choice:
 def check(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> tuple[Finding, ...]:
     """Returns all findings in a propagated program, by place in the source, then by code."""
     choice, limits = choice or Choice(), limits or Limits()
-    found = [
+    findings = [
         replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
         for row in RULES
         if row.code not in choice.ignored and row.code in (choice.selected or (row.code,))
         for finding in row.find(result, limits)
     ]
-    return tuple(sorted(dict.fromkeys(found), key=_order))
+    return tuple(sorted(dict.fromkeys(findings), key=_order))
 
 
 def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Finding, ...]:
@@ -59,11 +59,11 @@ def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Findin
     Raises:
         ShardyError: the text is not a baseline.
     """
-    known = Counter(_fingerprints(baseline))
+    allowed = Counter(_fingerprints(baseline))
     left: list[Finding] = []
     for finding in findings:
-        known[finding.fingerprint] -= 1
-        if known[finding.fingerprint] < 0:
+        allowed[finding.fingerprint] -= 1
+        if allowed[finding.fingerprint] < 0:
             left.append(finding)
     return tuple(left)
 

@@ -50,9 +50,9 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the finding for JSON; docs/check.md describes the schema."""
-        found = {**asdict(self), "fingerprint": self.fingerprint}
-        del found["position"], found["anchor"]
-        return {**found, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
+        fields = {**asdict(self), "fingerprint": self.fingerprint}
+        del fields["position"], fields["anchor"]
+        return {**fields, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
 
     def __str__(self) -> str:
         place = f"{self.position}: " if self.position else ""

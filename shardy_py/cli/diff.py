@@ -54,12 +54,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     with progress(6, shown=not options.no_progress) as begin:
         old, old_figures = _program(files.read(options.before), options, begin)
         new, new_figures = _program(files.read(options.after), options, begin)
-    found = difference(old, new)
+    delta = difference(old, new)
     if options.json:
-        files.show(json.dumps(difference_json(found, old_figures, new_figures), indent=2))
+        files.show(json.dumps(difference_json(delta, old_figures, new_figures), indent=2))
     else:
-        files.show(difference_text(found, old_figures, new_figures))
-    differs = bool(found) or old_figures != new_figures
+        files.show(difference_text(delta, old_figures, new_figures))
+    differs = bool(delta) or old_figures != new_figures
     return FAILURE if differs and options.exit_code else SUCCESS
 
 

@@ -44,13 +44,13 @@ class Expectation:
 
 def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expectation, ...]:
     """The comments of a text, in order."""
-    found = {n: m for n, line in enumerate(text.split("\n"), first_line) if (m := _COMMENT.search(line))}
+    comments = {n: m for n, line in enumerate(text.split("\n"), first_line) if (m := _COMMENT.search(line))}
     return tuple(
         Expectation(
             *(match["severity"], _pattern(match["text"], is_regex=match["regex"] is not None), match["text"]),
-            *(_target(match["offset"], number, found), Position(file, number, match.start() + 1)),
+            *(_target(match["offset"], number, comments), Position(file, number, match.start() + 1)),
         )
-        for number, match in found.items()
+        for number, match in comments.items()
     )
 
 
@@ -61,11 +61,11 @@ def unmet(
 
     A diagnostic meets the first expectation that accepts it; a repeated one may meet it again, as in MLIR.
     """
-    known = tuple(expectations)
-    open_expectations = list(known)
+    every = tuple(expectations)
+    open_expectations = list(every)
     faults: list[Diagnostic] = []
     for diagnostic in _flat(diagnostics):
-        match = next((e for e in (*open_expectations, *known) if e.accepts(diagnostic)), None)
+        match = next((e for e in (*open_expectations, *every) if e.accepts(diagnostic)), None)
         if match is not None:
             if match in open_expectations:
                 open_expectations.remove(match)
@@ -78,7 +78,7 @@ def unmet(
     return tuple(faults)
 
 
-def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) -> int | None:
+def _target(offset: str | None, number: int, comments: dict[int, re.Match[str]]) -> int | None:
     match offset:
         case None:
             return number
@@ -86,7 +86,7 @@ def _target(offset: str | None, number: int, found: dict[int, re.Match[str]]) ->
             return None
         case "above" | "below":
             step = 1 if offset == "below" else -1
-            while number in found:
+            while number in comments:
                 number += step
             return number
         case _:

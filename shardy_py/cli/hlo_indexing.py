@@ -71,22 +71,22 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
         sides = [names[value] for value in function.results], list(function.parameter_names)
         yield _entry(function.name, "", "fusion", grid, options.direction, *sides)
         return
-    found = False
+    is_selected = False
     for function in functions.values():
         names = _value_names(function)
         for node, first in zip(function.nodes, function.first_results, strict=True):
             kind = node.record.name
             if wanted and wanted not in (node.name, kind, kind.partition(".")[2]):
                 continue
-            found = True
-            made = names[first : first + len(node.record.results)]
+            is_selected = True
+            results = names[first : first + len(node.record.results)]
             given = [names[value] for value in node.operands]
             grid = node_maps(node, options.direction)
-            yield _entry(function.name, node.name, kind, grid, options.direction, made, given)
-    if wanted and not found:
+            yield _entry(function.name, node.name, kind, grid, options.direction, results, given)
+    if wanted and not is_selected:
         kinds = "op or function" if options.fusion else "op"
-        known = [node.name for function in functions.values() for node in function.nodes]
-        raise ShardyError.unknown(kinds, options.op, known)
+        node_names = [node.name for function in functions.values() for node in function.nodes]
+        raise ShardyError.unknown(kinds, options.op, node_names)
 
 
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
@@ -105,15 +105,17 @@ def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
     verify_module(program)
     functions = mlir_functions(program)
     main = "main" if "main" in functions else next(iter(functions))
-    found: dict[str, Function] = {}
+    by_name: dict[str, Function] = {}
     for function in functions.values():
         waiting = [function]
         while waiting:
             inner = waiting.pop()
-            found.setdefault(inner.name if inner.name not in found else f"{inner.name} {len(found)}", inner)
+            by_name.setdefault(
+                inner.name if inner.name not in by_name else f"{inner.name} {len(by_name)}", inner
+            )
             bodies = (body.function for node in inner.nodes for body in node.bodies)
             waiting += [f for f in bodies if f.name not in functions]
-    return found, main
+    return by_name, main
 
 
 def _value_names(function: Function) -> list[str]:

@@ -116,9 +116,9 @@ class _Reader:
         return match.group(1)
 
     def take(self, character: str) -> bool:
-        found = self.text.startswith(character, self.position)
-        self.position += found
-        return found
+        is_there = self.text.startswith(character, self.position)
+        self.position += is_there
+        return is_there
 
     def braces(self) -> str:
         """The text between the braces at this position; empty if there are none."""
@@ -168,8 +168,8 @@ def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionVal
         name, _, value = word.partition("=")
         option = rows.get(name)
         if option is None:
-            known = ", ".join(rows) or "none"
-            raise ShardyError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {known}")
+            fields = ", ".join(rows) or "none"
+            raise ShardyError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {fields}")
         values[option.field_name] = _READERS[type(option.default)](option, _unwrapped(value))
     return values
 
@@ -211,8 +211,8 @@ def _read_integer(option: Option, text: str) -> OptionValue:
 
 def _read_text(option: Option, text: str) -> OptionValue:
     if option.choices and text not in option.choices:
-        known = ", ".join(option.choices)
-        raise _invalid(option, f"Cannot find option named '{text}'!\nnote: its values: {known}")
+        choices = ", ".join(option.choices)
+        raise _invalid(option, f"Cannot find option named '{text}'!\nnote: its values: {choices}")
     return text
 
 

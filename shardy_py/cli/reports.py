@@ -85,14 +85,14 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
     """
     if evidence is None:
         return "null\n"
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for request in requests:
         data = request.row.answer(evidence, request.argument).data()
         if request.row.is_repeatable:
-            found.setdefault(request.row.key, {})[request.argument] = data
+            fields.setdefault(request.row.key, {})[request.argument] = data
         else:
-            found[request.row.key] = data
-    return json.dumps(found) + "\n"
+            fields[request.row.key] = data
+    return json.dumps(fields) + "\n"
 
 
 def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, ...]:
@@ -127,16 +127,16 @@ def _communication(evidence: Evidence, model: str) -> Answer:
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
-    found = _explainer(evidence).explain_named(value)
-    return Answer(lambda: "\n\n".join(map(str, found)), lambda: [answer.to_json() for answer in found])
+    answers = _explainer(evidence).explain_named(value)
+    return Answer(lambda: "\n\n".join(map(str, answers)), lambda: [answer.to_json() for answer in answers])
 
 
 def _why_not(evidence: Evidence, question: str) -> Answer:
     from shardy_py.report.explain import WhyNot
 
-    found = WhyNot(_explainer(evidence)).named(question)
-    data = {name: [reason.to_json() for reason in reasons] for name, reasons in found.items()}
-    return Answer(lambda: "\n\n".join(map(str, found.values())), lambda: data)
+    reasons_by_name = WhyNot(_explainer(evidence)).named(question)
+    data = {name: [reason.to_json() for reason in reasons] for name, reasons in reasons_by_name.items()}
+    return Answer(lambda: "\n\n".join(map(str, reasons_by_name.values())), lambda: data)
 
 
 def _explainer(evidence: Evidence) -> Explainer:
@@ -158,7 +158,7 @@ REPORTS: tuple[ReportRow, ...] = (
         needs_record=True,
     ),
     ReportRow(
-        *("explain", "explanations", _explanation, "VALUE", None),
+        *("explain", "answers", _explanation, "VALUE", None),
         "Explain the sharding of a value: '%3', '%arg0', '%0#1', 'result 0', '@f:%3', an argument name, "
         "a source line ('model.py:12')",
         needs_record=True,

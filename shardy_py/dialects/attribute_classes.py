@@ -96,12 +96,12 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
         super().__init_subclass__()
         cls.name = name
         cls.keywords = tuple(keywords.split())
-        made = {keyword: cls(keyword) for keyword in cls.keywords}
-        cls.spelling = Spelling(lambda cursor: cls._read(cursor, made), lambda attribute: attribute.data)
+        values = {keyword: cls(keyword) for keyword in cls.keywords}
+        cls.spelling = Spelling(lambda cursor: cls._read(cursor, values), lambda attribute: attribute.data)
         irdl_attr_definition(cls)
 
     @classmethod
-    def _read(cls, cursor: Cursor, made: dict[str, Any]) -> Attribute:
+    def _read(cls, cursor: Cursor, values: dict[str, Any]) -> Attribute:
         start = cursor.offset
         if cursor.token[:1] == "#":
             attribute = cursor.attribute()
@@ -109,11 +109,11 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
                 cursor.form_error("invalid kind of attribute specified", start)
             return attribute
         keyword = _read_keyword_or_string(cursor)
-        if keyword not in made:
+        if keyword not in values:
             dialect, expected = cls.name.partition(".")[0], ", ".join(cls.keywords)
             cpp_name = f"::mlir::{dialect}::{cls.__name__.removesuffix('Attr')}"
             cursor.form_error(f"expected {cpp_name} to be one of: {expected}", start)
-        return made[keyword]
+        return values[keyword]
 
     @classmethod
     @override
@@ -179,20 +179,20 @@ def field_kinds(struct: type) -> dict[str, ValueText]:
 def read_fields(cursor: Cursor, struct: type) -> Any:
     """`a = 1, b = [2]>` in any order, the bracket included; fields left out keep their defaults."""
     kinds = field_kinds(struct)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     while not cursor.accept(">"):
         name = cursor.token
         if name not in kinds:
-            cursor.form_error("expected one of: " + ", ".join(f"`{known}`" for known in kinds))
+            cursor.form_error("expected one of: " + ", ".join(f"`{field}`" for field in kinds))
         cursor.advance()
-        if name in found:
+        if name in values:
             cursor.form_error(f"duplicated `{name}` entry")
         cursor.expect("=")
-        found[name] = kinds[name].read(cursor)
+        values[name] = kinds[name].read(cursor)
         if not cursor.accept(","):
             cursor.expect(">")
             break
-    return struct(**found)
+    return struct(**values)
 
 
 def fields_text(value: Any) -> str:

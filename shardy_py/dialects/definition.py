@@ -92,13 +92,13 @@ def slots(text: str) -> tuple[Slot, ...]:
     >>> [(slot.name, slot.many) for slot in slots("inputs* token")]
     [('inputs', True), ('token', False)]
     """
-    found: list[Slot] = []
+    parsed: list[Slot] = []
     for entry in text.split():
         match = _SLOT.match(entry)
         if match is None:
             raise ValueError(f"invalid slot '{entry}'")
-        found.append(Slot(match[1], match[2] == "*", match[2] == "?", match[3] or "", match[4]))
-    return tuple(found)
+        parsed.append(Slot(match[1], match[2] == "*", match[2] == "?", match[3] or "", match[4]))
+    return tuple(parsed)
 
 
 Rule = Callable[["View"], None]
@@ -284,9 +284,9 @@ def make_class(row: OpRow, notation: Notation) -> type[irdl.IRDLOperation]:
     unknown = next((word for word in row.traits if word not in TRAITS and word not in OPTIONS), None)
     if unknown is not None:
         raise ValueError(f"unknown trait '{unknown}' of '{row.name}'")
-    made = [make() for word in row.traits for make in TRAITS.get(word, ())]
-    if made:
-        fields["traits"] = irdl.traits_def(*made)
+    traits = [make() for word in row.traits for make in TRAITS.get(word, ())]
+    if traits:
+        fields["traits"] = irdl.traits_def(*traits)
     options = [make() for word in row.traits for make in OPTIONS.get(word, ())]
     if options:
         fields["irdl_options"] = tuple(options)

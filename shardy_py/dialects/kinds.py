@@ -81,10 +81,10 @@ def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> 
 
     def read(cursor: Cursor) -> Attribute:
         start = cursor.offset
-        found = cursor.attribute(type_)
-        if not isinstance(found, attribute_class):
+        attribute = cursor.attribute(type_)
+        if not isinstance(attribute, attribute_class):
             cursor.form_error("invalid kind of attribute specified", start)
-        return found
+        return attribute
 
     return Spelling(read, untyped_text)
 

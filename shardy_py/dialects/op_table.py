@@ -33,10 +33,10 @@ class OpTable:
 
     def op_class(self, name: str) -> type[Operation]:
         """The class of an op by its name without the dialect's."""
-        made = self._classes.get(name)
-        if made is None:
-            made = self._classes[name] = make_class(self.rows[name], self.notation)
-        return made
+        class_ = self._classes.get(name)
+        if class_ is None:
+            class_ = self._classes[name] = make_class(self.rows[name], self.notation)
+        return class_
 
     def syntax(self, full_name: str) -> OpSyntax | None:
         """The syntax of an op by its full name, None if the dialect has no such op."""
@@ -44,16 +44,16 @@ class OpTable:
         row = self.rows.get(name)
         if row is None:
             return None
-        made = self._syntaxes.get(name)
-        if made is None:
+        syntax = self._syntaxes.get(name)
+        if syntax is None:
             form = row.form
-            made = self._syntaxes[name] = OpSyntax(
+            syntax = self._syntaxes[name] = OpSyntax(
                 self.op_class(name),
                 compile_template(row, form, self.notation) if isinstance(form, Template) else form,
                 row.value_names,
                 row.argument_names,
             )
-        return made
+        return syntax
 
     def class_named(self, class_name: str) -> type[Operation]:
         """The class of that name: the `__getattr__` of a dialect's package. Raises `AttributeError`."""

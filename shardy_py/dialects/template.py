@@ -58,9 +58,9 @@ class Template:
 
 def compile_template(row: OpRow, template: Template, notation: Notation) -> AssemblyForm:
     """The form of an op."""
-    made = [_element(part, row, notation) for part in template.parts()]
-    hidden = tuple(name for element in made for name in element.hides)
-    return assembly(*made, dictionary(row, hidden, notation), template.types)
+    elements = [_element(part, row, notation) for part in template.parts()]
+    hidden = tuple(name for element in elements for name in element.hides)
+    return assembly(*elements, dictionary(row, hidden, notation), template.types)
 
 
 def _element(part: str, row: OpRow, notation: Notation) -> Element:

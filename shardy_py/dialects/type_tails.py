@@ -45,11 +45,11 @@ def _short_or_function(infer: Infer, shorten: Shorten) -> Element:
     def read(reader: OpReader, draft: Draft) -> None:
         reader.expect(":")
         start = reader.offset
-        found = read_type_or_function(reader)
-        if isinstance(found, FunctionType):
-            _assign(reader, draft, found, start)
+        type_ = read_type_or_function(reader)
+        if isinstance(type_, FunctionType):
+            _assign(reader, draft, type_, start)
         else:
-            draft.operand_types, draft.result_types = infer(reader, found, start, len(draft.names))
+            draft.operand_types, draft.result_types = infer(reader, type_, start, len(draft.names))
 
     def write(writer: OpWriter, op: Operation) -> None:
         short = shorten(op)
@@ -85,8 +85,8 @@ def real_type(type_: Any) -> Attribute:
     element: Any = getattr(type_, "element_type", None)
     if getattr(element, "name", "") != ComplexType.name:
         return type_
-    made: Any = TensorType(element.element_type, type_.get_shape(), type_.encoding)
-    return made
+    type_with_element: Any = TensorType(element.element_type, type_.get_shape(), type_.encoding)
+    return type_with_element
 
 
 def _infer_complex(reader: OpReader, type_: Attribute, start: int, count: int) -> Types:

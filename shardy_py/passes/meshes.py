@@ -173,6 +173,6 @@ def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
     if name not in meshes:
         return groups
     mesh = meshes[name]
-    axes = tuple(structs.MeshAxis(axis.name, axis.size) for axis in mesh.axes)
-    inlined = attributes.MeshAttr(structs.Mesh(axes, _device_ids(mesh)))
+    axes = tuple(structs.StablehloMeshAxis(axis.name, axis.size) for axis in mesh.axes)
+    inlined = attributes.MeshAttr(structs.StablehloMesh(axes, _device_ids(mesh)))
     return attributes.ReplicaGroupMeshAxesAttr(replace(given, mesh=inlined))

@@ -93,46 +93,46 @@ class Figures:
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
     """Returns the difference between the values of two modules."""
-    found = match_values(before, after)
+    matching = match_values(before, after)
     old, new = Symbols(before.module).meshes(), Symbols(after.module).meshes()
-    changes = changed(found.pairs, renamed_meshes(old, new))
-    return Difference(changes, found.removed, found.added, changed_meshes(old, new))
+    changes = changed(matching.pairs, renamed_meshes(old, new))
+    return Difference(changes, matching.removed, matching.added, changed_meshes(old, new))
 
 
 def renamed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> dict[str, str]:
     """Returns the new names of meshes that only have another name."""
     free = [name for name in after if name not in before]
-    found: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for name, mesh in before.items():
         new = next((other for other in free if after[other] == mesh), None) if name not in after else None
         if new is not None:
-            found[name] = new
+            renamed[name] = new
             free.remove(new)
-    return found
+    return renamed
 
 
 def changed_meshes(before: Mapping[str, Mesh], after: Mapping[str, Mesh]) -> tuple[MeshChange, ...]:
     """Returns the meshes that differ, but for new names."""
     renamed = renamed_meshes(before, after)
     names = dict.fromkeys(name for name in (*before, *after) if name not in renamed)
-    found = (MeshChange(name, before.get(name), after.get(name)) for name in names)
+    changes = (MeshChange(name, before.get(name), after.get(name)) for name in names)
     same = frozenset(renamed.values())
-    return tuple(change for change in found if change.before != change.after and change.name not in same)
+    return tuple(change for change in changes if change.before != change.after and change.name not in same)
 
 
 def changed(
     pairs: Iterable[tuple[ValueEntry, ValueEntry]], renamed: Mapping[str, str] | None = None
 ) -> tuple[Change, ...]:
     """Returns the pairs whose shardings differ, but for new names of meshes."""
-    found = (Change(old, new, old.sharding, new.sharding) for old, new in pairs)
-    return tuple(change for change in found if _differs(change, renamed or {}))
+    changes = (Change(old, new, old.sharding, new.sharding) for old, new in pairs)
+    return tuple(change for change in changes if _differs(change, renamed or {}))
 
 
-def difference_text(found: Difference, before: Figures, after: Figures, most: int = 200) -> str:
+def difference_text(delta: Difference, before: Figures, after: Figures, most: int = 200) -> str:
     """Returns what differs as text, at most `most` values of each kind."""
     parts: list[str] = []
-    meshes = "mesh" if len(found.meshes) == 1 else "meshes", found.meshes
-    values = ("changed", found.changes), ("removed", found.removed), ("added", found.added)
+    meshes = "mesh" if len(delta.meshes) == 1 else "meshes", delta.meshes
+    values = ("changed", delta.changes), ("removed", delta.removed), ("added", delta.added)
     for title, entries in (meshes, *values):
         if entries:
             lines = [f"{len(entries)} {title}:", *(f"  {entry}" for entry in entries[:most])]
@@ -143,14 +143,14 @@ def difference_text(found: Difference, before: Figures, after: Figures, most: in
     return "\n\n".join(parts) or "no differences"
 
 
-def difference_json(found: Difference, before: Figures, after: Figures) -> dict[str, Any]:
+def difference_json(delta: Difference, before: Figures, after: Figures) -> dict[str, Any]:
     """Returns what differs for JSON; docs/diff.md describes the schema."""
     changes = [
         {"value": str(c.entry), "now": str(c.new_entry), **_sides(c), "location": c.location}
-        for c in found.changes
+        for c in delta.changes
     ]
-    meshes = [{"name": change.name, **_sides(change)} for change in found.meshes]
-    alone = {"removed": [*map(str, found.removed)], "added": [*map(str, found.added)]}
+    meshes = [{"name": change.name, **_sides(change)} for change in delta.meshes]
+    alone = {"removed": [*map(str, delta.removed)], "added": [*map(str, delta.added)]}
     figures = {"before": asdict(before), "after": asdict(after)}
     return {"schema": SCHEMA, "changed": changes, "meshes": meshes, **alone, **figures}
 

@@ -172,11 +172,11 @@ class _Localizer:
         self, type_: Attribute, sharding: TensorSharding | None, scope: RegionScope
     ) -> _Layout | None:
         key = (id(type_), id(sharding), id(scope.mesh))
-        known = self._layouts.get(key)
-        if known is None:
+        entry = self._layouts.get(key)
+        if entry is None:
             kept_alive = (type_, sharding, scope)
-            known = self._layouts[key] = (self._new_layout(type_, sharding, scope), kept_alive)
-        return known[0]
+            entry = self._layouts[key] = (self._new_layout(type_, sharding, scope), kept_alive)
+        return entry[0]
 
     def _new_layout(
         self, type_: Attribute, sharding: TensorSharding | None, scope: RegionScope

@@ -41,15 +41,15 @@ def match_values(before: ValueTable, after: ValueTable) -> Matching:
     kinds = _ValueKinds(before, after)
     functions = _paired_functions(_by_function(before), _by_function(after), kinds.of)
     levels = (kinds.with_operands, MAX_EDITS // 2), (kinds.of, MAX_EDITS)
-    found: list[Pair] = []
+    aligned: list[Pair] = []
     for old, new in functions:
         if _is_first(old, new, kinds):
-            found.extend(_aligned(old, new, levels))
+            aligned.extend(_aligned(old, new, levels))
         else:
-            found.extend((a, b) for b, a in _aligned(new, old, levels))
-    pairs = tuple((old, new) for old, new in found if old is not None and new is not None)
-    removed = tuple(old for old, new in found if old is not None and new is None)
-    return Matching(pairs, removed, tuple(new for old, new in found if new is not None and old is None))
+            aligned.extend((a, b) for b, a in _aligned(new, old, levels))
+    pairs = tuple((old, new) for old, new in aligned if old is not None and new is not None)
+    removed = tuple(old for old, new in aligned if old is not None and new is None)
+    return Matching(pairs, removed, tuple(new for old, new in aligned if new is not None and old is None))
 
 
 class _ValueKinds:
@@ -65,14 +65,14 @@ class _ValueKinds:
 
         with_operands: and for the label, and the kinds of the op's operands.
         """
-        known = self._known.get((id(entry), with_operands))
-        if known is None:
+        number = self._known.get((id(entry), with_operands))
+        if number is None:
             key: tuple[Hashable, ...] = entry.op.name, entry.role, entry.index, entry.type
             if with_operands:
                 key = self.of(entry), entry.label, *map(self.of, self._operands(entry))
-            known = self._numbers.setdefault(key, len(self._numbers))
-            self._known[id(entry), with_operands] = known
-        return known
+            number = self._numbers.setdefault(key, len(self._numbers))
+            self._known[id(entry), with_operands] = number
+        return number
 
     def with_operands(self, entry: ValueEntry) -> int:
         return self.of(entry, True)
@@ -88,10 +88,10 @@ class _ValueKinds:
 
 
 def _by_function(values: ValueTable) -> dict[str, list[ValueEntry]]:
-    found: dict[str, list[ValueEntry]] = {}
+    by_function: dict[str, list[ValueEntry]] = {}
     for entry in values.entries:
-        found.setdefault(entry.function, []).append(entry)
-    return found
+        by_function.setdefault(entry.function, []).append(entry)
+    return by_function
 
 
 def _paired_functions(
@@ -185,7 +185,7 @@ def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
 
 def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int, int]]:
     """Returns the equal positions on the way to (i, j); `steps`: the reach before each number of edits."""
-    found: list[tuple[int, int]] = []
+    common: list[tuple[int, int]] = []
     for edits in range(len(steps) - 1, -1, -1):
         k = i - j
         below, above = steps[edits][k + edits], steps[edits][k + edits + 2]
@@ -193,11 +193,11 @@ def _walked_back(steps: Sequence[array[int]], i: int, j: int) -> list[tuple[int,
         start = above if is_addition else below + 1
         while i > max(start, 0) and j > 0:
             i, j = i - 1, j - 1
-            found.append((i, j))
+            common.append((i, j))
         if edits:
             i = above if is_addition else below
             j = i - (k + 1 if is_addition else k - 1)
-    return found[::-1]
+    return common[::-1]
 
 
 def _common(first: Sequence[object], second: Sequence[object]) -> int:

@@ -69,11 +69,11 @@ def tensor_size(
     shape = tensor.shape
     if sharding is not None:
         shape = local_shape(sharding, mesh_of(sharding, meshes), shape)
-    known = tuple(size for size in shape if size is not None)
-    if len(known) < len(shape):
+    static_sizes = tuple(size for size in shape if size is not None)
+    if len(static_sizes) < len(shape):
         return TensorSize(shape, TensorBytes(), "a dynamic dimension without a bound")
     try:
-        local = layout_bytes(tensor.element, known, target)
+        local = layout_bytes(tensor.element, static_sizes, target)
         whole = layout_bytes(tensor.element, tuple(size or 0 for size in tensor.shape), target)
     except ShardyError as error:
         return TensorSize(shape, TensorBytes(), error.first.message)

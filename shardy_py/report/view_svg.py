@@ -83,10 +83,10 @@ def _spans(slices: DeviceSlices, dimension: int, nominal: int, most: int, start:
         if number is None:
             spans.append(_Span(None, start, _GAP_SIZE, "..."))
         else:
-            found = part_along(slices, dimension, number)
-            share = found.size[dimension] / full if full else 1
+            slice_ = part_along(slices, dimension, number)
+            share = slice_.size[dimension] / full if full else 1
             length = max(nominal * share, nominal * 0.45)  # the label must fit
-            spans.append(_Span(number, start, length, range_text(found, dimension)))
+            spans.append(_Span(number, start, length, range_text(slice_, dimension)))
         start += spans[-1].length
     return tuple(spans)
 
@@ -126,9 +126,9 @@ def _panel(
 
 
 def _box(slices: DeviceSlices, part: tuple[int, ...], place: str) -> str:
-    found = slices.part(part)
-    title = f"<title>{escape(f'{found}: {holders_text(slices, part, most=16)}')}</title>"
-    if slices.shape and not prod(found.size):
+    slice_ = slices.part(part)
+    title = f"<title>{escape(f'{slice_}: {holders_text(slices, part, most=16)}')}</title>"
+    if slices.shape and not prod(slice_.size):
         return f'<rect class="e" {place}>{title}</rect>'
     number = 0
     for index, count in zip(part, slices.parts, strict=True):

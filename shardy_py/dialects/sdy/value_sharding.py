@@ -55,9 +55,9 @@ def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
         return sharding_at(required_data_flow(op).op_result_edge_owner_shardings(op), index)
     if op.name.startswith("sdy."):
         for name in _OWN:
-            found = op.properties.get(name)
-            if isinstance(found, TensorShardingAttr):
-                return found.data
+            attribute = op.properties.get(name)
+            if isinstance(attribute, TensorShardingAttr):
+                return attribute.data
     return sharding_at(shardings_of(op.attributes.get("sdy.sharding")), index)
 
 
@@ -77,5 +77,5 @@ def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
 def _at_function(dictionaries: ArrayAttr[DictionaryAttr] | None, index: int) -> TensorSharding | None:
     if dictionaries is None or index >= len(dictionaries.data):
         return None
-    found = dictionaries.data[index].data.get("sdy.sharding")
-    return found.data if isinstance(found, TensorShardingAttr) else None
+    attribute = dictionaries.data[index].data.get("sdy.sharding")
+    return attribute.data if isinstance(attribute, TensorShardingAttr) else None

@@ -61,8 +61,8 @@ def _write_ranges(writer: OpWriter, op: Operation) -> None:
 
 
 def _values(op: Operation, name: str) -> tuple[int, ...]:
-    found: Any = op.properties[name]
-    return tuple(found.get_values())
+    array: Any = op.properties[name]
+    return tuple(array.get_values())
 
 
 # ---------------------------------------------------------------------- dot: batching_dims = [0] x [0], ...
@@ -120,10 +120,10 @@ def _reversal_text(attribute: Any) -> str:
 
 def _read_padding(cursor: Cursor) -> Attribute:
     def pair() -> bytes:
-        found = cursor.items(cursor.integer)
-        if len(found) != 2:
-            cursor.form_error(f"Expected array with 2 elements, got {len(found)} elements instead")
-        return b"".join(value.to_bytes(8, "little", signed=True) for value in found)
+        values = cursor.items(cursor.integer)
+        if len(values) != 2:
+            cursor.form_error(f"Expected array with 2 elements, got {len(values)} elements instead")
+        return b"".join(value.to_bytes(8, "little", signed=True) for value in values)
 
     pairs = cursor.items(pair)
     data = b"".join(pairs)

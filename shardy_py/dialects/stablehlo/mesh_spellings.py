@@ -46,20 +46,20 @@ _AXIS_FIELDS: dict[str, Callable[[Cursor], Any]] = {
 
 
 def _read_axis_ref(cursor: Cursor) -> StablehloAxisRef:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
 
     def item() -> None:
         name = cursor.token
-        if name not in _AXIS_FIELDS or name in found:
+        if name not in _AXIS_FIELDS or name in fields:
             cursor.error(f"duplicate or unknown struct parameter name: {name}")
         cursor.advance()
         cursor.expect("=")
-        found[name] = _AXIS_FIELDS[name](cursor)
+        fields[name] = _AXIS_FIELDS[name](cursor)
 
     cursor.items(item, "<", ">")
-    if "name" not in found:
+    if "name" not in fields:
         cursor.error("struct is missing required parameter: name")
-    return StablehloAxisRef(**found)
+    return StablehloAxisRef(**fields)
 
 
 def _axis_ref_text(axis: StablehloAxisRef) -> str:

@@ -99,8 +99,8 @@ def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> 
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
     block = Block()
     arguments = [append_argument(block, scalar, location) for _ in range(2)]
-    made = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
-    build_operation(_op_class("stablehlo.return"), list(made.results), (), {}, {}, location, block)
+    combiner = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
+    build_operation(_op_class("stablehlo.return"), list(combiner.results), (), {}, {}, location, block)
     return Region(block)
 
 

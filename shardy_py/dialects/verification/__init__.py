@@ -37,5 +37,5 @@ def verify_op(op: Operation) -> None:
 
 def verify_module(module: ModuleOp) -> None:
     """Raises a `ShardyError` with the first fault of each function, as MLIR reports them."""
-    if found := find_faults(module):
-        raise ShardyError(*found)
+    if faults := find_faults(module):
+        raise ShardyError(*faults)

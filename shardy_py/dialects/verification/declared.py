@@ -117,8 +117,8 @@ def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
 
 def _segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     """The sizes in a segments property, None if it is absent or of another kind."""
-    found: Any = op.properties.get(name) or op.attributes.get(name)
-    return tuple(found.get_values()) if isinstance(found, builtin.DenseArrayBase) else None
+    segments: Any = op.properties.get(name) or op.attributes.get(name)
+    return tuple(segments.get_values()) if isinstance(segments, builtin.DenseArrayBase) else None
 
 
 def _check_properties(definition: _Definition, op: Operation, context: irdl.VerificationContext) -> None:
@@ -212,15 +212,15 @@ def _definition_of(op_class: Any) -> _Definition | None:
     read = getattr(op_class, "get_irdl_definition", None)
     if read is None:
         return None
-    found = read()
-    options: dict[Any, Any] = {type(option): option for option in found.options}
+    definition = read()
+    options: dict[Any, Any] = {type(option): option for option in definition.options}
     return _Definition(
-        operands=_side(found.operands, options.get(irdl.AttrSizedOperandSegments)),
-        results=_side(found.results, options.get(irdl.AttrSizedResultSegments)),
-        regions=_side(found.regions, None),
+        operands=_side(definition.operands, options.get(irdl.AttrSizedOperandSegments)),
+        results=_side(definition.results, options.get(irdl.AttrSizedResultSegments)),
+        regions=_side(definition.regions, None),
         properties=tuple(
             (name, isinstance(part, irdl.OptPropertyDef) or part.default_value is not None, _constraint(part))
-            for name, part in found.properties.items()
+            for name, part in definition.properties.items()
         ),
     )
 

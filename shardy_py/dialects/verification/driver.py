@@ -111,11 +111,11 @@ class Verifier:
     def kind_of(self, op: Operation) -> OpKind:
         """Properties of the class of `op` that the walk depends on."""
         op_class: Any = type(op)
-        found = self._kinds.get(op_class)
-        if found is None:
+        kind = self._kinds.get(op_class)
+        if kind is None:
             name = written_name(op)
             has_structure, has_uses = name in self.rules.structure, name in self.rules.uses
-            found = self._kinds[op_class] = OpKind(
+            kind = self._kinds[op_class] = OpKind(
                 is_terminator=op_class.has_trait(IsTerminator, value_if_unregistered=False),
                 is_isolated=op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False),
                 needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
@@ -123,7 +123,7 @@ class Verifier:
                 has_uses=has_uses,
                 is_plain=not (has_structure or has_uses),
             )
-        return found
+        return kind
 
     def signature(self, op: Operation, scope: Scope) -> None:
         """Checks the signature of `op` in its scope; sets `fresh`."""
@@ -173,16 +173,16 @@ class Verifier:
 
     def _check_uses(self, module: ModuleOp) -> None:
         """Checks the module's users of symbols; of several faults the first in MLIR's order counts."""
-        found: dict[int, Fault] = {}
+        faults: dict[int, Fault] = {}
         for op, scope in self.users:
             try:
                 self.rules.uses[op.name](op, scope)
             except Fault as fault:
                 fault.op = fault.op or op
-                found[id(op)] = fault
-        for op in _region_by_region(module) if found else ():
-            if id(op) in found:
-                raise found[id(op)]
+                faults[id(op)] = fault
+        for op in _region_by_region(module) if faults else ():
+            if id(op) in faults:
+                raise faults[id(op)]
 
 
 def _region_by_region(module: ModuleOp) -> Iterator[Operation]:

@@ -28,11 +28,11 @@ def canonical(attribute: Attribute | None) -> int:
     """A number that equal attributes share; the attribute is kept alive."""
     if attribute is None:
         return -1
-    known = _by_identity.get(id(attribute))
-    if known is None:
+    entry = _by_identity.get(id(attribute))
+    if entry is None:
         number = _by_structure.setdefault(attribute, len(_by_structure))
-        known = _by_identity[id(attribute)] = (attribute, number)
-    return known[1]
+        entry = _by_identity[id(attribute)] = (attribute, number)
+    return entry[1]
 
 
 def body_signature(region: Region, number: Callable[[Attribute], int] = id) -> tuple[Any, ...]:

@@ -49,20 +49,20 @@ class Scope:
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
         """The meshes of the module by name, the first where a name is taken twice."""
-        found: dict[str, Mesh] = {}
+        by_name: dict[str, Mesh] = {}
         for op in self.module.body.ops:
             if isinstance(op, MeshOp):
-                found.setdefault(op.sym_name.data, op.mesh.data)
-        return found
+                by_name.setdefault(op.sym_name.data, op.mesh.data)
+        return by_name
 
     @cached_property
     def symbols(self) -> dict[str, Operation]:
         """The symbols of the module by name, the first where a name is taken twice."""
-        found: dict[str, Operation] = {}
+        by_name: dict[str, Operation] = {}
         for op in self.module.body.ops:
             if (name := symbol_name(op)) is not None:
-                found.setdefault(name, op)
-        return found
+                by_name.setdefault(name, op)
+        return by_name
 
     def mesh(self, sharding: TensorSharding) -> Mesh | None:
         """The mesh that a sharding refers to or holds; None if there is none of its name."""

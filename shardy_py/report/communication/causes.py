@@ -96,8 +96,8 @@ class Causes:
     def _movement(self, value: SSAValue) -> Movement | None:
         """Returns the first movement with an op, else the last one, from `value` back through its sources."""
         seen: set[int] = set()
-        found = event = self._moved.get(id(value))
+        last = event = self._moved.get(id(value))
         while event is not None and event.op is None and id(event.source) not in seen:
             seen.add(id(event.source))
-            found, event = event, self._moved.get(id(event.source))
-        return event or found
+            last, event = event, self._moved.get(id(event.source))
+        return event or last

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo.structs import AxisRef, ReplicaGroupMeshAxes
+from shardy_py.dialects.stablehlo.structs import StablehloAxisRef, ReplicaGroupMeshAxes
 from shardy_py.graph.plain import plain
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh, MeshAxis
@@ -44,13 +44,13 @@ def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tup
     """Returns the mesh axes that the op names; sub-axes count with their own sizes."""
     mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None
     sizes = {} if mesh is None else {axis.name: axis.size for axis in mesh.axes}
-    found: list[AxisSize] = []
+    axis_sizes: list[AxisSize] = []
     for reference in cast(Any, groups.axes).data:
         axis = getattr(reference, "data", None)
-        if isinstance(axis, AxisRef):
+        if isinstance(axis, StablehloAxisRef):
             part: Any = axis.sub_axis_info
-            found.append((axis.name, sizes.get(axis.name, 1) if part is None else part.size))
-    return tuple(found)
+            axis_sizes.append((axis.name, sizes.get(axis.name, 1) if part is None else part.size))
+    return tuple(axis_sizes)
 
 
 def _rows(table: Any) -> Groups:

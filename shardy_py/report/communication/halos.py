@@ -111,8 +111,8 @@ def _most_lacking(
 ) -> int:
     """Returns the missing elements of the device with most; positions along other axes do not matter."""
     most = 0
-    for held, made in _parts(before, after, {name for name, _ in axes}):
-        part = index_map.restricted(made)
+    for held, computed in _parts(before, after, {name for name, _ in axes}):
+        part = index_map.restricted(computed)
         if any(interval.size == 0 for interval in part.bounds.values()):
             continue
         whole = map(extent, before.shape)

@@ -37,7 +37,7 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
     for op in walk_pre_order(module):
         if isinstance(op, CallOp):
             callers.setdefault(callee_name(op), []).append(op)
-    known: dict[int, Runs] = {}
+    counts: dict[int, Runs] = {}
 
     def of(op: Operation) -> Runs:
         """Multiplies the trip counts of the loops around an op with the runs of its function."""
@@ -45,7 +45,7 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
         block = op.parent
         while block is not None and (around := block.parent_op()) is not None:
             if isinstance(around, FuncOp):
-                outer, is_outer_known = known.get(id(around), (1, True))
+                outer, is_outer_known = counts.get(id(around), (1, True))
                 return outer * times, is_known and is_outer_known
             if TABLE[around.name].control is Control.LOOP:
                 count = trip_count(around)
@@ -58,7 +58,7 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
     for function in functions_top_down(module):
         calls = [of(call) for call in callers.get(function_name(function), ())]
         times = sum(times for times, _ in calls) if calls else 1
-        known[id(function)] = times, all(is_known for _, is_known in calls)
+        counts[id(function)] = times, all(is_known for _, is_known in calls)
     return of
 
 

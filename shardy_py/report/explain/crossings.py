@@ -62,7 +62,7 @@ class Stopping:
         given = sharding.dimensions[dimension]
         if given.is_closed:
             stops.append(Stop(StopKind.CLOSED, 0, axis, given.axes, dimension))
-        yield from (self._refused(found, slot, None, axis) for found in stops)
+        yield from (self._refused(stop_, slot, None, axis) for stop_ in stops)
 
     def at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Returns why the axis did not propagate through a step."""
@@ -72,11 +72,11 @@ class Stopping:
         if step is None:
             return self._blocked(crossing, axis)
         shardings = tuple(map(journal.sharding, slots))
-        found = stop(step, shardings, journal.meshes, crossing.position, crossing.factor, axis)
-        if found.kind is StopKind.DIRECTION:
+        stopped = stop(step, shardings, journal.meshes, crossing.position, crossing.factor, axis)
+        if stopped.kind is StopKind.DIRECTION:
             return self._blocked(crossing, axis)
-        slot = slots[found.position] if found.position >= 0 else crossing.source_slot
-        return self._refused(found, slot, crossing, axis)
+        slot = slots[stopped.position] if stopped.position >= 0 else crossing.source_slot
+        return self._refused(stopped, slot, crossing, axis)
 
     def without_source(
         self, slot: int, dimension: int, axis: AxisRef, crossings: Sequence[Crossing]
@@ -129,15 +129,15 @@ class Stopping:
             name, message = "blocked", f"{fact} the rule of {op} blocks propagation along {along}"
         return Reason(name, message, remedy, op, str(rule), view.factor(crossing), source, crossing.distance)
 
-    def _refused(self, found: Stop, slot: int, crossing: Crossing | None, asked: AxisRef) -> Reason:
+    def _refused(self, stopped: Stop, slot: int, crossing: Crossing | None, asked: AxisRef) -> Reason:
         """Returns the reason of a tensor that refuses the axis, or one that must come before the axis."""
         view, place = self._view, self._view.place(slot)
-        kind, message, remedy = Refusal(view, found, slot, crossing).words()
+        kind, message, remedy = Refusal(view, stopped, slot, crossing).words()
         if crossing is None:
             return Reason(kind, message, remedy, place if place.location else None, blame=place)
         op, source = view.op(crossing.step), view.place(crossing.source_slot)
-        order = "" if asked.overlaps(found.axis) else f" after {found.axis}"
-        fact = f"{source} is sharded along {asked}{order}, but {found.axis} does not propagate through {op}"
+        order = "" if asked.overlaps(stopped.axis) else f" after {stopped.axis}"
+        fact = f"{source} is sharded along {asked}{order}, but {stopped.axis} does not propagate through {op}"
         rule, factor = str(view.rule(crossing.step)), view.factor(crossing)
         return Reason(kind, f"{fact}: {message}", remedy, op, rule, factor, place, crossing.distance)
 
@@ -162,7 +162,7 @@ class Stopping:
 
     def _ops_without_rule(self, slot: int) -> Iterator[tuple[Operation, SSAValue]]:
         """Returns the ops that define or use the value of a slot and have no step, with that value."""
-        known = {id(op) for op in self._program.step_ops}
+        with_step = {id(op) for op in self._program.step_ops}
         without = {id(op) for op, _ in self._program.without_rule}
         names = {op.name for op, _ in self._program.without_rule}
         for spot in spots_of(self._view.propagation, slot):
@@ -174,7 +174,7 @@ class Stopping:
             if isinstance(value.owner, Operation):
                 ops.insert(0, value.owner)
             for op in ops:
-                is_without = id(op) in without or (id(op) not in known and op.name in names)
+                is_without = id(op) in without or (id(op) not in with_step and op.name in names)
                 is_data_flow = data_flow(op) is not None or isinstance(op, CallOp)
                 if is_without and op.operands and op.results and not is_data_flow:
                     yield op, value

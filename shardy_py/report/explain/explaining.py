@@ -88,8 +88,8 @@ class Explainer:
         happened = [*islice(self.tracer.paths(spot, dimension, axis), most)]
         chains = [self._chain(path, happened=True) for path in happened]
         seen = {path.root.key for path in happened}
-        known = frozenset(seen)
-        for path in self._agreeing(spot, dimension, axis, known) if len(chains) < most else ():
+        used = frozenset(seen)
+        for path in self._agreeing(spot, dimension, axis, used) if len(chains) < most else ():
             if path.root.key not in seen:
                 seen.add(path.root.key)
                 chains.append(self._chain(path, happened=False))
@@ -98,20 +98,20 @@ class Explainer:
         return tuple(chains)
 
     def _agreeing(
-        self, spot: Spot, dimension: int, axis: AxisRef, known: frozenset[tuple[object, ...]]
+        self, spot: Spot, dimension: int, axis: AxisRef, used: frozenset[tuple[object, ...]]
     ) -> Iterator[Path]:
-        found = slot_at_end(self.tracer, AtSpot(spot, len(self.tracer.events), dimension, axis))
-        if found is None:
+        end = slot_at_end(self.tracer, AtSpot(spot, len(self.tracer.events), dimension, axis))
+        if end is None:
             return iter(())
-        state, way = found
+        state, way = end
         if state.event not in self._agreements:
             self._agreements[state.event] = Agreements(self.tracer, state.event)
-        paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, known)
+        paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, used)
         return (Path(path.root, (*path.transitions, *way)) for path in paths)
 
     def _chain(self, path: Path, *, happened: bool) -> Chain:
-        found = (self._link(state, transition) for state, transition in path.transitions)
-        links = [link for link in found if link is not None]
+        all_links = (self._link(state, transition) for state, transition in path.transitions)
+        links = [link for link in all_links if link is not None]
         if not happened:
             links = [replace(link, strategy="", user_priority="", op_priority="") for link in links]
         root = path.root

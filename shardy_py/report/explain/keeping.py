@@ -28,8 +28,8 @@ def kept_from(tracer: Tracer, spot: Spot, axis: AxisRef, field: KeptField) -> Pa
     time = len(tracer.events)
     way: list[tuple[State, Transition]] = []
     written: TensorSharding | None = None
-    while (found := tracer.latest(spot, time)) is not None:
-        index, event, slot = found
+    while (movement := tracer.latest(spot, time)) is not None:
+        index, event, slot = movement
         if isinstance(event, Propagation):
             first = event.journal.first_sharding(slot)
             if not _has(first, axis, field):

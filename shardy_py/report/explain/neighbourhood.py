@@ -103,7 +103,7 @@ class Agreements:
         self._neighbourhood = Neighbourhood(self._propagation)
 
     def paths(
-        self, slot: int, dimension: int, axis: AxisRef, known: Container[tuple[object, ...]]
+        self, slot: int, dimension: int, axis: AxisRef, used: Container[tuple[object, ...]]
     ) -> Iterator[Path]:
         """Returns a path from each annotation that has `axis` there, nearest first.
 
@@ -116,7 +116,7 @@ class Agreements:
             if overlapping(self._propagation.journal.first_sharding(at[0]), at[1], axis):
                 start = InSlot(self._event, at[0], 0, at[1], axis)
                 path = next(self._tracer.paths_from(start), None)
-                if path is not None and path.root.key not in known:
+                if path is not None and path.root.key not in used:
                     yield Path(path.root, (*path.transitions, *self._transitions(at, parents, axis)))
                     continue
             for crossing in self._neighbourhood.crossings(*at, 0):

@@ -99,8 +99,8 @@ class Refusal:
     def _round(self, axis: AxisRef) -> str:
         """Returns the round in which an axis arrived, if it was not there before propagation."""
         arrivals, dimension = self.view.propagation.arrivals.at(self.slot), self.stop.dimension
-        found = (a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis))
-        arrival = next(found, None)
+        matching = (a for a in arrivals if a.dimension == dimension and a.axis.overlaps(axis))
+        arrival = next(matching, None)
         return "" if arrival is None else f" (in round {self.view.journal.stage_of(arrival.entry)})"
 
     def _unreplicated(self, origin: Annotation | None, place: NamedPlace) -> str:

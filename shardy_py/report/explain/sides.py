@@ -47,14 +47,14 @@ def sides(explainer: Explainer, op: Operation | None, axes: Collection[str]) -> 
     """
     if op is None or not explainer.module.is_ancestor(op):
         return ()
-    found: dict[tuple[str, Annotation], Side] = {}
+    by_annotation: dict[tuple[str, Annotation], Side] = {}
     for tensor, subject in _tensors(explainer, op):
         for axis, annotation in _origins(explainer, subject, axes):
             key = (axis, replace(annotation, dimension=0, priority=None))
-            side = found.get(key, Side(axis, (), annotation))
+            side = by_annotation.get(key, Side(axis, (), annotation))
             if tensor not in side.tensors:
-                found[key] = replace(side, tensors=(*side.tensors, tensor))
-    return tuple(found.values())
+                by_annotation[key] = replace(side, tensors=(*side.tensors, tensor))
+    return tuple(by_annotation.values())
 
 
 def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject]]:

@@ -117,15 +117,15 @@ class Tracer:
 
     @cached_property
     def _movements(self) -> dict[SpotKey, list[int]]:
-        found: dict[SpotKey, list[int]] = {}
+        indices: dict[SpotKey, list[int]] = {}
         for index, event in enumerate(self.events):
             if isinstance(event, Movement):
-                found.setdefault(key_of(event.target), []).append(index)
-            elif isinstance(event, Copies) and found:
+                indices.setdefault(key_of(event.target), []).append(index)
+            elif isinstance(event, Copies) and indices:
                 for value, copy in event.values.items():
-                    if value is not copy and (moved := found.get(key_of(value))):
-                        found.setdefault(key_of(copy), []).extend(moved)
-        return found
+                    if value is not copy and (moved := indices.get(key_of(value))):
+                        indices.setdefault(key_of(copy), []).extend(moved)
+        return indices
 
     @cached_property
     def propagations(self) -> tuple[tuple[int, Propagation], ...]:
@@ -160,8 +160,8 @@ class Tracer:
 
     def sharding_at(self, spot: Spot, time: int) -> TensorSharding | None:
         """Returns the sharding of a spot before event number `time`, None if not recorded."""
-        while (found := self.latest(spot, time)) is not None:
-            time, event, slot = found
+        while (movement := self.latest(spot, time)) is not None:
+            time, event, slot = movement
             if isinstance(event, Propagation):
                 return event.journal.sharding(slot)
             if event.new is not None:
@@ -215,8 +215,8 @@ class Tracer:
         spots = spots_of(propagation, slot)
         for spot in spots:
             time = event
-            while (found := self.latest(spot, time)) is not None:
-                time, moved, _ = found
+            while (movement := self.latest(spot, time)) is not None:
+                time, moved, _ = movement
                 if isinstance(moved, Propagation):
                     break
                 if moved.is_dictated:
@@ -232,11 +232,11 @@ class Tracer:
 
     def _causes_at_spot(self, state: AtSpot) -> Iterator[Transition | Root]:
         spot, dimension, axis = state.spot, state.dimension, state.axis
-        found = self.latest(spot, state.time)
-        if found is None:
+        movement = self.latest(spot, state.time)
+        if movement is None:
             yield Root(spot, dimension, axis)
             return
-        index, event, slot = found
+        index, event, slot = movement
         if isinstance(event, Propagation):
             yield Transition(InSlot(index, slot, len(event.journal.entries), dimension, axis))
         elif event.source is not event.target and event.new is None:
@@ -270,8 +270,8 @@ class Tracer:
 
     def _without_reshards(self, value: SSAValue, op: Operation) -> SSAValue:
         """Returns the value in the place of `value` before passes inserted reshards beside `op`."""
-        while (found := self.latest(value, len(self.events))) is not None:
-            event = found[1]
+        while (movement := self.latest(value, len(self.events))) is not None:
+            event = movement[1]
             if not isinstance(event, Movement) or event.op is not op or event.source is event.target:
                 break
             if event.new is None or not isinstance(event.source, SSAValue):
@@ -338,8 +338,8 @@ def _way(
     state: State, parents: dict[tuple[object, ...], tuple[State, Transition] | None]
 ) -> tuple[tuple[State, Transition], ...]:
     """Returns the states after `state` up to the one asked about, each with the move to it."""
-    found: list[tuple[State, Transition]] = []
+    transitions: list[tuple[State, Transition]] = []
     while (step := parents[state.key]) is not None:
-        found.append(step)
+        transitions.append(step)
         state = step[0]
-    return tuple(found)
+    return tuple(transitions)

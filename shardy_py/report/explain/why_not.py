@@ -47,10 +47,10 @@ def parse_axis(text: str) -> AxisRef:
     >>> str(parse_axis("x:(1)2"))
     '"x":(1)2'
     """
-    found = _AXIS.fullmatch(text.strip())
-    if found is None:
+    match = _AXIS.fullmatch(text.strip())
+    if match is None:
         raise ShardyError.unexpected("", expected="an axis such as 'x' or 'x:(1)2'", got=repr(text))
-    name, pre_size, size = found.groups()
+    name, pre_size, size = match.groups()
     return AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
 
 
@@ -129,8 +129,8 @@ class WhyNot:
             yield Reason("size one", message, f"increase the size of {axis} in the mesh")
             return
         time = len(self._tracer.events)
-        while (found := self._tracer.latest(spot, time)) is not None:
-            time, event, slot = found
+        while (movement := self._tracer.latest(spot, time)) is not None:
+            time, event, slot = movement
             if isinstance(event, Propagation):
                 yield from self._in_propagation(event, slot, spot, dimension, axis)
                 return

@@ -72,11 +72,11 @@ class Tensors:
         Raises:
             ShardyError: the sharding does not fit the type, or there is no mesh of its name.
         """
-        known = self._sizes.get((id(type_), id(sharding)))
-        if known is None:
+        entry = self._sizes.get((id(type_), id(sharding)))
+        if entry is None:
             size = self._measure(value, type_, sharding)
-            known = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
-        self.found.append(NumberedTensor(value, type_, sharding, known[0]))
+            entry = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
+        self.found.append(NumberedTensor(value, type_, sharding, entry[0]))
         return len(self.found) - 1
 
     def define(self, value: SSAValue) -> int:
@@ -175,8 +175,8 @@ def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
     collector = _ProgramCollector(module, target)
     with deep_stack():
         entries = tuple(map(collector.entry, _entry_functions(collector.functions)))
-    found = tuple(collector.tensors.found)
-    return CollectedProgram(found, tuple(collector.computations), tuple(collector.ops), entries)
+    tensors = tuple(collector.tensors.found)
+    return CollectedProgram(tensors, tuple(collector.computations), tuple(collector.ops), entries)
 
 
 @dataclass(slots=True)
@@ -251,14 +251,14 @@ class _ProgramCollector:
         results: what the returned values become.
         carries: whether an argument may be returned in its own place.
         """
-        taken = set(body.arguments)
+        owned = set(body.arguments)
         arrays: list[int] = []
         for index, (value, result) in enumerate(zip(body.returned, results, strict=False)):
             is_carried = carries and value == body.arguments[index]
-            is_free = value >= body.first and value not in taken
+            is_free = value >= body.first and value not in owned
             fits = is_carried or (is_free and self.tensors.have_same_size(value, result))
             arrays.append(value if fits else copy(result))
-            taken.add(value)
+            owned.add(value)
         return tuple(arrays)
 
     def _finish(self, body: _RegionBody, returns: tuple[int, ...]) -> int:

@@ -175,7 +175,7 @@ class LivenessAnalysis:
         moment = self._moment(index, owners)
         place.append((index, moment.step))
         frame = _Frame(self._computations[index], owners, self._sizes)
-        next(found for found in self._sweep(frame) if found == moment)
+        next(reached for reached in self._sweep(frame) if reached == moment)
         if moment.inner is None:
             return [outside.get(value, value) for value in frame.alive]
         nested, inner_owners = moment.inner

@@ -156,17 +156,17 @@ class MemoryReport:
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """All arrays, in order of creation, without arguments that are arrays of an outer computation."""
-        found: dict[int, None] = {}
+        numbers: dict[int, None] = {}
         computations = self.collected.computations
         for entry in self.collected.entries:
-            found.update(dict.fromkeys(computations[entry.computation].arguments))
+            numbers.update(dict.fromkeys(computations[entry.computation].arguments))
         for computation in computations:
             for step in computation.steps:
-                found.update(dict.fromkeys(step.makes))
+                numbers.update(dict.fromkeys(step.makes))
                 for nested in step.nested:
                     pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
-                    found.update((argument, None) for argument, outer in pairs if outer is None)
-        return tuple(sorted(found))
+                    numbers.update((argument, None) for argument, outer in pairs if outer is None)
+        return tuple(sorted(numbers))
 
     def largest(self, count: int | None = None) -> tuple[TensorRow, ...]:
         """Returns the tensors with the most padded bytes, largest first; all of them for None."""

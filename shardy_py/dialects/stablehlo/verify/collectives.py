@@ -141,9 +141,9 @@ def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
 
 def _moved(sizes: Sequence[Size], split: int, concat: int, count: int) -> tuple[Size, ...]:
     moved = list(sizes)
-    taken = moved[split]
-    if taken is not None:
-        moved[split] = taken // count
+    size = moved[split]
+    if size is not None:
+        moved[split] = size // count
     put = moved[concat]
     if put is not None:
         moved[concat] = put * count

@@ -74,14 +74,14 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     for hint in hints:
         if not 0 <= hint < operand.rank:
             fail(f"hint for expanding dimension {hint} does not refer to a valid operand dimension")
-    known = view.constant(1)
-    if known is not None and operand.is_static:
+    sizes = view.constant(1)
+    if sizes is not None and operand.is_static:
         for index, dimension in enumerate(dimensions):
             size = operand.sizes[index]
-            if size not in (1, known[dimension]):
+            if size not in (1, sizes[dimension]):
                 fail(
                     f"size of operand dimension {index} ({raw(size)}) is not equal to 1 or value of shape at "
-                    f"index {dimension} ({known[dimension]})"
+                    f"index {dimension} ({sizes[dimension]})"
                 )
 
 
@@ -115,5 +115,5 @@ def infer_rng(view: View) -> Sequence[Tensor]:
     a, b, shape = view.operands
     if view.value("rng_distribution") != "UNIFORM":
         require(is_float(a.element) and is_float(b.element), "mu and sigma must be floats")
-    known = view.constant(2)
-    return (Tensor(known if known is not None else (None,) * (shape.sizes[0] or 0), b.element),)
+    sizes = view.constant(2)
+    return (Tensor(sizes if sizes is not None else (None,) * (shape.sizes[0] or 0), b.element),)

@@ -159,10 +159,10 @@ def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
     numbers: GatherDimensionNumbers = view.value("dimension_numbers")
     require(slices.rank == 1, f"slice_sizes.rank != 1 (got {slices.rank})")
     _check_gather(numbers, operand, starts, slices.sizes[0] or 0)
-    known = view.constant(2)
-    if known is not None:
-        _check_slice_sizes(numbers, operand, known)
-    return (_gathered(numbers, operand, starts, known or (None,) * operand.rank),)
+    slice_sizes = view.constant(2)
+    if slice_sizes is not None:
+        _check_slice_sizes(numbers, operand, slice_sizes)
+    return (_gathered(numbers, operand, starts, slice_sizes or (None,) * operand.rank),)
 
 
 # ---------------------------------------------------------------------- scatter

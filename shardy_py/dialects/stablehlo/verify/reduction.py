@@ -26,8 +26,10 @@ def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attrib
     body = view.bodies[index]
     if body is None:
         return [tensor.element for tensor in inputs]
-    made = [tensor_of(type_).element for type_ in body.returned]
-    return made if len(made) >= len(inputs) else made + [tensor.element for tensor in inputs[len(made) :]]
+    returned = [tensor_of(type_).element for type_ in body.returned]
+    return (
+        returned if len(returned) >= len(inputs) else returned + [x.element for x in inputs[len(returned) :]]
+    )
 
 
 def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes) -> None:
@@ -45,7 +47,7 @@ def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tens
     require(bool(body.returned), "The reduction-region expected to return some value(s)")
     if len(body.returned) != count:
         fail(f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead")
-    made: list[Tensor] = []
+    accumulators: list[Tensor] = []
     for type_ in body.returned:
         tensor = read_tensor(type_)
         if tensor is None:
@@ -53,29 +55,29 @@ def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tens
                 "Reduction-region here must produce tensor-typed result(s), but produces "
                 f"{quoted(type_)} instead"
             )
-        made.append(tensor)
+        accumulators.append(tensor)
     for index in range(count):
-        _check_accumulator(body, index, count, made[index], initial[index])
+        _check_accumulator(body, index, count, accumulators[index], initial[index])
         _check_argument(tensor_of(body.arguments[count + index]), index, count, inputs[index], allowed)
 
 
-def _check_accumulator(body: BodyTypes, index: int, count: int, made: Tensor, initial: Tensor) -> None:
+def _check_accumulator(body: BodyTypes, index: int, count: int, accumulator: Tensor, initial: Tensor) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
-        if not made.is_alike(argument, any_precision=at != index):
+        if not accumulator.is_alike(argument, any_precision=at != index):
             fail(
                 f"The type of reduction-region's parameter at index {at} is different than the corresponding "
-                f"result type: {argument} vs {made}"
+                f"result type: {argument} vs {accumulator}"
             )
-    if not initial.is_shaped_as(made):
+    if not initial.is_shaped_as(accumulator):
         fail(
             f"The shape of reduction-region's result type at index {index} differs from the op's "
-            f"corresponding init-value type: {made} vs {initial}"
+            f"corresponding init-value type: {accumulator} vs {initial}"
         )
-    if not initial.is_promotable(made):
+    if not initial.is_promotable(accumulator):
         fail(
             f"The element-type of reduction-region's result type at index {index} is expected to be "
-            f"promotable from the op's corresponding init-value element-type: {made} vs {initial}"
+            f"promotable from the op's corresponding init-value element-type: {accumulator} vs {initial}"
         )
 
 
@@ -255,8 +257,8 @@ def infer_map(view: View) -> Sequence[Tensor]:
             elements = quoted(given.element, argument.element, joint=" and ")
             fail(f"element type of operands and computation arguments must match, but got: {elements}")
     require(len(body.returned) == 1, f"computation must return single output, but got: {len(body.returned)}")
-    made = tensor_of(body.returned[0])
-    require(made.rank == 0, f"computation must return 0-rank tensor, but got: {made}")
+    element = tensor_of(body.returned[0])
+    require(element.rank == 0, f"computation must return 0-rank tensor, but got: {element}")
     dimensions = view.integers("dimensions")
     if dimensions != tuple(range(len(dimensions))):
         fail(
@@ -268,7 +270,7 @@ def infer_map(view: View) -> Sequence[Tensor]:
             f"applied to a subset of dimensions currently not supported: operand dimensions = {rank}, "
             f"requested map dimensions size = {len(dimensions)}"
         )
-    return (Tensor(inputs[0].sizes, made.element),)
+    return (Tensor(inputs[0].sizes, element.element),)
 
 
 def infer_operands(view: View) -> Sequence[Tensor]:

@@ -128,10 +128,10 @@ _read: dict[int, tuple[Attribute, Tensor | None]] = SESSION.table("tensor types 
 
 def read_tensor(type_: Attribute) -> Tensor | None:
     """A ranked tensor type; None for any other attribute."""
-    known = _read.get(id(type_))
-    if known is None:
-        known = _read[id(type_)] = (type_, _convert(type_))
-    return known[1]
+    entry = _read.get(id(type_))
+    if entry is None:
+        entry = _read[id(type_)] = (type_, _convert(type_))
+    return entry[1]
 
 
 def _convert(type_: Attribute) -> Tensor | None:

@@ -77,30 +77,30 @@ class View:
 
     def integers(self, name: str) -> tuple[int, ...]:
         """A dense array of integers; empty if it is absent."""
-        found: Any = self.op.properties.get(name)
-        return () if found is None else tuple(found.get_values())
+        array: Any = self.op.properties.get(name)
+        return () if array is None else tuple(array.get_values())
 
     def integer(self, name: str, default: int = 0) -> int:
         """An integer attribute, `default` if it is absent."""
-        found = self.op.properties.get(name)
-        return found.value.data if isinstance(found, IntegerAttr) else default
+        attribute = self.op.properties.get(name)
+        return attribute.value.data if isinstance(attribute, IntegerAttr) else default
 
     def flag(self, name: str) -> bool:
         """A boolean or unit attribute; false if it is absent."""
-        found = self.op.properties.get(name)
-        if isinstance(found, IntegerAttr):
-            return bool(found.value.data)
-        return found is not None
+        attribute = self.op.properties.get(name)
+        if isinstance(attribute, IntegerAttr):
+            return bool(attribute.value.data)
+        return attribute is not None
 
     def value(self, name: str) -> Any:
         """The value of an attribute of the dialect's own (a keyword, or a struct); None if it is absent."""
-        found: Any = self.op.properties.get(name)
-        return None if found is None else found.data
+        attribute: Any = self.op.properties.get(name)
+        return None if attribute is None else attribute.data
 
     def list(self, name: str) -> tuple[Attribute, ...] | None:
         """The elements of an array attribute; None if it is absent."""
-        found = self.op.properties.get(name)
-        return tuple(cast("ArrayAttr[Attribute]", found).data) if isinstance(found, ArrayAttr) else None
+        array = self.op.properties.get(name)
+        return tuple(cast("ArrayAttr[Attribute]", array).data) if isinstance(array, ArrayAttr) else None
 
     def dense(self, name: str) -> Dense | None:
         """A dense attribute of integers; None if it is absent or of another kind."""
@@ -113,10 +113,10 @@ class View:
 
     def body(self, index: int) -> BodyTypes:
         """A region; an empty one violates a rule."""
-        found = self.bodies[index]
-        require(found is not None, "expect non-empty region")
-        assert found is not None
-        return found
+        types = self.bodies[index]
+        require(types is not None, "expect non-empty region")
+        assert types is not None
+        return types
 
     def constant(self, index: int) -> tuple[int, ...] | None:
         """The elements of an operand that is a constant; None for any other."""
@@ -124,8 +124,8 @@ class View:
         if isinstance(owner, Block):
             return None
         value = owner.properties.get("value")
-        found = dense_integers(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
-        return None if found is None else found.values
+        dense = dense_integers(value) if owner.name in ("stablehlo.constant", "arith.constant") else None
+        return None if dense is None else dense.values
 
 
 def require_predicate(body: BodyTypes, single: str, scalar: str) -> None:
