@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo.structs import StablehloAxisRef, ReplicaGroupMeshAxes
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef
 from shardy_py.graph.plain import plain
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh, MeshAxis
