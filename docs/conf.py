@@ -57,8 +57,16 @@ def _rewrite(app: Sphinx, what: str, name: str, subject: object, options: object
 
 
 def _with_aliases(*event: object) -> tuple[str | None, str | None]:
-    """The signature and what it gives; Sphinx spells an alias that stands in a union as its own class."""
+    """The signature and what it gives; Sphinx spells an alias that stands in a union as its own class.
+
+    Functions made from rows annotate by name only, and two classes are named `TensorType`.
+    """
     given, result = (
         part and re.sub(r"TypeAliasForwardRef\('(.*?)'\)", r"\1", str(part)) for part in event[-2:]
     )
+    if event[2].startswith("shardy_py.builder."):  # type: ignore[attr-defined]
+        given, result = (
+            part and re.sub(r"(?<![\w.])TensorType\b", "shardy_py.builder.TensorType", part)
+            for part in (given, result)
+        )
     return given, result
