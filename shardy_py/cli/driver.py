@@ -23,7 +23,7 @@ from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.passes import PassCall
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
-from shardy_py.text.diagnostics import render_all
+from shardy_py.text.source import render_all
 
 _RULE = f"===-{'-' * 73}-==="
 

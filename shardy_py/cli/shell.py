@@ -202,7 +202,7 @@ def _rendered(name: str, diagnostics: Sequence[Diagnostic], files: Files) -> str
     texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))
-    from shardy_py.text.diagnostics import render_all
+    from shardy_py.text.source import render_all
 
     return render_all(diagnostics, files.texts)
 

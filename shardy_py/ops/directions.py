@@ -1,4 +1,4 @@
-"""The maps of an op in both directions, as fusions and analyses use them.
+"""The maps of an op in both directions, as fusions and analyses use them; the maps of a sharding rule.
 
 `output_to_input(record)[result][operand]` holds the maps from an element of the result to the elements of the
 operand that it reads, `input_to_output(record)[operand][result]` those from an element of the operand to the
@@ -7,21 +7,95 @@ is read in several ways. All follow from the op's row (`table.py`): its `closer`
 rules derive from. An op with a sharding rule of the user's (attribute `sdy.sharding_rule`) reads what
 the rule allows, an op without maps reads everything.
 
->>> from shardy_py.ops.record import TensorType
+A dimension that a rule maps to factors i, j is the mixed-radix number of their coordinates. A factor that is
+carried through has the same coordinate in operands and results; a reduction, permutation or replicated factor
+may be read anywhere: the maps over-approximate what the op reads.
+
 >>> record = OpRecord("stablehlo.reshape", (TensorType((4, 8)),), (TensorType((32,)),))
 >>> [str(maps[0][0][0]).splitlines()[0] for maps in (output_to_input(record), input_to_output(record))]
 ['(d0) -> (d0 floordiv 8, d0 mod 8),', '(d0, d1) -> (d0 * 8 + d1),']
+>>> rule = ShardingRule((Factor(4), Factor(8, FactorType.REDUCTION)), (((0,), (1,)),), (((0,),),))
+>>> record = OpRecord("stablehlo.custom_call", (TensorType((4, 8)),), (TensorType((4,)),))
+>>> str(from_rule(record, rule)[0].operands[0]).splitlines()[0]
+'(d0)[s0] -> (d0, s0),'
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import prod
 
-from shardy_py.indexing import IndexMap, reverse
-from shardy_py.ops.reads import Reads, everything, extents, shape_of
+from shardy_py.indexing import Expr, IndexMap, constant, dim, extent, range_var, reverse
+from shardy_py.ops.reads import Domain, Reads, all_results, everything, extents, shape_of
 from shardy_py.ops.record import OpRecord, matching_attributes
-from shardy_py.ops.ruled import from_rule, rule_of
 from shardy_py.ops.table import row_of
+from shardy_py.sharding import DimMapping, FactorType, ShardingRule
+
+
+def rule_of(record: OpRecord) -> ShardingRule | None:
+    """The rule that a record carries as its attribute `sdy.sharding_rule`."""
+    rule = record.attributes.get("sdy.sharding_rule")
+    return rule if isinstance(rule, ShardingRule) else None
+
+
+def from_rule(record: OpRecord, rule: ShardingRule) -> tuple[Reads, ...]:
+    """The elements that each result may read under the rule."""
+    groups: list[Reads] = []
+    for result in all_results(record):
+        shape = shape_of(record.results[result])
+        carried = _coordinates(rule, rule.results[result], shape)
+        maps: list[IndexMap | None] = []
+        for operand, mapping in zip(record.operands, rule.operands, strict=True):
+            maps.append(_map(rule, carried, shape, shape_of(operand), mapping) if operand else None)
+        groups.append(Reads((result,), tuple(maps)))
+    return tuple(groups)
+
+
+def _coordinates(
+    rule: ShardingRule, mapping: tuple[DimMapping, ...], shape: tuple[int, ...]
+) -> dict[int, Expr]:
+    """The coordinates of the factors that are carried through to a result, as digits of its dimensions."""
+    digits: dict[int, Expr] = {}
+    sizes = rule.factor_sizes
+    for position, factors in enumerate(mapping):
+        below = prod(sizes[f] for f in factors)
+        if below != shape[position]:
+            continue
+        for place, factor in enumerate(factors):
+            below //= sizes[factor]
+            digit = dim(position) // below
+            if rule.factors[factor].type is FactorType.PASS_THROUGH:
+                digits[factor] = digit % sizes[factor] if place else digit
+    return digits
+
+
+def _map(
+    rule: ShardingRule,
+    carried: Mapping[int, Expr],
+    shape: tuple[int, ...],
+    operand: tuple[int, ...],
+    mapping: tuple[DimMapping, ...],
+) -> IndexMap:
+    ranges: list[int] = []
+    known = dict(carried)
+
+    def anywhere(size: int) -> Expr:
+        ranges.append(size)
+        return range_var(len(ranges) - 1)
+
+    point: list[Expr] = []
+    for size, factors in zip(operand, mapping, strict=True):
+        if prod(rule.factor_sizes[f] for f in factors) != size:
+            point.append(anywhere(size))
+            continue
+        total = constant(0)
+        for factor in factors:
+            if factor not in known:
+                known[factor] = anywhere(rule.factor_sizes[factor])
+            total = total * rule.factor_sizes[factor] + known[factor]
+        point.append(total)
+    return Domain(extents(shape), tuple(map(extent, ranges))).reading(tuple(point))
+
 
 Directed = tuple[tuple[tuple[IndexMap, ...], ...], ...]
 

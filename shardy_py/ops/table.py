@@ -13,13 +13,10 @@ from __future__ import annotations
 
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import (
-    batch_norm,
     collective,
     contraction,
     custom_calls,
-    dynamic,
     elementwise,
-    generator,
     indexed,
     movement,
     passing,
@@ -32,13 +29,10 @@ from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec
 
 _FAMILIES = (
-    batch_norm,
     collective,
     contraction,
     custom_calls,
-    dynamic,
     elementwise,
-    generator,
     indexed,
     movement,
     passing,

@@ -1,6 +1,6 @@
 r"""Names in the text of MLIR: string literals and symbols, escaped where necessary.
 
-Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`text/strings.py`).
+Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`text/builtin_attributes.py`).
 
 >>> string_literal('a"\n'), symbol_text("a b")
 ('"a\\22\\0A"', '@"a b"')

@@ -1,6 +1,6 @@
 """Reads attributes: builtin ones here, `#dialect.name` through the syntax table.
 
-Not here: numbers (`number_reader.py`), dense elements (`dense_reader.py`), affine maps (`affine_syntax.py`),
+Not here: numbers and dense elements (`literal_reader.py`), affine maps (`affine.py`),
 locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialects (`dialect_symbols.py`).
 """
 
@@ -13,18 +13,16 @@ from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
-from shardy_py.text.affine_syntax import read_affine
+from shardy_py.text.affine import read_affine
 from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.builtin_attributes import is_integer, string_attribute
 from shardy_py.text.cursor import Cursor, is_integer_token
 from shardy_py.text.dense import literal_bytes
-from shardy_py.text.dense_reader import elements_literal_type, read_dense
 from shardy_py.text.dialect_symbols import read_dialect_symbol
 from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.literal_reader import elements_literal_type, float_value, read_dense, read_number
 from shardy_py.text.location_syntax import PendingLocation, read_location
-from shardy_py.text.number_reader import float_value, read_number
-from shardy_py.text.strings import string_attribute
 from shardy_py.text.type_reader import is_type_start, read_type_or_function
-from shardy_py.text.type_tests import is_integer
 
 _UNIT = builtin.UnitAttr()
 _I1 = builtin.IntegerType(1)

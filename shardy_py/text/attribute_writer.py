@@ -15,14 +15,13 @@ from xdsl.ir import Attribute
 
 from shardy_py.session import SESSION
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
-from shardy_py.text.affine_syntax import map_text, set_text, strided_text
-from shardy_py.text.aliases import AliasTable, Entry, alias_base
+from shardy_py.text.affine import map_text, set_text, strided_text
+from shardy_py.text.builtin_attributes import is_integer
 from shardy_py.text.dense import dense_text, element_printer, element_size
-from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.float_formats import FORMATS, float_text
 from shardy_py.text.location_syntax import LOCATIONS, location_body
-from shardy_py.text.numbers import float_text
+from shardy_py.text.naming import AliasTable, Entry, alias_base
 from shardy_py.text.syntax import SyntaxTable
-from shardy_py.text.type_tests import is_integer
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
 

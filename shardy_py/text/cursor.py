@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from shardy_py.cursor import TextCursor
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.text.builtin_attributes import unescape
 from shardy_py.text.source import Source
-from shardy_py.text.strings import unescape
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute

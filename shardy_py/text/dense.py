@@ -4,7 +4,7 @@ An attribute that repeats one value (a splat) holds that value once, whatever it
 of 10^12 elements costs nothing. Elements lie in row-major order, little-endian, sign-extended to whole bytes;
 i1 takes a byte.
 
-Not here: reading them (`dense_reader.py`), `array<...>` (`attribute_reader.py`).
+Not here: reading them (`literal_reader.py`), `array<...>` (`attribute_reader.py`).
 
 >>> from xdsl.dialects.builtin import TensorType, i8
 >>> dense_text(make_dense(TensorType(i8, [2, 2]), bytes([1, 2, 3, 255])))
@@ -27,9 +27,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.numbers import float_text
-from shardy_py.text.type_tests import is_complex, is_integer, is_integral
+from shardy_py.text.builtin_attributes import is_complex, is_integer, is_integral
+from shardy_py.text.float_formats import FORMATS, float_text
 
 HEX_THRESHOLD = 100
 """More elements than these print as hexadecimal, unless they are a splat."""

@@ -3,7 +3,7 @@
 Parser and printer are neighbours; `loc("f"(callsite("a.py":1:2 at "b.py":3:4 to :9)))` goes through
 both.
 
-Not here: which locations get an alias in print (`aliases.py`), places in a source (`source.py`).
+Not here: which locations get an alias in print (`naming.py`), places in a source (`source.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.sharding.spelling import string_literal
+from shardy_py.text.builtin_attributes import string_attribute
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.source import FileRangeLoc
-from shardy_py.text.strings import string_attribute
 
 UNKNOWN = UnknownLoc()
 NONE = NoneAttr()

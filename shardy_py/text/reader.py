@@ -4,8 +4,8 @@ An op's line without the names of its values is its signature. The first op of a
 by token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
 creation of the op (see `recipes.py` for why that is sound).
 
-Not here: single tokens (`cursor.py`), names of values (`value_reader.py`), regions (`region_reader.py`),
-whole sources (`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
+Not here: single tokens (`cursor.py`), names of values and regions (`region_reader.py`), whole sources
+(`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
 """
 
 from __future__ import annotations
@@ -19,21 +19,19 @@ from xdsl.ir import Attribute, Operation, Region
 from shardy_py.ir import build_operation
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries
 from shardy_py.text.location_syntax import PendingLocation, read_location
-from shardy_py.text.op_classes import (
-    default_properties,
-    has_own_syntax,
-    inherent_names,
-    refused_property,
-    unregistered_class,
-)
 from shardy_py.text.recipes import (
     LONGEST_LINE,
     VALUE,
     Recipe,
+    default_properties,
     follower,
+    has_own_syntax,
+    inherent_names,
     is_plain,
+    refused_property,
     repeated_signature,
     signature,
+    unregistered_class,
 )
 from shardy_py.text.region_reader import Argument, RegionReader
 from shardy_py.text.source import Source, source_location

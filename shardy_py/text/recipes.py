@@ -1,20 +1,70 @@
-"""Lines seen before: how to make another op of the same signature.
+"""The reader's memory of ops: facts derived from an op's class, and lines seen before.
 
-The signature of an op's line is its text without the names of values. What a line means depends on that,
-on the types of its operands, on the dialect whose name may be left out, and on the token behind it, which may
-go on with the op; all four are compared.
+A class gives its properties, their defaults, and a syntax of its own. A line seen before is a recipe for
+another op of the same signature: the text of the line without the names of values. What a line means depends
+on that, on the types of its operands, on the dialect whose name may be left out, and on the token behind it,
+which may go on with the op; all four are compared.
 
-Not here: reading a line for the first time (`reader.py`).
+Not here: reading a line for the first time (`reader.py`), syntax that dialects register (`syntax.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+
+@lru_cache(maxsize=4096)
+def _property_definitions(op_class: Any) -> dict[str, Any]:
+    definition: Any = getattr(op_class, "get_irdl_definition", None)
+    return definition().properties if definition else {}
+
+
+@lru_cache(maxsize=4096)
+def inherent_names(op_class: Any) -> frozenset[str]:
+    """The names of an op's properties, which move out of its attribute dictionary."""
+    return frozenset(_property_definitions(op_class))
+
+
+@lru_cache(maxsize=4096)
+def default_properties(op_class: Any) -> dict[str, Attribute]:
+    """The properties with defaults, which the text of an op may omit."""
+    definitions = _property_definitions(op_class)
+    return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
+
+
+@lru_cache(maxsize=4096)
+def _property_storage(op_class: Any) -> dict[str, Callable[[Attribute], bool]]:
+    constraints = {name: getattr(p, "constr", None) for name, p in _property_definitions(op_class).items()}
+    found = {name: getattr(constraint, "storage", None) for name, constraint in constraints.items()}
+    return {name: storage for name, storage in found.items() if storage is not None}
+
+
+def refused_property(op_class: Any, properties: Mapping[str, Attribute]) -> str | None:
+    """The name of a property whose attribute is of a class that the op cannot hold, None if all are fine."""
+    for name, accepts in _property_storage(op_class).items():
+        if name in properties and not accepts(properties[name]):
+            return name
+    return None
+
+
+def has_own_syntax(op_class: Any) -> bool:
+    """Whether the class has a `parse` method for a custom form."""
+    base: Any = Operation
+    return op_class.parse.__func__ is not base.parse.__func__
+
+
+@lru_cache(maxsize=4096)
+def unregistered_class(name: str) -> type[Operation]:
+    """The class of an unregistered op."""
+    return UnregisteredOp.with_name(name)
+
 
 VALUE = re.compile(r"(%[\w$.-]+(?:#[0-9]+)?)", re.ASCII)
 """The name of a value, in a line to be split into names and signature."""

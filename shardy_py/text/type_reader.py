@@ -14,9 +14,9 @@ from xdsl.ir.affine import AffineMap
 
 from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.builtin_attributes import is_integer, is_integral
 from shardy_py.text.cursor import Cursor, is_integer_token
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.type_tests import is_integer, is_integral
 
 DYNAMIC = builtin.DYNAMIC_INDEX
 

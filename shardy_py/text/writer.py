@@ -18,10 +18,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from shardy_py.ir import operands_of
 from shardy_py.sharding.spelling import string_literal
-from shardy_py.text.aliases import AliasTable
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries, spelled_out, use_aliases
 from shardy_py.text.deep_stack import deep_stack
-from shardy_py.text.naming import ValueNames
+from shardy_py.text.naming import AliasTable, ValueNames
 from shardy_py.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.text.resources import resources_text
 from shardy_py.text.syntax import SyntaxTable, operation_name

@@ -21,6 +21,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.ir import build_operation, operands_of, place_before
 from shardy_py.ops import TABLE
+from shardy_py.text.builtin_attributes import is_integral
 from shardy_py.text.dense import (
     element_size,
     elements_type,
@@ -30,7 +31,6 @@ from shardy_py.text.dense import (
     store_integer,
 )
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.type_tests import is_integral
 
 
 class Splats:

@@ -16,8 +16,8 @@ from shardy_py.graph.plain import plain
 from shardy_py.graph.record import record_of
 from shardy_py.ir import operands_of
 from shardy_py.ops import TABLE
+from shardy_py.text.builtin_attributes import is_integral
 from shardy_py.text.dense import element_size, elements_type, store_integer
-from shardy_py.text.type_tests import is_integral
 from shardy_py.xla.folding import (
     Fold,
     Splats,

@@ -22,7 +22,7 @@ from shardy_py.dialects.traits import (
     is_terminator,
     sharding_property,
 )
-from shardy_py.text.op_classes import unregistered_class
+from shardy_py.text.recipes import unregistered_class
 
 UNREGISTERED = unregistered_class("other.op").create()
 

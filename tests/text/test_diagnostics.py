@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shardy_py.errors import Diagnostic, Position
-from shardy_py.text.diagnostics import render, render_all
+from shardy_py.text.source import render, render_all
 
 SOURCE = {"f": "first\n\tsecond line\r\n"}
 

@@ -10,8 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.numbers import float_text
+from shardy_py.text.float_formats import FORMATS, float_text
 
 DTYPES = {
     "f16": np.float16,

@@ -27,12 +27,12 @@ from shardy_py.text.assembly import (
     spelled,
 )
 from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.builtin_attributes import string_attribute
 from shardy_py.text.builtin_forms import RETURN_FORM
-from shardy_py.text.dense_reader import read_dense
+from shardy_py.text.literal_reader import read_dense
 from shardy_py.text.op_writer import OpWriter
 from shardy_py.text.reader import OpReader
 from shardy_py.text.source import source_location
-from shardy_py.text.strings import string_attribute
 from shardy_py.text.syntax import AssemblyForm, OpSyntax
 
 _I64 = IntegerType(64)

@@ -26,7 +26,7 @@ from shardy_py.dialects.sdy.attributes import ManualAxesAttr, TensorShardingPerV
 from shardy_py.ops import OpRecord
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.tensor_sharding import with_free_axes, without_manual_axes
-from shardy_py.text.op_classes import inherent_names
+from shardy_py.text.recipes import inherent_names
 
 Source = tuple[Operation, int]
 """The use of a value as a source: the op that uses it and the operand's index."""

@@ -28,9 +28,9 @@ from shardy_py.ir import build_operation, inline_region, operands_of, replace_op
 from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
+from shardy_py.text.builtin_attributes import is_complex, is_integral
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.type_tests import is_complex, is_integral
 
 
 def _remove_unused_inputs(op: Operation) -> bool:
