@@ -11,9 +11,11 @@ A dimension that a rule maps to factors i, j is the mixed-radix number of their 
 carried through has the same coordinate in operands and results; a reduction, permutation or replicated factor
 may be read anywhere: the maps over-approximate what the op reads.
 
+>>> from shardy_py.ops.record import TensorType
 >>> record = OpRecord("stablehlo.reshape", (TensorType((4, 8)),), (TensorType((32,)),))
 >>> [str(maps[0][0][0]).splitlines()[0] for maps in (output_to_input(record), input_to_output(record))]
 ['(d0) -> (d0 floordiv 8, d0 mod 8),', '(d0, d1) -> (d0 * 8 + d1),']
+>>> from shardy_py.sharding import Factor
 >>> rule = ShardingRule((Factor(4), Factor(8, FactorType.REDUCTION)), (((0,), (1,)),), (((0,),),))
 >>> record = OpRecord("stablehlo.custom_call", (TensorType((4, 8)),), (TensorType((4,)),))
 >>> str(from_rule(record, rule)[0].operands[0]).splitlines()[0]
