@@ -10,18 +10,20 @@ Not here: propagation (`api/`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from shardy_py.api import P, Program, Result, Sharding, Value, propagate
 from shardy_py.api.arguments import expect_one_of
+from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.sharding.meshes import resolve
+from shardy_py.sharding.meshes import meshes_with_axes, resolve
 
-Expected = Sharding | P | str | tuple[object, ...]
-"""A sharding, a spec or sdy text; only axes of dimensions and unreduced axes are compared."""
+Expected = Any
+"""A sharding as `Program.annotate` takes it; only axes of dimensions and unreduced axes are compared."""
 
 
 def assert_sharding(subject: Result | Program, key: ValueKey, expected: Expected) -> None:
@@ -83,14 +85,16 @@ def _result(subject: Result | Program) -> Result:
 
 
 def _wanted(value: Value, expected: Expected, rank: int) -> Sharding:
+    known = meshes_with_axes(value.meshes)
+    expected = foreign_sharding(expected, known, value.shape) or expected
     if isinstance(expected, Sharding):
         return expected.for_rank(rank)
     if isinstance(expected, str):
         parsed = parse_sharding(expected)
         return Sharding(resolve(parsed.mesh, value.meshes), parsed).for_rank(rank)
     found = value.sharding
-    meshes = [] if found is None else [found.mesh]
-    meshes += [mesh for mesh in value.meshes.values() if not mesh.is_maximal]
+    meshes = [found.mesh] if found is not None and found.mesh.axes else []
+    meshes += known.values()
     axes = {axis.name for dimension in P.of(expected).dimensions for axis in dimension.axes}
     fitting = (mesh for mesh in meshes if axes <= set(mesh.order))
     return Sharding(next(fitting, meshes[0] if meshes else Mesh()), expected).for_rank(rank)

@@ -98,9 +98,9 @@ def test_placements_are_what_the_page_says(root: Path) -> None:
 
 def test_hlo_shardings_are_what_jax_says(root: Path) -> None:
     jax = pytest.importorskip("jax", reason="jax is not installed")
-    from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+    from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
-    mesh = AbstractMesh((4, 2), ("x", "y"))
+    mesh = AbstractMesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
     text = (root / "docs" / "coming_from.md").read_text()
     rows = re.findall(r"^(P\(.*\)) +(\{.*\})$", text, re.MULTILINE)
     assert len(rows) == 5

@@ -12,10 +12,12 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.api.arguments import expect_one_of
+from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.partition_spec import P
-from shardy_py.api.sharding import DEFAULT_MESH_NAME, Sharding, parse_sharding
+from shardy_py.api.sharding import DEFAULT_MESH_NAME, Sharding, check_sharding_axes, parse_sharding
 from shardy_py.api.values import Value
 from shardy_py.dialects.sdy import (
+    ManualComputationOp,
     MeshAttr,
     MeshOp,
     PropagationBarrierOp,
@@ -23,17 +25,18 @@ from shardy_py.dialects.sdy import (
     ShardingGroupOp,
     TensorShardingAttr,
 )
-from shardy_py.dialects.sdy.interfaces import manual_axes
+from shardy_py.dialects.sdy.interfaces import manual_axes, shardings_of
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import SHARDING, Holder, Place, read, result_shardings, write_all
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
-from shardy_py.sharding.meshes import resolve
+from shardy_py.sharding.meshes import meshes_with_axes, resolve
 
-ShardingLike = Sharding | P | str | tuple[Any, ...] | None
-"""A sharding, sdy text, or a spec on the only mesh of the program that has its axes; None: no annotation."""
+ShardingLike = Any
+"""A `Sharding`, sdy text, or a spec on the only mesh of the program that has its axes; JAX's `NamedSharding`;
+DTensor's placements, one a dimension of the only mesh with as many; None: no annotation."""
 
 DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
@@ -58,7 +61,7 @@ class Editor:
             return
         rank = _rank(value)
         try:
-            sharding = self.resolved(annotation).for_rank(rank)
+            sharding = self.resolved(annotation, value.shape).for_rank(rank)
         except ShardyError as error:
             raise ShardyError(f"annotation of {value}: {error.first.message}") from None
         holder = value.entry.holder
@@ -74,16 +77,23 @@ class Editor:
         else:
             _insert_after(value, ssa, ShardingConstraintOp, {"sharding": attribute})
 
-    def resolved(self, annotation: ShardingLike) -> Sharding:
-        """Returns the sharding on a mesh of the module, to which the mesh is added if necessary."""
+    def resolved(self, annotation: ShardingLike, shape: Sequence[int | None] | None = None) -> Sharding:
+        """Returns the sharding on a mesh of the module, to which the mesh is added if necessary.
+
+        shape: of the tensor, for placements.
+        """
+        known = self._symbols.meshes()
+        annotation = foreign_sharding(annotation, meshes_with_axes(known), shape) or annotation
         if isinstance(annotation, Sharding):
             return annotation.named(self.name_of(annotation.mesh, str(annotation.value.mesh)))
         if isinstance(annotation, str):
             value = parse_sharding(annotation)
             if isinstance(value.mesh, Mesh):
                 return Sharding(value.mesh, value).named(self.name_of(value.mesh, DEFAULT_MESH_NAME))
-            return Sharding(resolve(value.mesh, self._symbols.meshes()), value)
-        meshes = {name: mesh for name, mesh in self._symbols.meshes().items() if not mesh.is_maximal}
+            mesh = resolve(value.mesh, known)
+            check_sharding_axes(value, mesh, known)
+            return Sharding(mesh, value)
+        meshes = meshes_with_axes(known) or {n: mesh for n, mesh in known.items() if not mesh.is_maximal}
         spec = P.of(annotation)
         named = (*spec.replicated, *spec.unreduced, *(a for d in spec.dimensions for a in d.axes))
         axes = {axis.name for axis in named}
@@ -108,6 +118,7 @@ class Editor:
         """Adds or replaces the mesh of that name."""
         op = self._symbols.get(name)
         if isinstance(op, MeshOp):
+            self._check_manual(name, mesh)
             op.properties["mesh"] = MeshAttr(mesh)
         elif op is not None:
             raise ShardyError(f"@{name} is the name of a '{op.name}' op; use another name for the mesh")
@@ -144,6 +155,25 @@ class Editor:
     def add_symbol(self, op: Operation) -> str:
         """Adds an op with a symbol at the end of the module, under a unique name, and returns the name."""
         return self._symbols.insert(op)
+
+    def _check_manual(self, name: str, mesh: Mesh) -> None:
+        """Raises `ShardyError` if manual computations on @name are traced for other sizes of its axes."""
+        old = self._symbols.meshes()[name].sizes
+        axes: set[str] = set()
+        for op in find_ops(self._module, ManualComputationOp.name):
+            held = (
+                s for key in ("in_shardings", "out_shardings") for s in shardings_of(op.properties.get(key))
+            )
+            if any(sharding.mesh == name for sharding in held):
+                axes.update(manual_axes(op))
+        if any(old.get(axis) != mesh.sizes.get(axis) for axis in axes):
+            listed = ", ".join(f'"{axis}"={size}' for axis, size in old.items() if axis in axes)
+            raise ShardyError.unexpected(
+                f"mesh @{name} of manual computations (shard_map), whose shapes are local to a device",
+                expected=f"{listed}, the sizes that they were traced for",
+                got=str(mesh),
+                remedy="trace the function again on the new mesh",
+            )
 
     def _remove(self, value: Value) -> None:
         entry = value.entry

@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,10 +21,11 @@ from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, shown
+from shardy_py.api.foreign import MeshLike, as_mesh, frontend
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
@@ -46,6 +48,7 @@ class Program:
 
     def __init__(self, module: ModuleOp) -> None:
         """Wraps `module`, which must be valid and must not change any more."""
+        expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text, Program.from_jax a function")
         self.module = module
         self.origin: Mapping[SSAValue, SSAValue] = {}
 
@@ -97,7 +100,7 @@ class Program:
 
         Needs jax; see `shardy_py.frontends.jax`, which can also return the text as JAX lowers it.
         """
-        return _frontend("jax").lower(function, *arguments, **keywords)
+        return frontend("jax").lower(function, *arguments, **keywords)
 
     @staticmethod
     def from_torch(exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None) -> Program:
@@ -105,7 +108,7 @@ class Program:
 
         Needs torch; see `shardy_py.frontends.torch`.
         """
-        return _frontend("torch").from_exported(exported, mesh, shardings)
+        return frontend("torch").from_exported(exported, mesh, shardings)
 
     @cached_property
     def values(self) -> Values:
@@ -153,14 +156,13 @@ class Program:
     def annotate(self, shardings: Edits) -> Program:
         """Returns the program with these shardings: on arguments and results; as constraints on other values.
 
-        A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh; None removes the
-        annotations of the value.
+        A sharding is a `Sharding`, a `P(...)` or sdy text on the program's only mesh, a `NamedSharding` of
+        JAX, or placements of DTensor; None removes the annotations of the value.
 
         Raises:
             ShardyError: a value or mesh cannot be found, or a sharding does not fit its value.
         """
-        expect(shardings, Mapping, 'shardings by value, as {"%arg0": P("x")}')
-        return self._changed(lambda editor, find: [editor.annotate(find(k), s) for k, s in shardings.items()])
+        return self.edited(shardings, {})
 
     def group(self, *keys: ValueKey) -> Program:
         """Returns the program with a sharding group of these values: they get the same sharding."""
@@ -173,11 +175,28 @@ class Program:
         """
         return self._changed(lambda editor, find: [editor.barrier(find(key), direction) for key in keys])
 
-    def with_mesh(self, mesh: Mesh, name: str = "mesh") -> Program:
-        """Returns the program with a mesh of that name, which replaces an existing one."""
-        expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
+    def with_mesh(self, mesh: MeshLike, name: str = "mesh") -> Program:
+        """Returns the program with a mesh of that name, which replaces an existing one.
+
+        Raises:
+            ShardyError: shardings of the program use axes that the mesh lacks, or shapes that are local to
+                its devices.
+        """
         expect(name, str, "the name of a mesh")
-        return self._changed(lambda editor, find: editor.set_mesh(name.removeprefix("@"), mesh))
+        return self.edited({}, {name: as_mesh(mesh)})
+
+    def edited(self, shardings: Edits, meshes: Mapping[str, Mesh]) -> Program:
+        """Returns the program with these meshes by name, and annotated as by `annotate`."""
+        expect(shardings, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+        named = {name.removeprefix("@"): mesh for name, mesh in meshes.items()}
+
+        def edit(editor: Editor, find: Callable[[ValueKey], Value]) -> None:
+            for name, mesh in named.items():
+                editor.set_mesh(name, mesh)
+            for key, sharding in shardings.items():
+                editor.annotate(find(key), sharding)
+
+        return self._changed(edit, {name: mesh for name, mesh in named.items() if name in self.meshes})
 
     @without_collection()
     def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
@@ -200,10 +219,20 @@ class Program:
         return key
 
     @without_collection()
-    def _changed(self, change: _Edit) -> Program:
+    def _changed(self, change: _Edit, replaced: Mapping[str, Mesh] = MappingProxyType({})) -> Program:
         copy = self.copy()
         change(Editor(copy.module), lambda key: copy.counterpart(self.find(key), copy.origin))
-        verify_module(copy.module)
+        try:
+            verify_module(copy.module)
+        except ShardyError as error:
+            if not replaced:
+                raise
+            listed = " and ".join(f"@{name} {mesh}" for name, mesh in replaced.items())
+            fact, remedy = (
+                f"new mesh {listed}: {error.first.message}",
+                "change the annotations on the mesh too",
+            )
+            raise ShardyError(Diagnostic(fact, error.first.where, remedy=remedy)) from None
         result = Program(copy.module)
         result.origin = copy.origin
         return result
@@ -214,11 +243,6 @@ class Program:
         if entry.value is None:
             return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
-
-
-def _frontend(name: str) -> Any:
-    """Returns the adaptor of a framework, which is above this folder and imported when used."""
-    return import_module(f"shardy_py.frontends.{name}")
 
 
 def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from itertools import zip_longest
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.arguments import expect, expect_one_of
+from shardy_py.api.foreign import MeshLike, as_mesh, has_sizes
 from shardy_py.api.program import Edits, Program, ValueKey
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
@@ -28,10 +30,11 @@ from shardy_py.pipeline import communication
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
-from shardy_py.report.explain import Explainer, Explanation, Reasons, Side, WhyNot, sides
+from shardy_py.report.explain import Explainer, Explanations, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
+from shardy_py.sharding.meshes import meshes_with_axes
 
 _COPIES_SHOWN = 8
 
@@ -168,13 +171,17 @@ class Result:
         return []
 
     @without_collection()
-    def explain(self, key: ValueKey) -> Explanation:
+    def explain(self, key: ValueKey) -> Explanations:
         """Returns why a value is sharded as it is: for each axis, the chains from the user's annotations.
 
+        One explanation for each value of that name, source line, or op (`op=dot_general`).
+
         Raises:
-            ShardyError: propagation was not recorded.
+            ShardyError: there is no such value, or propagation was not recorded.
         """
-        return self._explainer.explain(self[key].entry)
+        if isinstance(key, str):
+            return self._explainer.explain_named(key)
+        return Explanations((self._explainer.explain(self[key].entry),))
 
     @without_collection()
     def why_not(self, key: ValueKey, dimension: int, axis: str) -> Reasons:
@@ -197,6 +204,8 @@ class Result:
         Raises:
             ShardyError: propagation was not recorded.
         """
+        remedy = "result.communication().sending lists them"
+        expect(use, CollectiveUse, "a collective of this result", remedy)
         return sides(self._explainer, use.cause.made_for, dict(use.axes))
 
     @cached_property
@@ -207,41 +216,37 @@ class Result:
 
     @without_collection()
     def what_if(
-        self, edits: Edits | None = None, *, mesh: Mesh | Mapping[str, Mesh] | None = None
+        self, edits: Edits | None = None, *, mesh: MeshLike | Mapping[str, Any] | None = None
     ) -> Comparison:
         """Propagates again with annotations added, changed or (None) removed, and compares.
 
-        mesh: replaces the only mesh of the program, or several by name.
+        mesh: replaces the only mesh of the program that has axes, or several by name.
 
         Raises:
             ShardyError: there is no mesh of that name, or `Program.annotate` rejects the edits.
         """
-        meshes = self._meshes(mesh or {})
-        steps = [partial(Program.with_mesh, mesh=one, name=name) for name, one in meshes.items()]
-        edited, origins = self.source, list[Mapping[SSAValue, SSAValue]]()
-        for step in (*steps, partial(Program.annotate, shardings=edits or {})):
-            edited = step(edited)
-            origins.append(edited.origin)
-        origin = {
-            first: reduce(lambda value, origin_of: origin_of[value], origins, first) for first in origins[0]
-        }
+        meshes = self._meshes({} if mesh is None else mesh)
+        edited = self.source.edited({} if edits is None else edits, meshes)
         after = self.again(edited)
-        return Comparison(self, after, changed(_pairs(self, after, origin)))
+        return Comparison(self, after, changed(_pairs(self, after, edited.origin)))
 
-    def _meshes(self, given: Mesh | Mapping[str, Mesh]) -> Mapping[str, Mesh]:
+    def _meshes(self, given: Any) -> Mapping[str, Mesh]:
         """Returns meshes by the names of those that they replace; "mesh" if the program has none."""
-        if isinstance(given, Mesh):
-            names = [name for name, mesh in self.source.meshes.items() if not mesh.is_maximal] or ["mesh"]
+        known = self.source.meshes
+        by_name = cast("Mapping[str, Any]", given)
+        if not isinstance(by_name, Mapping) or has_sizes(by_name):  # pyright: ignore[reportUnnecessaryIsInstance]
+            names = [*meshes_with_axes(known)] or [name for name in known if not known[name].is_maximal]
             if len(names) > 1:
                 listed = ", ".join(f"@{name}" for name in names)
                 raise ShardyError(f"the program has {len(names)} meshes, {listed}; pass the new one by name")
-            return {names[0]: given}
-        expect(given, Mapping, "a mesh, or meshes by name")
-        mesh_names = [f"@{name}" for name in self.source.meshes]
-        for name in given:
-            if f"@{name.removeprefix('@')}" not in mesh_names:
-                raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", mesh_names)
-        return given
+            return {(names or ["mesh"])[0]: as_mesh(given)}
+        named: dict[str, Mesh] = {}
+        for name, mesh in by_name.items():
+            expect(name, str, "the name of a mesh", what="meshes by name")
+            if name.removeprefix("@") not in known:
+                raise ShardyError.unknown("mesh", f"@{name.removeprefix('@')}", [f"@{n}" for n in known])
+            named[name] = as_mesh(mesh)
+        return named
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,10 +9,12 @@ Not here: a sharding without a mesh (`partition_spec.py`), annotating a value wi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import overload
 
-from shardy_py.api.arguments import expect, sizes
+from shardy_py.api.arguments import expect, shown, sizes
+from shardy_py.api.foreign import as_mesh
 from shardy_py.api.partition_spec import P
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.sdy import verify_sharding
@@ -68,7 +70,7 @@ class Sharding:
         Raises:
             ShardyError: the mesh lacks an axis, or an axis is used twice.
         """
-        expect(mesh, Mesh, "a Mesh such as Mesh.of(data=4)")
+        mesh = as_mesh(mesh)
         if isinstance(spec, TensorSharding):
             value = replace(spec, mesh=spec.mesh if isinstance(spec.mesh, str) else mesh_name)
         else:
@@ -203,6 +205,9 @@ def parse_sharding(text: str) -> TensorSharding:
         ShardyError: the text is invalid, with line and column in it.
     """
     expect(text, str, 'a sharding such as <@mesh, [{"data"}, {}]>')
+    if not text.strip().removeprefix(_PREFIX).lstrip().startswith("<"):
+        expected = 'sdy text such as <@mesh, [{"data"}, {}]>, or a spec such as P("data", None)'
+        raise ShardyError.unexpected("invalid sharding", expected=expected, got=shown(text))
     lead = len(text) - len(text.lstrip()) + (len(_PREFIX) if text.lstrip().startswith(_PREFIX) else 0)
     cursor = Cursor(Source(" " * lead + text[lead:], "<sharding>"))
     try:
@@ -218,14 +223,21 @@ def parse_sharding(text: str) -> TensorSharding:
     return value
 
 
-def check_sharding_axes(value: TensorSharding, mesh: Mesh) -> None:
-    """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice."""
+def check_sharding_axes(
+    value: TensorSharding, mesh: Mesh, others: Mapping[str, Mesh] | None = None
+) -> None:
+    """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice.
+
+    others: meshes by name that may have the missing axis, for the message.
+    """
     try:
         if not mesh.is_maximal:
             verify_sharding.check_priorities_and_axes(value, mesh)
     except Fault as fault:
         axis_names = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
-        raise ShardyError(f"sharding {value}: {fault}; the mesh has {axis_names}") from None
+        lacking = {axis.name for _, axes in value.axis_lists for axis in axes} - set(mesh.order)
+        named = (f"; @{name} has it: {m}" for name, m in (others or {}).items() if lacking & set(m.order))
+        raise ShardyError(f"sharding {value}: {fault}; the mesh has {axis_names}{''.join(named)}") from None
 
 
 def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:

@@ -172,8 +172,8 @@ class Values(Sequence[Value]):
 
     def of_op(self, op_name: str) -> list[Value]:
         """Returns all results of ops of that name, with or without dialect (`dot_general`)."""
-        inner = (value for value in self if value.role == "intermediate")
-        return [value for value in inner if op_name in (value.op_name, value.op_name.partition(".")[2])]
+        expect(op_name, str, "the name of an op")
+        return [self._wrap(entry) for entry in self.table.of_op(op_name)]
 
     def arguments(self, function: str | None = None) -> list[Value]:
         """Returns the arguments of a function; None: of @main, or of the only one.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from shardy_py.api import Result
+from shardy_py.api.arguments import expect, shown
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
 from shardy_py.errors import ShardyError
@@ -43,6 +44,7 @@ class Choice:
 
 def check(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> tuple[Finding, ...]:
     """Returns all findings in a propagated program, by place in the source, then by code."""
+    expect(result, Result, "the Result of propagate(program)")
     choice, limits = choice or Choice(), limits or Limits()
     findings = [
         replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
@@ -78,8 +80,11 @@ def _fingerprints(text: str) -> list[str]:
     expected = f'{{"version": {BASELINE_VERSION}, "findings": [{{"fingerprint": ...}}]}}'
     try:
         data: Any = json.loads(text)
-        prints = [entry["fingerprint"] for entry in cast("list[dict[str, str]]", data["findings"])]
-        got = "" if data["version"] == BASELINE_VERSION else f"version {data['version']!r}"
+        prints = [entry["fingerprint"] for entry in cast("list[dict[str, Any]]", data["findings"])]
+        got = "" if data["version"] == BASELINE_VERSION else f"version {shown(data['version'])}"
+        others = [each for each in prints if not isinstance(each, str)]
+        if others and not got:
+            got = f"the fingerprint {shown(others[0])}"
     except (ValueError, RecursionError) as error:
         prints, got = [], f"invalid JSON: {error}"
     except (KeyError, TypeError):

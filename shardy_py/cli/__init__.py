@@ -38,8 +38,9 @@ def _transform(command: Command, files: Files) -> int:
     source = files.read(command.input)
     outcome = run(command, source.text, source.file, log)
     output = command.output or (None if command.reports else STANDARD)
-    if command.reports:
-        files.write(STANDARD, outcome.reports)
+    outputs = [(STANDARD, outcome.reports)] if command.reports else []
     if output is not None and (outcome.succeeded or output == STANDARD):
-        files.write(output, outcome.output)
+        outputs.append((output, outcome.output))
+    for name, text in sorted(outputs, key=lambda written: written[0] == STANDARD):  # files may fail
+        files.write(name, text)
     return SUCCESS if outcome.succeeded else FAILURE

@@ -17,6 +17,8 @@ from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shardy_py.check import Finding, Level
 
 _EXIT_CODES = (
@@ -85,6 +87,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
         return SUCCESS
     source = files.read(options.program)
+    baseline = None if options.baseline is None else files.read(options.baseline).text
     program = Program.parse(source.text, source.file)
     if options.no_propagate:
         result = Result(program, program, (), lambda changed: propagate(changed, Options()))
@@ -92,27 +95,31 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         result = propagate(program, progress=not options.no_progress)
     limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model)
     findings = check(result, options.choice, limits)
-    if options.write_baseline is not None:
-        files.write(options.write_baseline, baseline_text(findings))
-    if options.baseline is not None:
-        baseline = files.read(options.baseline).text
+    new_baseline = baseline_text(findings)
+    if baseline is not None:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
-    _show(findings, options, source.file, files)
+    outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
+    outputs += _reports(findings, options, source.file)
+    for name, text in sorted(outputs, key=lambda output: output[0] == STANDARD):  # files may fail
+        files.write(name, text)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
     return FAILURE if fails else SUCCESS
 
 
-def _show(findings: tuple[Finding, ...], options: argparse.Namespace, program: str, files: Files) -> None:
+def _reports(
+    findings: tuple[Finding, ...], options: argparse.Namespace, program: str
+) -> Iterator[tuple[str, str]]:
+    """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        files.write(options.sarif, json.dumps(findings_sarif(findings, program), indent=2) + "\n")
+        yield options.sarif, json.dumps(findings_sarif(findings, program), indent=2) + "\n"
     if options.json:
-        files.show(json.dumps(findings_json(findings), indent=2))
+        yield STANDARD, json.dumps(findings_json(findings), indent=2) + "\n"
     elif STANDARD not in (options.sarif, options.write_baseline):
-        files.show(findings_text(findings))
+        yield STANDARD, findings_text(findings) + "\n"
 
 
 def _rules(text: str) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ def _communication(evidence: Evidence, model: str) -> Answer:
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
     answers = _explainer(evidence).explain_named(value)
-    return Answer(lambda: "\n\n".join(map(str, answers)), lambda: [answer.to_json() for answer in answers])
+    return Answer(lambda: str(answers), lambda: [answer.to_json() for answer in answers])
 
 
 def _why_not(evidence: Evidence, question: str) -> Answer:
@@ -160,7 +160,7 @@ REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         *("explain", "answers", _explanation, "VALUE", None),
         "Explain the sharding of a value: '%3', '%arg0', '%0#1', 'result 0', '@f:%3', an argument name, "
-        "a source line ('model.py:12')",
+        "a source line ('model.py:12'), all of an op ('op=dot_general')",
         needs_record=True,
         is_repeatable=True,
     ),

@@ -66,13 +66,13 @@ def _show(
 ) -> int:
     from shardy_py.report import view
 
+    parts = [heading + view.describe(*case), view.draw(*case)]
+    if options.device is not None:
+        parts.append(view.describe_device(*case, options.device))
     if options.svg is not None:
         files.write(options.svg, view.to_svg(*case))
         if options.svg == STANDARD:
             return SUCCESS
-    parts = [heading + view.describe(*case), view.draw(*case)]
-    if options.device is not None:
-        parts.append(view.describe_device(*case, options.device))
     return files.show("\n\n".join(parts))
 
 

@@ -75,7 +75,9 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
         traced = _jax().jit(function).trace(*arguments, **keywords)
     else:
         expected = "a function, or the result of `jax.jit(...)`, `.trace(...)` or `.lower(...)`"
-        raise ShardyError.unexpected("", expected=expected, got=_described(function))
+        is_exported = hasattr(function, "mlir_module")
+        remedy = "pass its .call, or Program.parse(exported.mlir_module())" if is_exported else ""
+        raise ShardyError.unexpected("", expected=expected, got=_described(function), remedy=remedy)
     # Naming the platform lets JAX lower for meshes without devices.
     is_lowered = isinstance(traced, stages.Lowered)
     return traced if is_lowered else traced.lower(lowering_platforms=(_jax().default_backend(),))

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, ModuleOp, NameLoc, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import Diagnostic, ShardyError
@@ -27,9 +28,11 @@ from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
 _NAMES = (
-    "an SSA name ('%3', '@f:%3'), 'result 0', the name of an argument, jax.result_info, or a source location "
-    "('model.py:12')"
+    "an SSA name ('%3', '@f:%3'), 'result 0', the name of an argument, jax.result_info, a source location "
+    "('model.py:12'), or all of an op ('op=dot_general')"
 )
+_OP = "op="
+_WORD = re.compile(r"\w+")
 _PLACE = re.compile(r":\d+$")
 RESULT_INFO = "jax.result_info"
 
@@ -106,13 +109,21 @@ class ValueTable:
         return tuple(map(function_name, functions_of(self.module)))
 
     def find_all(self, key: str) -> Sequence[ValueEntry]:
-        """All values named `key`: a name, `@function:name`, label, or source `file:line[:column]`.
+        """All values named `key`: a name, `@function:name`, label, source `file:line[:column]`, `op=NAME`.
 
         Values of @main take precedence over values of other functions.
         """
-        found = self._by_name.get(key) or (self._by_place.get(key) if _PLACE.search(key) else None) or ()
+        found = self._by_name.get(key) or ()
+        if not found and _PLACE.search(key):
+            found = self._by_place.get(key) or ()
+        if not found and key.startswith(_OP):
+            found = self.of_op(key.removeprefix(_OP))
         main = [entry for entry in found if entry.function == "main"]
         return main or found
+
+    def of_op(self, name: str) -> Sequence[ValueEntry]:
+        """The results of all ops of that name, with or without dialect."""
+        return self._by_op.get(name.strip(), ())
 
     def find(self, key: str) -> ValueEntry:
         """The value named `key`; raises `ShardyError` if there is none or several."""
@@ -120,7 +131,7 @@ class ValueTable:
         if len(found) == 1:
             return found[0]
         if not found:
-            close = get_close_matches(key, self._by_name, 3)
+            close = self._similar(key)
             remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
             raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
         names = [f"@{entry.function}:{entry.name}" for entry in found]
@@ -132,6 +143,21 @@ class ValueTable:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         got = f"{len(found)} values: {', '.join(names[:8])}{more}"
         raise ShardyError.unexpected(f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy)
+
+    def _similar(self, key: str) -> list[str]:
+        """At most three keys: with all words of `key` (`up`: `params['up']`), else of similar spelling."""
+        if key.startswith(_OP):
+            return [f"{_OP}{name}" for name in get_close_matches(key.removeprefix(_OP), self._by_op, 3)]
+        if key in self._by_op:
+            return [f"{_OP}{key}"]
+        words = set(_WORD.findall(key))
+        containing = (name for name in self._by_name if words and words <= {*_WORD.findall(name)})
+        return [*islice(containing, 3)] or get_close_matches(key, self._by_name, 3)
+
+    @cached_property
+    def _by_op(self) -> dict[str, list[ValueEntry]]:
+        results = [entry for entry in self.entries if isinstance(entry.value, OpResult)]
+        return _listed((name, e) for e in results for name in {e.op.name, e.op.name.partition(".")[2]})
 
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:

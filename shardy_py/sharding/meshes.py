@@ -37,6 +37,15 @@ def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
     return sharding is not None and mesh_of(sharding, meshes).is_maximal
 
 
+def meshes_with_axes(meshes: Meshes) -> dict[str, Mesh]:
+    """The meshes that a tensor can be sharded on: neither empty, as JAX gives scalars, nor maximal.
+
+    >>> list(meshes_with_axes({"mesh": Mesh.of(x=2), "empty_mesh": Mesh(), "one": Mesh(device_ids=(0,))}))
+    ['mesh']
+    """
+    return {name: mesh for name, mesh in meshes.items() if mesh.axes}
+
+
 def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:
     """The mesh of all shardings up to the order of devices, in iota order if one of them is.
 

@@ -41,6 +41,10 @@ from shardy_py.text.type_reader import read_type_or_function
 __all__ = ["Argument", "OpReader"]
 
 _ALIAS_LOCATION = " loc(#"
+_HLO = (
+    "expected MLIR, got HLO text; pass StableHLO, which `lowered.as_text()` prints in JAX; "
+    "hlo-indexing reads HLO text"
+)
 _REGISTRATION = (
     "https://mlir.llvm.org/getting_started/Faq/#registered-loaded-dependent-whats-up-with-dialects-management"
 )
@@ -341,6 +345,8 @@ class OpReader(RegionReader):
             syntax = table.op(name)
             if syntax is not None:
                 return syntax, name
+        if token == "HloModule":
+            self.error(_HLO)
         if "." not in token:
             self.error(f"custom op '{token}' is unknown (tried '{full[0]}' as well)")
         dialect = token.partition(".")[0]

@@ -197,7 +197,7 @@ def test_changes_are_of_each_call() -> None:
         (lambda r: r.communication(3), "expected a CostModel, or the text of one, got 3"),
         (lambda r: r.why_not("out", "0", "data"), "expected the number of a dimension, got '0'"),
         (lambda r: r.why_not("out", 0, 3), "expected an axis such as .*, got 3"),
-        (lambda r: r.what_if(mesh="x"), "expected a mesh, or meshes by name, got 'x'"),
+        (lambda r: r.what_if(mesh="x"), "expected a Mesh such as .*, got 'x'"),
         (lambda r: r.what_if(mesh={"@m": Mesh.of()}), "unknown mesh '@m': expected '@mesh'"),
         (lambda r: propagate(r.source, cast(Any, {})), "expected Options such as .*, got {}"),
         (

@@ -151,6 +151,10 @@ def test_baseline() -> None:
         ("{", "got invalid JSON: Expecting property name"),
         ('{"version": 9, "findings": []}', "got version 9; write a baseline with"),
         ('{"version": 1, "findings": [1]}', 'expected {"version": 1, "findings":'),
+        ('{"version": 1, "findings": [{"fingerprint": ["a"]}]}', "got the fingerprint ['a']; write"),
+        ('{"version": 1, "findings": [{"fingerprint": null}]}', "got the fingerprint None; write"),
+        ('{"version": [1], "findings": []}', "got version [1]; write"),
+        ('{"version": 1, "findings": {"fingerprint": "a"}}', "got other JSON; write"),
     ],
 )
 def test_invalid_baselines(
@@ -163,6 +167,26 @@ def test_invalid_baselines(
     printed = capsys.readouterr().err
     assert printed.startswith("sdy-check: argument --baseline: ")
     assert message in printed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--baseline", "bad.json", "--write-baseline", "new.json", "--sarif", "-"],
+        ["--baseline", "gone.json", "--write-baseline", "new.json"],
+        ["--sarif", "gone/report.sarif", "--write-baseline", "-"],
+        ["--sarif", "gone/report.sarif"],
+    ],
+)
+def test_nothing_is_written_after_a_mistake(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text(CLEAN)
+    Path("bad.json").write_text("[]")
+    assert main(["m.mlir", *arguments]) == 1
+    assert capsys.readouterr().out == ""
+    assert not Path("new.json").exists()
 
 
 def test_choices() -> None:

@@ -71,6 +71,11 @@ def test_output_that_cannot_be_written(program: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == f"cannot open output file '{target}': No such file or directory\n"
 
 
+def test_no_report_without_the_output(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(program), "--memory-report", "-o", str(program.parent / "no" / "out.mlir")]) == FAILURE
+    assert capsys.readouterr().out == ""
+
+
 def test_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--nope"]) == FAILURE
     assert capsys.readouterr().err.startswith("sdy-opt: Unknown command line argument '--nope'.")

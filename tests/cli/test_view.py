@@ -70,6 +70,12 @@ def test_scalar(capsys: pytest.CaptureFixture[str]) -> None:
         assert "tensor scalar: 1 element" in capsys.readouterr().out
 
 
+def test_no_picture_for_an_unknown_device(tmp_path: Path) -> None:
+    file = tmp_path / "picture.svg"
+    assert main(['[{"x"}]', *X, "--shape", "8", "--device", "7", "--svg", str(file)]) == 1
+    assert not file.exists()
+
+
 def test_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "picture.svg"
     assert main(['[{"x"}]', *X, "--shape", "8", "--svg", str(file)]) == 0

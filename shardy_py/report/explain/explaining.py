@@ -20,7 +20,14 @@ from shardy_py.graph.run_record import Record
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.report.explain.explanation import AxisExplanation, AxisRole, Chain, ChainLink, Explanation
+from shardy_py.report.explain.explanation import (
+    AxisExplanation,
+    AxisRole,
+    Chain,
+    ChainLink,
+    Explanation,
+    Explanations,
+)
 from shardy_py.report.explain.keeping import NO_DIMENSION, KeptField, kept_from
 from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.neighbourhood import Agreements, slot_at_end
@@ -74,14 +81,14 @@ class Explainer:
         type_, text = "" if entry is None else str(entry.type), "" if sharding is None else str(sharding)
         return Explanation(place, type_, text, tuple(axes), bool(self.tracer.propagations))
 
-    def explain_named(self, name: str) -> tuple[Explanation, ...]:
+    def explain_named(self, name: str) -> Explanations:
         """Returns why the values of that name are sharded as they are; several share a source line.
 
         Raises:
             ShardyError: there is no such value.
         """
         table = self.names.table
-        return tuple(map(self.explain, table.find_all(name) or (table.find(name),)))
+        return Explanations(map(self.explain, table.find_all(name) or (table.find(name),)))
 
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
         """Returns the chains of one axis: those that happened, shortest first, then those that agree."""

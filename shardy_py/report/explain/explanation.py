@@ -210,6 +210,15 @@ class Explanation:
         return asdict(self)
 
 
+class Explanations(tuple[Explanation, ...]):
+    """The explanation of each value of one name, in program order."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One reason why a dimension of a value is not sharded along an axis.

@@ -105,7 +105,7 @@ class WhyNot:
         if entry is not None and not rank:
             raise ShardyError(f"{place} has no dimensions: its type is {entry.type}")
         if entry is not None and not 0 <= dimension < rank:
-            expected = f"a dimension below {rank}, its rank"
+            expected = "dimension 0, its only one" if rank == 1 else f"a dimension from 0 to {rank - 1}"
             raise ShardyError.unexpected(str(place), expected=expected, got=str(dimension))
         sizes = {a.name: a.size for mesh in self._all_meshes() for a in mesh.axes}
         if axis.name not in sizes:

@@ -171,7 +171,9 @@ def test_named_shardings_of_jax(seed: int) -> None:
     random = Random(seed)
     mesh = random_mesh(random)
     abstract = jax.sharding.AbstractMesh(
-        tuple(axis.size for axis in mesh.axes), tuple(axis.name for axis in mesh.axes)
+        tuple(axis.size for axis in mesh.axes),
+        tuple(axis.name for axis in mesh.axes),
+        axis_types=(jax.sharding.AxisType.Auto,) * len(mesh.axes),
     )
     for _ in range(10):
         sharding = random_sharding(random, mesh, unreduced=False)

@@ -331,7 +331,7 @@ PART = "sub-axis of 'x': expected (M)N where 1 < N < 2 and M * N divides 2, got 
 @pytest.mark.parametrize(
     ("dimension", "axis", "message"),
     [
-        (2, "x", "%arg0: expected a dimension below 2, its rank, got 2"),
+        (2, "x", "%arg0: expected a dimension from 0 to 1, got 2"),
         (0, "w", "unknown axis 'w': expected one of 'x', 'y', 'z'"),
         (0, "x:(1)", "expected an axis such as 'x' or 'x:(1)2', got 'x:(1)'"),
         (0, "x:(1)3", PART.format("(1)3")),
