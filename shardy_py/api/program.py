@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
