@@ -223,9 +223,7 @@ def parse_sharding(text: str) -> TensorSharding:
     return value
 
 
-def check_sharding_axes(
-    value: TensorSharding, mesh: Mesh, others: Mapping[str, Mesh] | None = None
-) -> None:
+def check_sharding_axes(value: TensorSharding, mesh: Mesh, others: Mapping[str, Mesh] | None = None) -> None:
     """Raises `ShardyError` if the mesh lacks an axis of a sharding, or an axis is used twice.
 
     others: meshes by name that may have the missing axis, for the message.

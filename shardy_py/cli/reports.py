@@ -158,7 +158,7 @@ REPORTS: tuple[ReportRow, ...] = (
         needs_record=True,
     ),
     ReportRow(
-        *("explain", "answers", _explanation, "VALUE", None),
+        *("explain", "explanations", _explanation, "VALUE", None),
         "Explain the sharding of a value: '%3', '%arg0', '%0#1', 'result 0', '@f:%3', an argument name, "
         "a source line ('model.py:12'), all of an op ('op=dot_general')",
         needs_record=True,
