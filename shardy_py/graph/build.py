@@ -34,7 +34,7 @@ from shardy_py.graph.liveness import dead_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of_signature, signature_of
 from shardy_py.graph.slots import Program, Slots
-from shardy_py.graph.symbols import MAIN, module_of
+from shardy_py.graph.symbols import MAIN, Symbols, module_of
 from shardy_py.ir import (
     next_use,
     operands_of,
@@ -95,6 +95,7 @@ class _Builder:
         self._without_rule: list[tuple[Operation, OpRecord]] = []
 
     def build(self, module: ModuleOp) -> Program:
+        self.meshes = Symbols(module).meshes()
         handlers, add_slots, add_op = dict[type[Operation], _Handler | None](), self.slots.add, self._add_op
         for op in walk_pre_order(module, include_root=False):
             op_class = op.__class__
@@ -117,10 +118,7 @@ class _Builder:
         return Program(module, flat, self.meshes, self.step_ops, slots, dead, self._without_rule)
 
     def skip(self, op: Operation) -> None:
-        """Add nothing: for terminators."""
-
-    def add_mesh(self, op: Operation) -> None:
-        self.meshes[plain(op.properties["sym_name"])] = plain(op.properties["mesh"])
+        """Add nothing: for terminators and meshes."""
 
     def add_function_or_call(self, op: Operation) -> None:
         self.calls.add(op)
@@ -241,7 +239,7 @@ class _Builder:
         """Complete the edges between callers and functions."""
         for op in self._function_edges:
             value = operands_of(op)[0]
-            sources = self._function_edge_sources(value)
+            sources = self._function_edge_sources(op, value)
             rule = identity_rule(op.results[0].type, len(sources)) if sources else None
             step = self.step_of[id(op)]
             self.flat.step_kinds[step] = self._edge_kind(value, rule)
@@ -249,11 +247,14 @@ class _Builder:
                 self.flat.step_slots[step] = self._edge_slots(op, sources)
                 self._edges.append(op)
 
-    def _function_edge_sources(self, value: SSAValue) -> list[SSAValue]:
+    def _function_edge_sources(self, edge: Operation, value: SSAValue) -> list[SSAValue]:
         owner = owning_op(value)
         if isinstance(value, BlockArgument):
             return [operands_of(call)[value.index] for call in self.calls.of_function(owner)]
-        returned = self.calls.returned(owner, cast(Any, value).index) if owner is not None else None
+        if not isinstance(owner, CallOp):  # since the call was imported
+            what = f"'{edge.name}' op expected operand of {edge.name} to be a result of call op."
+            raise ShardyError(Diagnostic(what, position_of(edge.location)))
+        returned = self.calls.returned(owner, cast(Any, value).index)
         return [] if returned is None else [returned]
 
     def _add_dependents(self) -> None:
@@ -324,7 +325,7 @@ _Handler = Callable[[_Builder, Operation], None]
 _HANDLERS: dict[type[Operation], _Handler] = {
     FuncOp: _Builder.add_function_or_call,
     CallOp: _Builder.add_function_or_call,
-    MeshOp: _Builder.add_mesh,
+    MeshOp: _Builder.skip,
     ShardingGroupOp: _Builder.add_group_member,
     DataFlowEdgeOp: _Builder.add_edge,
     FuncDataFlowEdgeOp: _Builder.add_function_edge,

@@ -10,19 +10,26 @@ Not here: symbols and their names (`symbols.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.movements import note_copies
+from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, top_level_ops
-from shardy_py.ir import find_ops, operands_of, terminator_of
+from shardy_py.ir import find_ops, operands_of, terminator_of, walk_pre_order
 
 ORIGINAL_NAME = "sdy.original_func_name"
 """The attribute of a copy of a function that holds the name of the original."""
+
+
+_NAMED = 4
+"""The functions that a message names."""
 
 
 class Calls:
@@ -35,13 +42,17 @@ class Calls:
     def add(self, op: Operation) -> None:
         """Add a function or a call."""
         if isinstance(op, FuncOp):
-            self.functions[function_name(op)] = op
+            around = op.parent_op()
+            if around is None or around.parent is None:  # functions of nested modules are never called
+                self.functions[function_name(op)] = op
         else:
             self._calls.setdefault(callee_name(op), []).append(op)
 
     def of_function(self, function: Operation | None) -> list[Operation]:
         """The calls of `function`."""
-        return [] if function is None else self._calls.get(function_name(function), [])
+        if function is None or self.functions.get(name := function_name(function)) is not function:
+            return []
+        return self._calls.get(name, [])
 
     def argument(self, call: Operation, index: int) -> SSAValue | None:
         """The callee's argument for operand `index` of `call`; None if the callee has no body."""
@@ -101,15 +112,80 @@ def original_name(function: Operation) -> StringAttr:
     return given
 
 
-def copy_function(function: Operation, symbols: Symbols) -> Operation:
-    """Returns a detached copy of a function; it calls copies of the callees, which are in the module."""
-    copies: dict[SSAValue, SSAValue] = {}
-    copy = clone(function, copies)
-    note_copies(copies)
-    copy.attributes[ORIGINAL_NAME] = original_name(function)
-    for call in calls_in(copy):
-        set_callee(call, symbols.insert(copy_function(symbols.callee(call), symbols)))
-    return copy
+class FunctionCopies:
+    """Makes copies of functions; raises `ShardyError` for one that calls itself, or beyond a number of ops.
+
+    limit: of the ops in all copies.
+    """
+
+    def __init__(self, symbols: Symbols, limit: int) -> None:
+        self._symbols = symbols
+        self._limit = limit
+        self._sizes: dict[Operation, int] = {}
+        self._copied = 0
+        self._copying: set[Operation] = set()
+
+    def copy(self, function: Operation) -> Operation:
+        """Returns a detached copy of a function; it calls copies of the callees, which are in the module."""
+        self._copied += self._size(function)
+        if self._copied > self._limit:
+            raise self._too_many(function, self._copied)
+        return self._copy(function)
+
+    def check(self, functions: Iterable[Operation]) -> None:
+        """Checks that each call of `functions`, directly or not, can have a copy of its callee."""
+        calls = Counter(callee_name(call) for function in functions for call in calls_in(function))
+        if max(calls.values(), default=0) > 1:
+            roots = [function for function in functions if function_name(function) not in calls]
+            total = sum(map(self._size, roots))
+            if total > self._limit:
+                raise self._too_many(max(roots, key=self._size), total)
+
+    def _copy(self, function: Operation) -> Operation:
+        copies: dict[SSAValue, SSAValue] = {}
+        copy = clone(function, copies)
+        note_copies(copies)
+        copy.attributes[ORIGINAL_NAME] = original_name(function)
+        self._copying.add(function)
+        for call in calls_in(copy):
+            callee = self._symbols.callee(call)
+            if callee in self._copying:
+                what = f"'{call.name}' op a copy for each call of recursive @{function_name(callee)}"
+                raise ShardyError.unsupported(what, where=place_of(call))
+            set_callee(call, self._symbols.insert(self._copy(callee)))
+        self._copying.remove(function)
+        return copy
+
+    def _size(self, root: Operation) -> int:
+        """The number of ops of a function and, for each call, of its callee; recursive calls aside."""
+        entered: set[Operation] = set()
+        pending = [root]
+        while root not in self._sizes:
+            function = pending[-1]
+            callees = [self._symbols.callee(call) for call in calls_in(function)]
+            missing = [callee for callee in dict.fromkeys(callees) if callee not in self._sizes]
+            if missing and function not in entered:
+                entered.add(function)
+                pending += missing
+                continue
+            pending.pop()
+            own = sum(1 for _ in walk_pre_order(function))
+            self._sizes[function] = own + sum(self._sizes.get(callee, 0) for callee in callees)
+        return self._sizes[root]
+
+    def _too_many(self, function: Operation, size: int) -> ShardyError:
+        path = [function]
+        while len(path) < _NAMED and (calls := calls_in(path[-1])):
+            path.append(max(map(self._symbols.callee, calls), key=self._size))
+        names = " -> ".join(f"@{function_name(f)}" for f in path)
+        more = " -> ..." if calls_in(path[-1]) else ""
+        return ShardyError.unexpected(
+            f"'{function.name}' op copies of functions, one for each call of {names}{more}",
+            expected=f"at most {self._limit} ops",
+            got=f"{size}",
+            remedy="set max-copied-ops, or use dedup-functions-fully=true, which copies no function",
+            where=place_of(function),
+        )
 
 
 def _defined_functions(module: ModuleOp) -> Iterator[Operation]:

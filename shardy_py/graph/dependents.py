@@ -9,18 +9,18 @@ Not here: slots (`slots.py`), the loop that uses this (`propagation/fixpoint.py`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from xdsl.dialects.func import CallOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp
 from shardy_py.dialects.traits import data_flow_of, is_terminator
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import edge_of_source, edge_targets
-from shardy_py.ir import next_use, operands_of, owning_op, user_of
+from shardy_py.ir import next_use, operands_of, owning_op
 
 
 @lru_cache(maxsize=4096)
@@ -52,27 +52,41 @@ class Dependents:
 
     def add_users(self, value: SSAValue, steps: list[int]) -> None:
         """Append the steps for all uses of `value`."""
+        entered: set[SSAValue] | None = None  # values that were followed into or out of functions
+        pending: list[Use | None] = []
         use = value.first_use
-        while use is not None:
-            user = user_of(use)
+        while use is not None or pending:
+            if use is None:
+                use = pending.pop()
+                continue
+            user = use.operation
+            index, use_after = use.index, next_use(use)
             step = self._step_of.get(id(user))
             if step is not None:
                 steps.append(step)
             elif _is_forwarding(user.__class__):
-                self._add_forwarded(user, use.index, steps)
-            use = next_use(use)
+                forwarded = self._forwarded(user, index, steps)
+                if forwarded:
+                    # Calls may form cycles: a value is followed once, as its steps are enqueued once.
+                    if entered is None:
+                        entered = {value}
+                    new = [v for v in dict.fromkeys(forwarded) if v not in entered]
+                    entered.update(new)
+                    pending.append(use_after)
+                    pending += (v.first_use for v in reversed(new))
+                    use_after = None
+            use = use_after
 
-    def _add_forwarded(self, user: Operation, index: int, steps: list[int]) -> None:
+    def _forwarded(self, user: Operation, index: int, steps: list[int]) -> Sequence[SSAValue]:
+        """The values whose users are meant by a use; otherwise appends the step that is meant."""
         dependent = edge_of_source(user, index)
         if dependent is None and isinstance(user, ReturnOp):
-            for call in self._calls.of_function(user.parent_op()):
-                self.add_users(call.results[index], steps)
-        elif dependent is None and isinstance(user, CallOp):
+            return [call.results[index] for call in self._calls.of_function(user.parent_op())]
+        if dependent is None and isinstance(user, CallOp):
             argument = self._calls.argument(user, index)
-            if argument is not None:
-                self.add_users(argument, steps)
-        else:
-            dependent = dependent or (user.parent_op() if is_terminator(user) else user)
-            step = self._step_of.get(id(dependent))
-            if step is not None:
-                steps.append(step)
+            return () if argument is None else (argument,)
+        dependent = dependent or (user.parent_op() if is_terminator(user) else user)
+        step = self._step_of.get(id(dependent))
+        if step is not None:
+            steps.append(step)
+        return ()

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.text.source import position_of
+
+
+def place_of(op: Operation) -> Position | None:
+    """The place of `op` in its file; None if its location names no file.
+
+    A module that is not spelled out has line 0 as its location, as in MLIR: its place is the first line.
+    """
+    place = position_of(op.location)
+    return Position(place.file, 1, 1) if place is not None and not place.line else place
 
 
 def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError:
@@ -22,7 +30,7 @@ def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError
     if first.where is not None:
         return error
     named = f"'{op.name}' op {prefix}"
-    where = position_of(cast(Any, op).location)
+    where = place_of(op)
     if not first.what:
         return ShardyError(Diagnostic(named + first.message, where))
     return ShardyError(replace(first, what=named + first.what, where=where))

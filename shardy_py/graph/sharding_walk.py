@@ -89,12 +89,12 @@ class Survey:
         return any(_holds(attribute, test) for attribute in self.attributes)
 
 
-def survey(root: Operation, *names: str) -> Survey:
+def survey(root: Operation, *names: str, include_root: bool = True) -> Survey:
     """Returns the attributes with shardings in `root`, and the ops of these names."""
     wanted = frozenset(names)
     attributes: dict[int, Attribute] = {}
     ops: list[Operation] = []
-    for op in walk_pre_order(root):
+    for op in walk_pre_order(root, include_root=include_root):
         if op.name in wanted:
             ops.append(op)
         if (given := op.attributes.get(SHARDING)) is not None:

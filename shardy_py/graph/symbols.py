@@ -6,17 +6,18 @@ Not here: which functions call which (`calls.py`), unreferenced symbols (`passes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.ops import MeshOp
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.ir import erase, place_at_end
+from shardy_py.graph.op_errors import errors_at, place_of
+from shardy_py.ir import erase, place_at_end, walk_pre_order
 from shardy_py.sharding import Mesh
-from shardy_py.text.source import position_of
 
 MAIN = "main"
 
@@ -30,8 +31,14 @@ class Symbols:
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
         self._counter = 0
-        named = ((symbol_name(op), op) for op in top_level_ops(module))
-        self._ops: dict[str, Operation] = {name: op for name, op in named if name is not None}
+        self._ops: dict[str, Operation] = {}
+        self._nested: list[ModuleOp] = []
+        for op in top_level_ops(module):
+            name = symbol_name(op)
+            if name is not None:
+                self._ops[name] = op
+            if type(op) is ModuleOp:
+                self._nested.append(op)
 
     def get(self, name: str) -> Operation | None:
         """The op of that name, or None."""
@@ -45,19 +52,40 @@ class Symbols:
         return op
 
     def callee(self, call: Operation) -> Operation:
-        """The callee of a call; raises `ShardyError` if there is none."""
-        return self.function(callee_name(call))
+        """The callee of a call; raises `ShardyError` if there is none, or for calls in nested modules."""
+        self._check_nested()
+        with errors_at(call):
+            return self.function(callee_name(call))
 
     def mesh(self, reference: str | Mesh) -> Mesh | None:
         """The mesh of a name, or an inlined mesh itself; None for an unknown name."""
         if isinstance(reference, Mesh):
             return reference
+        self._check_nested()
         op = self._ops.get(reference)
         return op.mesh.data if isinstance(op, MeshOp) else None
 
     def meshes(self) -> dict[str, Mesh]:
         """The meshes by symbol."""
+        self._check_nested()
         return {name: op.mesh.data for name, op in self._ops.items() if isinstance(op, MeshOp)}
+
+    def _check_nested(self) -> None:
+        """Raises `ShardyError` for a call or mesh of a nested module: names mean other symbols there."""
+        if not self._nested:
+            return
+        for op in chain.from_iterable(map(walk_pre_order, self._nested)):
+            if type(op) is CallOp:
+                what = f"'{op.name}' op of a nested module"
+            elif type(op) is MeshOp and not self._is_outer(op):
+                what = f"mesh @{op.sym_name.data} of a nested module"
+            else:
+                continue
+            raise ShardyError.unsupported(what, remedy="move it to the outermost module", where=place_of(op))
+
+    def _is_outer(self, op: MeshOp) -> bool:
+        outer = self._ops.get(op.sym_name.data)
+        return isinstance(outer, MeshOp) and outer.mesh == op.mesh
 
     def insert(self, op: Operation) -> str:
         """Make the name of `op` unique and return it; a detached op is placed at the end of the module."""
@@ -88,7 +116,7 @@ class Symbols:
             return next(iter(functions.values()))
         if MAIN not in functions:
             names = ", ".join(f"@{name}" for name in functions) or "none"
-            place = position_of(cast(Any, next(iter(functions.values()), self.module)).location)
+            place = place_of(next(iter(functions.values()), self.module))
             fact = f"needs one function, or one named @{MAIN}; it has: {names}"
             raise ShardyError(Diagnostic(f"'builtin.module' op {fact}", place))
         return functions[MAIN]

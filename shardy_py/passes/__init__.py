@@ -69,7 +69,7 @@ sdy-manual-axes-cleanup
     Completes and sorts the manual axes of manual computations.
 sdy-add-data-flow-edges in data_flow_edges
     Inserts an op for each data-flow edge into and out of regions.
-sdy-flatten-call-graph in call_graph
+sdy-flatten-call-graph in call_graph with CopyOptions
     Clones functions until each has a single call.
 sdy-import-func-calls in named_computations with ImportFuncCallsOptions
     Converts calls to named computations that hold the body of the callee.

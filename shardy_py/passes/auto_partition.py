@@ -22,6 +22,7 @@ from xdsl.ir import Operation
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import SHARDING, sharding_attributes
+from shardy_py.graph.op_errors import place_of
 from shardy_py.ir import operands_of, walk_pre_order
 from shardy_py.text.source import position_of
 
@@ -72,14 +73,19 @@ def auto_partition(module: ModuleOp) -> None:
     Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
     The verifiers check the new shardings. Not here: registering a partitioner (`auto_partition.py`).
     """
-    partitioner = registered_auto_partitioner()
+    try:
+        partitioner = registered_auto_partitioner()
+    except ShardyError as error:
+        place = place_of(module)
+        raise ShardyError(error.first.at(place) if place is not None else error.first) from error
     before = structure(module)
     try:
         partitioner(module)
     except ShardyError:
         raise
     except Exception as error:
-        raise ShardyError(f"the auto-partitioner failed: {type(error).__name__}: {error}") from error
+        what = f"the auto-partitioner failed: {type(error).__name__}: {error}"
+        raise ShardyError(Diagnostic(what, place_of(module))) from error
     change = first_change(before, structure(module))
     if change is not None:
         changed, what = change

@@ -15,8 +15,8 @@ from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue,
 
 from shardy_py.graph.calls import (
     ORIGINAL_NAME,
+    FunctionCopies,
     calls_in,
-    copy_function,
     functions_bottom_up,
     functions_top_down,
     original_name,
@@ -25,7 +25,7 @@ from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
 from shardy_py.ir import erase, find_ops, place_at_end, take_out, walk_pre_order
-from shardy_py.passes.options import UnflattenCallGraphOptions
+from shardy_py.passes.options import CopyOptions, UnflattenCallGraphOptions
 from shardy_py.sharding import TensorSharding
 
 
@@ -138,7 +138,7 @@ def _parts_of(kind: type) -> Parts:
     return lambda value: [part for name in names if not isinstance(part := getattr(value, name), str)]
 
 
-def flatten_call_graph(module: ModuleOp) -> None:
+def flatten_call_graph(module: ModuleOp, options: CopyOptions) -> None:
     """`sdy-flatten-call-graph`: clones functions, and their callees, until each has a single call.
 
     Clones keep the name of the original as an attribute.
@@ -147,13 +147,16 @@ def flatten_call_graph(module: ModuleOp) -> None:
     after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
     """
     symbols = Symbols(module)
+    copies = FunctionCopies(symbols, options.max_copied_ops)
+    functions = functions_bottom_up(module)
+    copies.check(functions)
     called: set[str] = set()
-    for function in functions_bottom_up(module):
+    for function in functions:
         for call in calls_in(function):
             callee = symbols.callee(call)
             name = function_name(callee)
             if name in called:
-                set_callee(call, symbols.insert(copy_function(callee, symbols)))
+                set_callee(call, symbols.insert(copies.copy(callee)))
             called.add(name)
 
 

@@ -15,7 +15,7 @@ from xdsl.traits import IsTerminator
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
-from shardy_py.graph.calls import copy_function, functions_bottom_up, original_name
+from shardy_py.graph.calls import FunctionCopies, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Mapping, clone
 from shardy_py.graph.movements import note_copies, replace_by_values, replace_op
 from shardy_py.graph.nesting import innermost_first
@@ -36,6 +36,7 @@ from shardy_py.ir import (
     walk_pre_order,
 )
 from shardy_py.ops import TABLE, Control
+from shardy_py.passes.options import CopyOptions
 from shardy_py.passes.rewrites import put_constants_last
 
 
@@ -148,6 +149,7 @@ class _Splitter:
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
+        self._copies = FunctionCopies(symbols, CopyOptions.max_copied_ops)
         self._varying_computations: set[str] = set()
         self._varying_functions: set[str] = set()
         self._static: dict[int, Attribute] = {}
@@ -262,7 +264,7 @@ class _Splitter:
         copy = clone(op, mapping)
         place_before(copy, op)
         if isinstance(copy, CallOp):
-            function = copy_function(self._symbols.callee(copy), self._symbols)
+            function = self._copies.copy(self._symbols.callee(copy))
             set_callee(copy, self._symbols.insert(function))
         for group in self._groups_of(value):
             place_before(clone(group, mapping), op)

@@ -13,7 +13,7 @@ from shardy_py.dialects import stablehlo
 from shardy_py.dialects.sdy import MeshAttr, MeshOp
 from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.graph.sharding_walk import transform_shardings
-from shardy_py.graph.symbols import Symbols, meshes_of
+from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, place_after, place_at_start, walk_pre_order
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -157,7 +157,7 @@ def inline_meshes(module: builtin.ModuleOp) -> None:
     Replica groups over axes of a mesh get that mesh too, as StableHLO spells it. The inverse is
     `sdy-lift-inlined-meshes`.
     """
-    meshes = meshes_of(module)
+    meshes = Symbols(module).meshes()
     transform_shardings(module, lambda sharding: replace(sharding, mesh=mesh_of(sharding, meshes)))
     for inner in walk_pre_order(module):
         groups = inner.properties.get(REPLICA_GROUPS)

@@ -12,14 +12,23 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.dialects import sdy
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_terminator
-from shardy_py.errors import warn_once
-from shardy_py.graph.calls import ORIGINAL_NAME, calls_in, functions_bottom_up, original_name
+from shardy_py.dialects.verification import verify_module
+from shardy_py.errors import Diagnostic, ShardyError, warn_once
+from shardy_py.graph.calls import (
+    ORIGINAL_NAME,
+    FunctionCopies,
+    calls_in,
+    functions_bottom_up,
+    original_name,
+)
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners
 from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import note_moved, replace_op
 from shardy_py.graph.nesting import innermost_first
+from shardy_py.graph.sharding_walk import survey
 from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
@@ -37,7 +46,7 @@ def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None
     before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
     after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
     """
-    import_calls(module)
+    import_calls(module, options.max_copied_ops)
     if options.add_data_flow_edges_on_named_computations:
         for computation in find_ops(module, NAMED):
             insert_edges(argument_owners(computation))
@@ -49,16 +58,32 @@ THREAD = "execution_thread"
 """The attribute with the thread that a function runs on; it moves with the body."""
 
 
-def import_calls(module: ModuleOp) -> None:
+def import_calls(module: ModuleOp, max_copied_ops: int) -> None:
     """Replace all calls by named computations, and erase the callees."""
     symbols = Symbols(module)
+    functions = functions_bottom_up(module)
+    FunctionCopies(symbols, max_copied_ops).check(functions)
     separate_names(module, symbols)
     bodies = _Bodies()
-    for function in functions_bottom_up(module):
+    for function in functions:
         for call in calls_in(function):
             _import_call(call, bodies, symbols)
     for name in bodies.used:
         symbols.erase(symbols.function(name))
+    if bodies.used and _binds_an_axis_twice(module):
+        verify_module(module)
+
+
+def _binds_an_axis_twice(module: ModuleOp) -> bool:
+    """Whether a manual computation holds, now that calls are imported, a sharding along its manual axes."""
+    for computation in find_ops(module, sdy.ManualComputationOp.name):
+        axes = frozenset(manual_axes(computation))
+        inside = survey(computation, include_root=False)
+        if axes and inside.any_sharding(
+            lambda s, axes=axes: any(a.name in axes for _, listed in s.axis_lists for a in listed)
+        ):
+            return True
+    return False
 
 
 class _Bodies:
@@ -86,8 +111,13 @@ class _Bodies:
 
 def _import_call(call: Operation, bodies: _Bodies, symbols: Symbols) -> None:
     function = symbols.callee(call)
-    if not function.regions[0].blocks and function_name(function) not in bodies.used:
+    name = function_name(function)
+    body = bodies.used.get(name, function.regions[0])
+    if body.first_block is None:
         return  # a declaration has no body
+    if body.first_block is not body.last_block:
+        what = f"'{sdy.NamedComputationOp.name}' op expects region #0 to have 0 or 1 blocks"
+        raise ShardyError(Diagnostic(what, position_of(call.location)))
     properties: dict[str, Attribute] = {"name": original_name(function)}
     shardings = function_argument_shardings(function, symbols)
     if shardings is not None:

@@ -89,7 +89,16 @@ class ImportShardingsOptions:
 
 
 @dataclass(frozen=True)
-class ImportFuncCallsOptions:
+class CopyOptions:
+    """Options of `sdy-flatten-call-graph`; 1,000,000 ops take about 1 GB."""
+
+    max_copied_ops: int = option(
+        1_000_000, "ops that copies of functions, one for each call, may have in all"
+    )
+
+
+@dataclass(frozen=True)
+class ImportFuncCallsOptions(CopyOptions):
     """Options of `sdy-import-func-calls`."""
 
     add_data_flow_edges_on_named_computations: bool = option(

@@ -13,6 +13,7 @@ from typing import Any
 from shardy_py.passes import pass_call
 from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
+    CopyOptions,
     DebugInfoOptions,
     ExportShardingsOptions,
     ImportShardingsOptions,
@@ -23,7 +24,8 @@ from shardy_py.passes.options import (
     options_of,
 )
 
-_DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
+_DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
+    CopyOptions(),
     OpPriorityOptions(),
     ImportShardingsOptions(),
     ExportShardingsOptions(),
@@ -77,7 +79,7 @@ class ExportPipelineOptions(PartitioningOptions):
 
 
 @dataclass(frozen=True)
-class PropagationPipelineOptions(PartitioningOptions, OpPriorityOptions, ImportPipelineOptions):
+class PropagationPipelineOptions(PartitioningOptions, OpPriorityOptions, ImportPipelineOptions, CopyOptions):
     """Options of `sdy-propagation-pipeline`."""
 
     enable_auto_partitioning: bool = option(False, "run the registered auto-partitioner")
@@ -98,12 +100,18 @@ def import_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> C
     return calls + _constraint_passes() if options.dedup_functions_fully else calls
 
 
-def inline_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> Calls:
+def inline_passes(
+    options: ImportPipelineOptions = ImportPipelineOptions(), copies: CopyOptions = _DEFAULT_COPIES
+) -> Calls:
     """From calls to one nest of regions that propagation sees through, or to edges between functions."""
     if options.dedup_functions_fully:
         return _calls("sdy-add-func-data-flow-edges", "sdy-pre-order-funcs")
+    given: dict[str, OptionValue] = {}
+    if copies.max_copied_ops != _DEFAULT_COPIES.max_copied_ops:
+        given["max_copied_ops"] = copies.max_copied_ops
     return (
-        *_calls("sdy-flatten-call-graph", "symbol-dce", "sdy-import-func-calls", "symbol-dce"),
+        *(pass_call("sdy-flatten-call-graph", **given), pass_call("symbol-dce")),
+        *(pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce")),
         *_constraint_passes(),
         *_calls("sdy-pre-order-funcs"),
     )
@@ -156,7 +164,7 @@ def propagation_passes(options: PropagationPipelineOptions = PropagationPipeline
     """The whole way: import, inline, propagate, outline, export."""
     return (
         *import_passes(options),
-        *inline_passes(options),
+        *inline_passes(options, options),
         *propagate_passes(options),
         *outline_passes(options),
         *export_passes(options),

@@ -19,6 +19,7 @@ from shardy_py.graph.movements import recorded
 from shardy_py.graph.run_record import Record
 from shardy_py.passes.registration import PassCall
 from shardy_py.session import SESSION
+from shardy_py.text.deep_stack import deep_stack
 
 Observer = Callable[[PassCall | None, ModuleOp], AbstractContextManager[object]]
 """Returns a context manager that is entered around a pass, or, given None, around the verifier."""
@@ -46,7 +47,7 @@ def run_passes(
                 stack.enter_context(observer(call, module))
             work()
 
-    with SESSION.program():
+    with SESSION.program(), deep_stack():
         for call in calls:
             observed(call, lambda call=call: call.run(module))
             if verify == "each":

@@ -123,7 +123,8 @@ def _keep(sharding: TensorSharding, manual_axes: Sequence[str], *, keep_manual: 
         axes = dimension.axes
         first_free = next((i for i, axis in enumerate(axes) if axis.name not in manual), len(axes))
         kept = axes[:first_free] if keep_manual else axes[first_free:]
-        dimensions.append(replace(dimension, axes=kept))
+        priority = dimension.priority if kept or not dimension.is_closed else None
+        dimensions.append(replace(dimension, axes=kept, priority=priority))
     others = sharding.replicated_axes, sharding.unreduced_axes
     replicated, unreduced = (tuple(axis for axis in axes if axis.name not in manual) for axes in others)
     return TensorSharding(sharding.mesh, tuple(dimensions), replicated, unreduced, sharding.reduction)

@@ -8,13 +8,14 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region
 
 from shardy_py import ir
 from shardy_py.dialects.stablehlo import CompositeOp
-from shardy_py.graph.calls import calls_in, functions_bottom_up
+from shardy_py.graph.calls import FunctionCopies, calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import blocks_of, operands_of, place_at_end, take_out, walk_pre_order
+from shardy_py.passes.options import CopyOptions
 from shardy_py.text.source import call_site
 
 LATE = "shardy_py.late"
@@ -108,7 +109,9 @@ def inline_calls(module: ModuleOp) -> None:
         _replace_by_call(composite)
     inlined: set[Operation] = set()
     kept: set[Operation] = set()
-    for function in functions_bottom_up(module):
+    functions = functions_bottom_up(module)
+    FunctionCopies(symbols, CopyOptions.max_copied_ops).check(functions)
+    for function in functions:
         for call in calls_in(function):
             callee = symbols.callee(call)
             if _is_inlineable(call, callee):
