@@ -149,7 +149,7 @@ class _Splitter:
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
-        self._copies = FunctionCopies(symbols, CopyOptions.max_copied_ops)
+        self._copies: FunctionCopies | None = None
         self._varying_computations: set[str] = set()
         self._varying_functions: set[str] = set()
         self._static: dict[int, Attribute] = {}
@@ -264,6 +264,9 @@ class _Splitter:
         copy = clone(op, mapping)
         place_before(copy, op)
         if isinstance(copy, CallOp):
+            if self._copies is None:
+                self._copies = FunctionCopies(self._symbols, CopyOptions.max_copied_ops)
+                self._copies.check(functions_bottom_up(self._symbols.module))
             function = self._copies.copy(self._symbols.callee(copy))
             set_callee(copy, self._symbols.insert(function))
         for group in self._groups_of(value):

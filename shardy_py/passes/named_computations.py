@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import cast
 
@@ -34,6 +35,7 @@ from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
 from shardy_py.passes.data_flow_edges import edge_shardings, insert_edges, remove_edges
 from shardy_py.passes.options import ImportFuncCallsOptions
+from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
 
@@ -78,12 +80,13 @@ def _binds_an_axis_twice(module: ModuleOp) -> bool:
     """Whether a manual computation holds, now that calls are imported, a sharding along its manual axes."""
     for computation in find_ops(module, sdy.ManualComputationOp.name):
         axes = frozenset(manual_axes(computation))
-        inside = survey(computation, include_root=False)
-        if axes and inside.any_sharding(
-            lambda s, axes=axes: any(a.name in axes for _, listed in s.axis_lists for a in listed)
-        ):
+        if axes and survey(computation, include_root=False).any_sharding(partial(_uses_any, axes)):
             return True
     return False
+
+
+def _uses_any(names: frozenset[str], sharding: TensorSharding) -> bool:
+    return any(axis.name in names for _, axes in sharding.axis_lists for axis in axes)
 
 
 class _Bodies:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
 from shardy_py.errors import ShardyError
-from shardy_py.graph.calls import copy_function, functions_bottom_up, functions_top_down
+from shardy_py.graph.calls import FunctionCopies, functions_bottom_up, functions_top_down
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.ir import find_ops
@@ -48,7 +48,7 @@ def test_main_is_the_only_function_or_called_main() -> None:
 
 
 def test_a_program_without_functions_is_placed_by_its_file() -> None:
-    with pytest.raises(ShardyError, match=r"^empty\.mlir:0:0: error: .*; it has: none"):
+    with pytest.raises(ShardyError, match=r"^empty\.mlir:1:1: error: .*; it has: none"):
         Symbols(parse_module("", "empty.mlir")).main()
 
 
@@ -80,7 +80,7 @@ def test_nested_modules_call_their_own_functions() -> None:
 def test_copy_of_a_function_calls_copies() -> None:
     module = module_of("f: g", "g: h", "h:")
     symbols = Symbols(module)
-    copy = copy_function(symbols.function("f"), symbols)
+    copy = FunctionCopies(symbols, 1_000).copy(symbols.function("f"))
     assert copy.parent is None
     assert [str(call.properties["callee"]) for call in find_ops(copy, "func.call")] == ["@g_1"]
     assert [str(call.properties["callee"]) for call in find_ops(symbols.function("g_1"), "func.call")] == [
