@@ -16,14 +16,8 @@ from shardy_py.sharding.axis_lists import total_size
 
 
 def closed_like(sharding: TensorSharding) -> TensorSharding:
-    """The sharding with every dimension closed and no explicitly replicated axes.
-
-    A dimension that is left empty has no priority.
-    """
-    dimensions = tuple(
-        d if d.is_closed else replace(d, is_closed=True, priority=d.priority if d.axes else None)
-        for d in sharding.dimensions
-    )
+    """The sharding with every dimension closed and no explicitly replicated axes."""
+    dimensions = tuple(d if d.is_closed else replace(d, is_closed=True) for d in sharding.dimensions)
     return replace(sharding, dimensions=dimensions, replicated_axes=())
 
 

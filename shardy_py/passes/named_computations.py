@@ -34,7 +34,7 @@ from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_shardings import function_argument_shardings
 from shardy_py.ir import build_operation, erase, find_ops, operands_of
 from shardy_py.passes.data_flow_edges import edge_shardings, insert_edges, remove_edges
-from shardy_py.passes.options import ImportFuncCallsOptions
+from shardy_py.passes.options import CopyOptions, ImportFuncCallsOptions
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
@@ -60,7 +60,7 @@ THREAD = "execution_thread"
 """The attribute with the thread that a function runs on; it moves with the body."""
 
 
-def import_calls(module: ModuleOp, max_copied_ops: int) -> None:
+def import_calls(module: ModuleOp, max_copied_ops: int = CopyOptions.max_copied_ops) -> None:
     """Replace all calls by named computations, and erase the callees."""
     symbols = Symbols(module)
     functions = functions_bottom_up(module)

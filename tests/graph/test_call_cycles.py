@@ -143,6 +143,3 @@ def test_an_empty_dimension_that_is_closed_has_no_priority() -> None:
     start = MANUAL.index("func.func @main")
     caller = MANUAL[start:].replace("func.call @f(%b)", "stablehlo.tanh %b").replace(f"({ROW}) -> {ROW}", ROW)
     assert "p1" not in run(MESH + caller, "sdy-propagation-pipeline")
-    argument = f"%a: {ROW} {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}p1]>}}"
-    text = f"{MESH}func.func @main({argument}) -> {ROW} {{\n  return %a : {ROW}\n}}\n"
-    assert "#sdy.sharding<@mesh, [{}]>" in run(text, "sdy-close-shardings")
