@@ -36,6 +36,7 @@ MAX_TOKEN_NESTING = 100
 
 _MAX_ECHOED_TOKEN = 40
 _MAX_ECHOED_TEXT = 200
+_MAX_MESSAGE = 2_000
 T = TypeVar("T")
 
 
@@ -257,6 +258,8 @@ class TokenCursor(TextCursor):
         raise ShardyError(self._located(Diagnostic("", expected=expected, got=got), self.offset))
 
     def _located(self, diagnostic: Diagnostic, offset: int) -> Diagnostic:
+        if len(diagnostic.what) > _MAX_MESSAGE:
+            diagnostic = replace(diagnostic, what=f"{diagnostic.what[:_MAX_MESSAGE]}...")
         if not self.description:
             return diagnostic.at(self.position(offset))
         if diagnostic.what.startswith(f"invalid {self.description} "):

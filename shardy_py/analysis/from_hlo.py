@@ -17,7 +17,7 @@ Tuples are flattened: each parameter and each result is one tensor. Each computa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, element_of
@@ -32,9 +32,10 @@ from shardy_py.hlo import (
     record_of,
     row_of,
 )
-from shardy_py.ops import TensorType
+from shardy_py.ops import OpRecord, TensorType
 
 Values = tuple[int, ...]
+Types = Sequence[TensorType | None]
 
 
 def hlo_function(module: HloModule, computation: str = "") -> Function:
@@ -78,23 +79,28 @@ class _Converter:
         with fitting(instruction):
             if wires is not None:
                 parts = tuple(self.computation.by_name[name].shape for name in instruction.operands)
-                self.values[instruction.name] = wires(instruction, operands, parts)
+                passed = self.values[instruction.name] = wires(instruction, operands, parts)
+                types = [self.numbering.types[value] for value in passed]
+                if phase != "update" and not _fit(types, leaf_types(instruction.shape)):
+                    what = f"'{instruction.opcode}' {instruction.name}: other shape than its operands"
+                    raise ShardyError(Diagnostic(what, instruction.position))
                 return
             record = record_of(instruction, self.computation, self.module.by_name)
             if phase == "start":
                 record = replace(record, results=_started(instruction))
         flat = tuple(value for leaves in operands for value in leaves)
-        form, bodies = self.bodies(instruction, operands, len(record.results))
+        form, bodies = self.bodies(instruction, operands, record)
         node = Node(instruction.name, record, flat, form, bodies, instruction.position)
         self.numbering.nodes.append(node)
-        self.values[instruction.name] = self.numbering.results(len(record.results))
+        self.values[instruction.name] = self.numbering.results(record.results)
 
     def bodies(
-        self, instruction: Instruction, operands: tuple[Values, ...], results: int
+        self, instruction: Instruction, operands: tuple[Values, ...], record: OpRecord
     ) -> tuple[Form, tuple[Body, ...]]:
         form = row_of(instruction).form
         if form in ("op", "wires"):
             return "op", ()
+        types = record.operands
         total = sum(map(len, operands))
         bodies: list[Body] = []
         start = len(operands[0]) if form == "branches" else 0
@@ -105,11 +111,28 @@ class _Converter:
                 end = start + len(operands[number + 1]) if number + 1 < len(operands) else start
             bodies.append(Body(function, tuple(range(start, end))))
             start = end if form == "branches" else 0
-            gives = 1 if form == "loop" and not number else results
-            if len(bodies[-1].inputs) != len(function.parameters) or len(function.results) != gives:
+            given = [types[place] for place in bodies[-1].inputs]
+            returned = function.result_types
+            if form == "loop" and not number:
+                is_fitting = len(returned) == 1
+            else:
+                is_fitting = _fit(returned, record.results)
+            if not is_fitting or not _fit(given, function.parameters):
                 what = f"'{instruction.opcode}' {instruction.name}: other operands or results than '{name}'"
                 raise ShardyError(Diagnostic(what, instruction.position))
         return form, tuple(bodies)
+
+
+def _fit(given: Types, expected: Types) -> bool:
+    """Whether shapes are those expected; element types may differ, and an unbounded size fits any."""
+    return len(given) == len(expected) and all(map(_fits, given, expected))
+
+
+def _fits(given: TensorType | None, expected: TensorType | None) -> bool:
+    if given is None or expected is None:
+        return given is expected
+    sizes = zip(given.shape, expected.shape, strict=False)
+    return given.rank == expected.rank and all(a == b or a is None or b is None for a, b in sizes)
 
 
 def _phase(instruction: Instruction) -> str:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, element_of
 from shardy_py.dialects import syntax_table
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
@@ -48,7 +48,7 @@ def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Fun
     """The functions of these names, or all, in program order."""
     symbols = {function_name(op): op for op in find_ops(module, FuncOp.name)}
     if not symbols:
-        raise ShardyError("the module has no function")
+        raise ShardyError(Diagnostic("the module has no function", position_of(module.location)))
     for name in names:
         if name not in symbols:
             raise ShardyError.unknown("function", f"@{name}", [f"@{symbol}" for symbol in symbols])
@@ -131,7 +131,7 @@ class _Region:
         place = position_of(op.location)
         self.numbering.nodes.append(Node(name.partition("#")[0], record, flat, form, bodies, place))
         for result in op.results:
-            self.values[id(result)] = self.numbering.results(len(_leaves(result.type)))
+            self.values[id(result)] = self.numbering.results(_leaves(result.type))
 
     def bodies(self, op: Operation, form: Form, captured: Sequence[SSAValue]) -> tuple[Body, ...]:
         if form == "op":

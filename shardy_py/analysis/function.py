@@ -81,28 +81,33 @@ class Function:
 
 
 class Numbering:
-    """Numbers the values of a function as its parameters and nodes are added, in order."""
+    """Numbers the values of a function as its parameters and nodes are added, in order.
+
+    types: those of the values so far.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.names: list[str] = []
-        self._types: list[TensorType | None] = []
-        self._next = 0
+        self.types: list[TensorType | None] = []
+        self._parameters = 0
 
     def parameters(self, name: str, types: tuple[TensorType | None, ...]) -> tuple[int, ...]:
         """Adds a parameter with the leaves of its type, and returns their numbers."""
         self.names += [name] if len(types) == 1 else [f"{name}.{i}" for i in range(len(types))]
-        self._types += types
-        return self.results(len(types))
+        self._parameters += len(types)
+        return self.results(types)
 
-    def results(self, count: int) -> tuple[int, ...]:
-        """Returns the numbers of the next values."""
-        self._next += count
-        return tuple(range(self._next - count, self._next))
+    def results(self, types: tuple[TensorType | None, ...]) -> tuple[int, ...]:
+        """Adds values of these types, and returns their numbers."""
+        first = len(self.types)
+        self.types += types
+        return tuple(range(first, len(self.types)))
 
     def function(self, name: str, results: tuple[int, ...]) -> Function:
         """Returns all nodes as a function."""
-        return Function(name, tuple(self._types), tuple(self.nodes), results, tuple(self.names))
+        types = tuple(self.types[: self._parameters])
+        return Function(name, types, tuple(self.nodes), results, tuple(self.names))
 
 
 def element_of(leaves: Sequence[int], counts: Sequence[int], index: int) -> tuple[int, ...]:

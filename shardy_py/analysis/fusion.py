@@ -19,34 +19,49 @@ from collections.abc import Iterable, Sequence
 
 from shardy_py.analysis.function import Function, Node, function_of
 from shardy_py.analysis.maps import Direction, Grid, Maps, everything, identity, op_maps, sizes_of
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, warn
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import OpRecord, TensorType
 
 MOST_MAPS = 16
 """A tensor with more maps counts as read whole."""
 
+MOST_COMPOSITIONS = 10_000
+"""Different compositions of maps in one analysis; beyond them tensors count as read whole, with a warning."""
+
 
 def function_maps(subject: Function | OpRecord, direction: Direction = "output-to-input") -> Grid:
     """For each result the maps to each parameter, or for each parameter those to each result."""
     function = subject if isinstance(subject, Function) else function_of(subject)
-    return _Analysis(function.nodes, direction).grid(function, direction)
+    analysis = _Analysis(function.nodes, direction)
+    grid = analysis.grid(function, direction)
+    analysis.report()
+    return grid
 
 
 def node_maps(node: Node, direction: Direction = "output-to-input") -> Grid:
     """The maps of one node, through the functions it runs."""
-    return _Analysis((node,), direction).located(node, direction)
+    analysis = _Analysis((node,), direction)
+    grid = analysis.located(node, direction)
+    analysis.report()
+    return grid
 
 
 class _Analysis:
     """The analysis of some nodes; each called function is analysed once.
 
     Called functions come first, innermost first, so that the depth of calls does not limit the recursion.
+    Equal maps to a value are one object: whether a map is known is then decided by its identity.
+    given_up: the values that count as read whole because there are too many compositions.
     """
 
     def __init__(self, nodes: Sequence[Node], direction: Direction) -> None:
         self.functions: dict[tuple[Function, Direction], Grid] = {}
+        self.grids: dict[tuple[int, Direction], tuple[Node, Grid]] = {}
         self.composed: dict[tuple[int, int], tuple[IndexMap, IndexMap, IndexMap | None]] = {}
+        self.identities: dict[int, tuple[IndexMap, bool]] = {}
+        self.known: dict[IndexMap, IndexMap] = {}
+        self.given_up: dict[tuple[Function, int], None] = {}
         for function in _called(nodes):
             self.grid(function, "output-to-input")
             self.grid(function, direction)
@@ -64,10 +79,14 @@ class _Analysis:
     def from_result(self, function: Function, result: int) -> tuple[Maps, ...]:
         """The maps from one result to each parameter."""
         walk = _Walk(self, function, result)
-        firsts = function.first_results
-        for number in reversed(range(len(function.nodes))):
-            node, first = function.nodes[number], firsts[number]
-            reached = [r for r in range(len(node.record.results)) if first + r in walk.reached]
+        for node, first in zip(reversed(function.nodes), reversed(function.first_results), strict=True):
+            count = len(node.record.results)
+            if count == 1:
+                if first not in walk.reached:
+                    continue
+                reached = [0]
+            else:
+                reached = [r for r in range(count) if first + r in walk.reached]
             grid = self.located(node, "output-to-input") if reached else ()
             for r in reached:
                 for operand, value in enumerate(node.operands):
@@ -85,18 +104,47 @@ class _Analysis:
                     walk.step(node.operands[operand], first + r, grid[operand][r])
         return walk.maps(function.results)
 
+    def one(self, index_map: IndexMap) -> IndexMap:
+        """The one object among equal maps."""
+        return self.known.setdefault(index_map, index_map)
+
     def compose(self, first: IndexMap, then: IndexMap) -> IndexMap | None:
         """The simplified composition; None if its domain is empty."""
-        key = (id(first), id(then))
-        known = self.composed.get(key)
-        if known is None:
-            composed = first.compose(then).simplified
-            is_empty = any(not interval.size for interval in composed.bounds.values())
-            known = self.composed[key] = first, then, None if is_empty else composed
-        return known[2]
+        composed = first.compose(then).simplified
+        is_empty = any(not interval.size for interval in composed.bounds.values())
+        return None if is_empty else self.one(composed)
+
+    def is_identity(self, index_map: IndexMap, source: TensorType | None) -> bool:
+        """Whether a map from a tensor of the type `source` is the identity."""
+        entry = self.identities.get(id(index_map))
+        if entry is None:
+            entry = self.identities[id(index_map)] = index_map, _is_identity(index_map, source)
+        return entry[1]
+
+    def report(self) -> None:
+        """Warns about the values whose maps it has given up."""
+        if not self.given_up:
+            return
+        function, value = next(iter(self.given_up))
+        before = [
+            n for n, first in zip(function.nodes, function.first_results, strict=True) if first <= value
+        ]
+        what = f"'{function.name}': {len(self.given_up)} values, and all behind them, count as read whole"
+        limit = f"expected at most {MOST_COMPOSITIONS} compositions of maps, got more"
+        warn(
+            f"{what}: {limit}; analyse its ops one by one",
+            before[-1].position if before else None,
+        )
 
     def located(self, node: Node, direction: Direction) -> Grid:
         """The maps of a node; errors get its position."""
+        key = (id(node), direction)
+        entry = self.grids.get(key)
+        if entry is None:
+            entry = self.grids[key] = node, self.located_once(node, direction)
+        return entry[1]
+
+    def located_once(self, node: Node, direction: Direction) -> Grid:
         try:
             return self.node(node, direction)
         except ShardyError as error:
@@ -171,13 +219,14 @@ class _Walk:
 
     def __init__(self, analysis: _Analysis, function: Function, start: int) -> None:
         self.analysis = analysis
+        self.function = function
         self.types = function.types
         self.source = function.types[start]
-        self.reached: dict[int, dict[IndexMap, None]] = {}
+        self.reached: dict[int, dict[int, IndexMap]] = {}
         self.whole: set[int] = set()
         tensor = self.source
         if tensor is not None and all(sizes_of(tensor)):
-            self.reached[start] = {identity(tensor): None}
+            self.reached[start] = _by_id((analysis.one(identity(tensor)),))
 
     def step(self, origin: int, value: int, maps: Maps) -> None:
         """Extends the maps to `origin` by `maps` to `value`."""
@@ -186,15 +235,23 @@ class _Walk:
         if origin in self.whole:
             self.reach_whole(value)
             return
+        analysis, maps_to_origin = self.analysis, self.reached[origin]
         maps_to_value = self.reached.setdefault(value, {})
         for then in maps:
-            if _is_identity(then, self.types[origin]):
-                maps_to_value.update(self.reached[origin])
+            if analysis.is_identity(then, self.types[origin]):
+                maps_to_value.update(maps_to_origin)
                 continue
-            for first in self.reached[origin]:
-                composed = self.analysis.compose(first, then)
-                if composed is not None:
-                    maps_to_value[composed] = None
+            for first in maps_to_origin.values():
+                known = analysis.composed.get((id(first), id(then)))
+                if known is None:
+                    if len(analysis.composed) >= MOST_COMPOSITIONS:
+                        analysis.given_up[self.function, value] = None
+                        self.reach_whole(value)
+                        return
+                    known = first, then, analysis.compose(first, then)
+                    analysis.composed[id(first), id(then)] = known
+                if (composed := known[2]) is not None:
+                    maps_to_value[id(composed)] = composed
         if not maps_to_value:
             del self.reached[value]
         if len(maps_to_value) > MOST_MAPS:
@@ -203,10 +260,14 @@ class _Walk:
     def reach_whole(self, value: int) -> None:
         """Makes every element of `value` count as read."""
         self.whole.add(value)
-        self.reached[value] = dict.fromkeys(everything(self.source, self.types[value]))
+        self.reached[value] = _by_id(map(self.analysis.one, everything(self.source, self.types[value])))
 
     def maps(self, values: Iterable[int]) -> tuple[Maps, ...]:
-        return tuple(tuple(self.reached.get(v, ())) for v in values)
+        return tuple(tuple(self.reached[v].values()) if v in self.reached else () for v in values)
+
+
+def _by_id(maps: Iterable[IndexMap]) -> dict[int, IndexMap]:
+    return {id(index_map): index_map for index_map in maps}
 
 
 def _called(nodes: Sequence[Node]) -> list[Function]:

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.cli.arguments import command_parser
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command
-from shardy_py.errors import ShardyError
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, log, run_command
+from shardy_py.errors import Position, ShardyError, collected_warnings
 
 if TYPE_CHECKING:
     from shardy_py.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
-_LEADING = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_LEADING = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,7 +43,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.file)
-    entries = list(_entries(source.text, source.file, options))
+    with collected_warnings() as warnings:
+        entries = list(_entries(source.text, source.file, options))
+    if warnings:
+        from shardy_py.text.source import render_all
+
+        start = Position(source.file, 1, 1)
+        log(render_all([warning.at(start) for warning in warnings], files.texts) + "\n")
     text = json.dumps(entries, indent=2) + "\n" if options.json else "".join(map(_as_text, entries))
     files.write(STANDARD, text)
     return SUCCESS
@@ -103,7 +109,10 @@ def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
 
     program = parse_module(text, file)
     verify_module(program)
-    functions = mlir_functions(program)
+    try:
+        functions = mlir_functions(program)
+    except ShardyError as error:
+        raise ShardyError(*(fault.at(Position(file, 1, 1)) for fault in error.diagnostics)) from None
     main = "main" if "main" in functions else next(iter(functions))
     by_name: dict[str, Function] = {}
     for function in functions.values():

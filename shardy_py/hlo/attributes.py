@@ -18,10 +18,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from functools import lru_cache
 from typing import Any
 
-from shardy_py.layout import HloCursor
+import numpy as np
+
+from shardy_py.layout import HloCursor, check_rank
 
 _MAX_DEVICES = 1 << 20
 
@@ -64,26 +66,32 @@ def groups(cursor: HloCursor) -> Any:
     order = tuple(range(len(counted)))
     if cursor.accept("T"):
         order = _bracketed(cursor, "(", ")")
-    count = prod(counted)
-    if (
-        count != prod(shape)
-        or sorted(order) != list(range(len(counted)))
-        or len(shape) != 2
-        or not 0 < count <= _MAX_DEVICES
-    ):
+    is_permutation = sorted(order) == list(range(len(counted)))
+    if len(shape) != 2 or not is_permutation or not _devices(shape) == _devices(counted) <= _MAX_DEVICES:
         cursor.error("the shape of the groups does not match the number of devices", start)
-    devices = [_transposed(position, counted, order) for position in range(count)]
-    return tuple(tuple(devices[i : i + shape[1]]) for i in range(0, count, shape[1]))
+    return _iota_groups(shape, counted, order)
 
 
-def _transposed(position: int, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
-    """The number before transposition of the element at `position` after it."""
-    strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
-    total = 0
-    for dimension in reversed(order):
-        position, digit = divmod(position, shape[dimension])
-        total += digit * strides[dimension]
-    return total
+def _devices(sizes: tuple[int, ...]) -> int:
+    """The number of devices, or a greater number than the limit if a size is invalid or they are too many."""
+    count = 1
+    for size in sizes:
+        count *= size
+        if not 0 < count <= _MAX_DEVICES:
+            return _MAX_DEVICES + 1
+    return count
+
+
+@lru_cache(maxsize=64)
+def _iota_groups(
+    shape: tuple[int, ...], counted: tuple[int, ...], order: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    # Without dimensions of size 1 there are at most 20, which numpy can hold.
+    kept = [dimension for dimension in order if counted[dimension] > 1]
+    sizes = [size for size in counted if size > 1]
+    devices = np.arange(_devices(counted)).reshape(sizes).transpose(np.argsort(np.argsort(kept)))
+    groups: list[list[int]] = devices.reshape(shape).tolist()
+    return tuple(map(tuple, groups))
 
 
 def _bracketed(cursor: HloCursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:
@@ -124,11 +132,18 @@ def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
 _WINDOW_WORDS = ("size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal")
 
 
+def _by_dimension(cursor: HloCursor) -> list[str]:
+    """The parts of the current token, one for each dimension."""
+    with cursor.errors_at(cursor.offset):
+        check_rank(cursor.token.count("x") + 1, "dimensions")
+    return cursor.advance().split("x")
+
+
 def _sizes(cursor: HloCursor) -> tuple[int, ...]:
     if cursor.kind not in ("sizes", "number"):
         cursor.unexpected("sizes such as 3x3")
     start = cursor.offset
-    words = cursor.advance().split("x")
+    words = _by_dimension(cursor)
     if not all(word.isdigit() for word in words):
         cursor.error("expected sizes such as 3x3", start)
     return tuple(map(cursor.integer_value, words))
@@ -138,7 +153,7 @@ def _pairs(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
     if cursor.kind != "pad":
         cursor.unexpected("paddings such as 0_1x0_1")
     start = cursor.offset
-    pairs = tuple(tuple(map(cursor.integer_value, part.split("_"))) for part in cursor.advance().split("x"))
+    pairs = tuple(tuple(map(cursor.integer_value, part.split("_"))) for part in _by_dimension(cursor))
     if any(len(pair) != 2 for pair in pairs):
         cursor.error("expected two numbers for each dimension", start)
     return pairs
@@ -150,7 +165,7 @@ def padding(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
         if cursor.raw().strip('"') == "":
             return ()
         cursor.error("expected paddings such as 1_4_1x4_8_0")
-    parts = [tuple(map(cursor.integer_value, part.split("_"))) for part in cursor.advance().split("x")]
+    parts = [tuple(map(cursor.integer_value, part.split("_"))) for part in _by_dimension(cursor)]
     return tuple(part if len(part) == 3 else (*part, 0) for part in parts)
 
 

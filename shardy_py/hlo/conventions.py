@@ -81,6 +81,22 @@ def convolution(instruction: Instruction, operands: Shapes) -> Values:
     return {"dimension_numbers": numbers} | _CONVOLUTION(instruction, operands)
 
 
+_ALL_TO_ALL = renamed("split_dimension=dimensions[0] concat_dimension=dimensions[0]")
+
+
+def all_to_all(instruction: Instruction, operands: Shapes) -> Values:
+    """The dimension that is split, and over how many devices: its size if the groups are not listed."""
+    values = _ALL_TO_ALL(instruction, operands)
+    if "split_dimension" not in values:
+        return values
+    dimension: int = values["split_dimension"]
+    count = operands[0].sizes[dimension]
+    groups: Any = instruction.attributes.get("replica_groups")
+    if groups and not isinstance(groups, str):
+        count = len(groups[0])
+    return values | {"split_count": count}
+
+
 def bitcast(instruction: Instruction, operands: Shapes) -> Values:
     """Both layouts: a bitcast moves no bytes."""
     return {"operand_layout": operands[0].minor_to_major, "result_layout": instruction.shape.minor_to_major}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from shardy_py.hlo.conventions import Convert, bitcast, convolution, renamed, window
+from shardy_py.hlo.conventions import Convert, all_to_all, bitcast, convolution, renamed, window
 from shardy_py.ops import TABLE, Control, OpSpec, names
 
 Form = Literal["op", "wires", "call", "branches", "loop"]
@@ -72,7 +72,7 @@ _ROWS: tuple[Opcode, ...] = (
     *(elementwise_opcode(row) for row in TABLE.values() if row.arity),
     *_plain("all-reduce iota rng infeed outfeed send recv tuple after-all"),
     *_plain("constant partition-id replica-id", (0, 0)),
-    *_plain("rng-bit-generator bitcast-convert reshape cholesky", _ONE),
+    *_plain("rng-bit-generator bitcast-convert reshape", _ONE),
     *_plain("dynamic-reshape map collective-broadcast collective-permute", _SOME),
     *_plain("dynamic-update-slice", (2, ANY)),
     *_plain("rng-get-and-update-state send-done recv-done opt-barrier async", dialect="hlo"),
@@ -129,6 +129,7 @@ _ROWS: tuple[Opcode, ...] = (
     _row("sort", "dimension=dimensions[0]|0", "", _SOME),
     _row("topk", "k", "", _ONE, "chlo.top_k"),
     _row("scan", op="chlo.scan"),
+    _row("cholesky", "lower|False", "", _ONE),
     _row("fft", "fft_type fft_length", "fft_length", _ONE),
     _row(
         "triangular-solve",
@@ -141,7 +142,7 @@ _ROWS: tuple[Opcode, ...] = (
     _row("batch-norm-training", "feature_index", "feature_index", (3, 3)),
     # communication
     _row("all-gather", "all_gather_dim=dimensions[0]", "dimensions", _SOME),
-    _row("all-to-all", "split_dimension=dimensions[0] concat_dimension=dimensions[0]", "", _SOME),
+    _row("all-to-all", all_to_all, "", _SOME),
     _row("reduce-scatter", "scatter_dimension=dimensions[0]", "dimensions", _SOME),
     _row("custom-call", "call_target_name=custom_call_target", "custom_call_target"),
     # tuples and calls

@@ -18,7 +18,7 @@ from shardy_py.layout.pack import pack, unpack
 from shardy_py.layout.physical import Pad, Reshape, Step, Transpose, relayout_steps
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import HloCursor, parse_array, parse_shape, read_shape
-from shardy_py.layout.tile_level import COMBINE, linear_index, linear_index_with_tile
+from shardy_py.layout.tile_level import COMBINE, check_rank, linear_index, linear_index_with_tile
 from shardy_py.layout.values import (
     ELEMENT_TYPES,
     UNBOUNDED,
@@ -54,6 +54,7 @@ __all__ = [
     "Tile",
     "Transpose",
     "TupleShape",
+    "check_rank",
     "default_layout",
     "element_type",
     "element_type_of",

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 
 from shardy_py.errors import ShardyError
 from shardy_py.layout.element_types import element_type
+from shardy_py.layout.tile_level import check_rank
 from shardy_py.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile, TupleShape
 
 Target = Literal["tpu", "linear"]
@@ -150,6 +151,7 @@ def _parts(shape: Shape) -> tuple[Shape, ...]:
 
 
 def _check(shape: ArrayShape) -> None:
+    check_rank(len(shape.dimensions))
     if any(size < 0 for size in shape.dimensions):
         raise ShardyError.unsupported(f"the size in bytes of the unbounded array {shape}")
     element_bits(shape)

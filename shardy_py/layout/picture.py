@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, product
 from math import prod
 
+from shardy_py.errors import ShardyError
 from shardy_py.layout.formats import padded_bytes
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.tile_level import linear, tile_level, unlinear
@@ -24,6 +25,8 @@ from shardy_py.layout.values import ArrayShape
 
 NONE, PART, TILE = 0, 1, 2
 """Kinds of borders between two neighbours: none, of later tiles, of the first tiles."""
+
+_MOST_CELLS = 1 << 17
 
 _FULL_MEMORY = 64
 """The largest buffer that is also listed in the order of memory."""
@@ -87,11 +90,16 @@ class Picture:
 def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
     """The picture of the head of an array, as far as `limits` allow.
 
-    Raises ShardyError for a layout without fixed offsets.
+    Raises ShardyError for a layout without fixed offsets, and if the limits allow too many cells.
     """
     limits = limits or Limits()
     view = _View(shape.placement)
     majors = view.whole[:-2]
+    cells = prod(map(min, (prod(majors), *view.whole[-2:]), (limits.panels, limits.rows, limits.columns)))
+    if cells > _MOST_CELLS:
+        expected = f"at most {_MOST_CELLS} places"
+        remedy = "lower the limits of rows, columns or panels"
+        raise ShardyError.unexpected("picture", expected=expected, got=f"{cells}", remedy=remedy)
     indices = product(*(range(min(size, limits.panels)) for size in majors))
     shown = list(islice(indices, limits.panels)) if prod(view.whole) else []
     more = prod(majors) - len(shown) if prod(view.whole) else 0

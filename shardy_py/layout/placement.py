@@ -27,6 +27,7 @@ from shardy_py.layout.tile_level import (
     IntArray,
     TileLevel,
     Undone,
+    check_rank,
     checked_index,
     linear_index,
     tile_levels,
@@ -140,6 +141,7 @@ def placement(
 
     Raises ShardyError if `minor_to_major` is no permutation, for an unbounded size and for an invalid tile.
     """
+    check_rank(len(dimensions))
     if sorted(minor_to_major) != list(range(len(dimensions))):
         expected = f"a permutation of {len(dimensions)} dimensions"
         raise ShardyError.unexpected("minor_to_major", expected=expected, got=f"{minor_to_major}")

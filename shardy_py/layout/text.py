@@ -39,6 +39,13 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())
 
 
+_STRING = r""" "(?:[^"\\]++|\\.)*+(?:"|\\?\Z) | '(?:[^'\\]++|\\.)*+(?:'|\\?\Z) """
+_NO_BRACKETS = re.compile(
+    rf"""(?: [^()\[\]{{}}"'/]++ | {_STRING} | //[^\n]*+ | /\*.*?(?:\*/|\Z) | / )*+""", re.VERBOSE | re.DOTALL
+)
+"""The text up to the next bracket: literals have millions of tokens."""
+
+
 class HloCursor(TokenCursor):
     """A cursor over XLA's text, comments and white space skipped.
 
@@ -49,12 +56,12 @@ class HloCursor(TokenCursor):
     TOKEN = token_expression(
         r"[\ \t\r\n]++ | //[^\n]*+ | /\*.*?\*/",
         unclosed=r"/\*.*\Z",
-        string=r""" "(?:[^"\\]++|\\.)*+(?:"|\\?\Z) | '(?:[^'\\]++|\\.)*+(?:'|\\?\Z) """,
+        string=_STRING,
         labels=r"[0-9bf?]{2,64}_[0-9io?]{2,64}->[0-9bf?]{2,64}",
-        pad=r"-?[0-9]++_-?[0-9]++(?:_-?[0-9]++)?(?:x-?[0-9]++_-?[0-9]++(?:_-?[0-9]++)?)*",
-        sizes=r"[0-9]++(?:x[0-9]++)+",
+        pad=r"-?[0-9]++_-?[0-9]++(?:_-?[0-9]++)?(?:x-?[0-9]++_-?[0-9]++(?:_-?[0-9]++)?)*+",
+        sizes=r"[0-9]++(?:x[0-9]++)++",
         number=r"[-+]?[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?",
-        name=r"%[\w.\-]++ | [A-Za-z_](?:[\w.]|-(?!>))*+",
+        name=r"%[\w.\-]++ | [A-Za-z_](?:[\w.]++|-(?!>))*+",
         mark=r"-> | <=",
     )
 
@@ -86,17 +93,19 @@ class HloCursor(TokenCursor):
         return self.text[start : self.previous_end - 1].strip()
 
     def _skip_group(self) -> None:
-        start = self.offset
-        waiting = [_OPENING[self.advance()]]
+        text, place, waiting = self.text, self.end, [_OPENING[self.token]]
         while waiting:
-            token = self.token
-            if not token:
-                self.error(f"unclosed bracket: expected '{waiting[0]}'", start)
-            if token in _OPENING:
-                waiting.append(_OPENING[token])
-            elif token in _CLOSING and waiting.pop() != token:
-                self.error("unmatched closing bracket")
-            self.advance()
+            match = _NO_BRACKETS.match(text, place)
+            place = match.end() if match else place
+            mark = text[place : place + 1]
+            if not mark:
+                self.error(f"unclosed bracket: expected '{waiting[0]}'")
+            if mark in _OPENING:
+                waiting.append(_OPENING[mark])
+            elif waiting.pop() != mark:
+                self.error("unmatched closing bracket", place)
+            place += 1
+        self.move_to(place)
 
 
 _INDEX_TYPES = frozenset(t for t in ELEMENT_TYPES if t[0] in "us")

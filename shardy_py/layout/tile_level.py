@@ -26,6 +26,11 @@ from shardy_py.indexing import Expr
 COMBINE = -1
 """In a tile: the dimension is joined with the next more minor one (`*`; XLA's kCombineDimension)."""
 
+MOST_TILES = 32
+"""Tiles of one layout; XLA's have three."""
+MOST_DIMENSIONS = 200
+"""Dimensions with and without tiling. Positions in arrays of so many have fewer digits than Python prints."""
+
 _MAX_POSITION = np.iinfo(np.int64).max
 
 IntArray = NDArray[np.int64]
@@ -193,9 +198,21 @@ def linear_index_with_tile(
 
 
 def tile_levels(dimensions: Sequence[int], tiles: Sequence[Sequence[int]]) -> tuple[TileLevel, ...]:
-    """Repeated tiling: each tile splits the result of the one before."""
+    """Repeated tiling: each tile splits the result of the one before.
+
+    Raises ShardyError as `tile_level`, and for more than `MOST_TILES` and `MOST_DIMENSIONS`.
+    """
+    if len(tiles) > MOST_TILES:
+        raise ShardyError.unexpected("tiles T", expected=f"at most {MOST_TILES}", got=f"{len(tiles)}")
     levels: list[TileLevel] = []
     for tile in tiles:
+        check_rank(len(dimensions) + len(tile), "dimensions after tiling")
         levels.append(tile_level(dimensions, tile))
         dimensions = levels[-1].dimensions
     return tuple(levels)
+
+
+def check_rank(rank: int, what: str = "dimensions of an array in memory") -> None:
+    """Raises ShardyError for more than `MOST_DIMENSIONS`."""
+    if rank > MOST_DIMENSIONS:
+        raise ShardyError.unexpected(what, expected=f"at most {MOST_DIMENSIONS}", got=f"{rank}")

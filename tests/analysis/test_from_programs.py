@@ -141,6 +141,45 @@ def test_composites_read_what_their_decomposition_reads() -> None:
     assert read(function) == read(mlir_function(parse_module(MLIR)))
 
 
+@pytest.mark.parametrize(
+    ("parameter", "result", "call"),
+    [
+        ("f32[4,1]", "f32[4]", "f32[4] call(p), to_apply=f"),
+        ("f32[5]", "f32[4]", "f32[4] call(p), to_apply=f"),
+        ("f32[4]", "f32[4,1]", "f32[4] call(p), to_apply=f"),
+        ("f32[4]", "f32[4]", "f32[4] call(p, p), to_apply=f"),
+        ("f32[4]", "f32[4]", "f32[2,2] fusion(p), kind=kLoop, calls=f"),
+        ("token[]", "f32[4]", "f32[4] call(p), to_apply=f"),
+    ],
+)
+def test_calls_fit_their_computations(parameter: str, result: str, call: str) -> None:
+    text = f"""HloModule m
+    f {{ q = {parameter} parameter(0)\n ROOT r = {result} custom-call(q), custom_call_target="g" }}
+    ENTRY e {{ p = f32[4] parameter(0)\n ROOT c = {call} }}"""
+    with pytest.raises(ShardyError, match=r"^-:5:7: error: '.*' c: other operands or results than 'f'"):
+        hlo_function(read_module(text))
+
+
+def test_elements_of_tuples_have_the_shapes_of_their_users() -> None:
+    body = """p = (s32[], f32[4]) parameter(0)
+    ROOT x = f32[4] get-tuple-element(p), index=0"""
+    with pytest.raises(ShardyError, match="'get-tuple-element' x: other shape than its operands") as error:
+        hlo(body)
+    assert str(error.value).startswith("-:5:10: ")
+
+
+def test_a_module_without_functions_has_a_place() -> None:
+    with pytest.raises(ShardyError, match="2:1: error: the module has no function"):
+        mlir_function(parse_module("\nmodule {}"))
+
+
+def test_sizes_of_calls_may_be_unbounded() -> None:
+    text = """HloModule m
+    f { q = f32[?] parameter(0)\n ROOT r = f32[?] negate(q) }
+    ENTRY e { p = f32[4] parameter(0)\n ROOT c = f32[4] call(p), to_apply=f }"""
+    assert hlo_function(read_module(text)).nodes[0].form == "call"
+
+
 def test_recursion_is_refused() -> None:
     text = """func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
       %0 = func.call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>

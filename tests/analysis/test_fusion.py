@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from shardy_py.analysis import Function, Node, function_maps, hlo_function
+from shardy_py.analysis import Function, Node, function_maps, fusion, hlo_function
+from shardy_py.errors import collected_warnings
 from shardy_py.hlo import read_module
 from shardy_py.indexing import parse_map
 from shardy_py.ops import OpRecord, TensorType
@@ -166,3 +167,25 @@ def test_random_functions(seed: int) -> None:
         reached = read_by_maps(forward[parameter], tensor)
         turned = {(e, d) for e, there in reached.items() for _, d in there}
         assert turned == {(e, d) for d, there in expected.items() for p, e in there if p == parameter}
+
+
+def test_the_budget_of_compositions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is given up reads too much, never too little, and is reported."""
+    function = of("""p = f32[4,6] parameter(0)
+        t = f32[6,4] transpose(p), dimensions={1,0}
+        r = f32[24] reshape(t)
+        s = f32[12] slice(r), slice={[12:24]}
+        ROOT n = f32[12] negate(s)""")
+    with collected_warnings() as none:
+        exact = function_maps(function)[0][0]
+    monkeypatch.setattr(fusion, "MOST_COMPOSITIONS", 1)
+    with collected_warnings() as warnings:
+        whole = function_maps(function)[0][0]
+    assert not none
+    assert len(exact) == len(whole) == 1
+    assert str(whole[0]).startswith("(d0)[s0, s1] -> (s0, s1)")
+    (warning,) = warnings
+    assert warning.message.startswith(
+        "'main': 1 values, and all behind them, count as read whole: expected at most 1 "
+    )
+    assert str(warning.where) == "-:6:9"

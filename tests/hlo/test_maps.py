@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.hlo import read_module, record_of
-from shardy_py.indexing import parse_map
+from shardy_py.indexing import evaluate_points, parse_map, point_chunks
 from shardy_py.ops import OpRecord, input_to_output, output_to_input
 
 ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }"
@@ -256,6 +256,20 @@ CASES: list[tuple[str, tuple[str, ...], str, tuple[int, int], str]] = [
         (0, 0),
         spelled("(d0) -> (d0 floordiv 8, d0 mod 8)", 32),
     ),
+    (
+        "f32[8] all-to-all(p0), dimensions={0}, replica_groups={{0,1},{2,3}}",
+        ("f32[8]",),
+        OUT,
+        (0, 0),
+        spelled("(d0){rt0} -> (d0 mod 4 + rt0 * 4)", 8, more="rt0 in [0, 1]"),
+    ),
+    (
+        "f32[8] all-to-all(p0), dimensions={0}, replica_groups={}",
+        ("f32[8]",),
+        OUT,
+        (0, 0),
+        spelled("(d0){rt0} -> (rt0)", 8, more="rt0 in [0, 7]"),
+    ),
     ("f32[4] copy(p0)", ("f32[4]",), OUT, (0, 0), spelled("(d0) -> (d0)", 4)),
 ]
 
@@ -267,6 +281,18 @@ def test_maps(
     made = record(instruction, operands)
     grid = output_to_input(made) if direction == OUT else input_to_output(made)
     assert [str(m) for m in grid[pair[0]][pair[1]]] == [expected]
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_cholesky_reads_one_triangle(lower: bool) -> None:
+    made = record(f"f32[3,3] cholesky(p0), lower={str(lower).lower()}", ("f32[3,3]",))
+    read = {
+        tuple(point.tolist())
+        for index_map in output_to_input(made)[0][0]
+        for chunk in point_chunks(index_map)
+        for point in evaluate_points(index_map, chunk)[0]
+    }
+    assert read == {(i, j) for i in range(3) for j in range(3) if (i >= j if lower else i <= j)}
 
 
 def test_constants_and_iota_read_nothing() -> None:

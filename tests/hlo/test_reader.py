@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.hlo import Shape, read_module
-from shardy_py.layout import Layout, Tile
+from shardy_py.hlo.attributes import read_attribute
+from shardy_py.layout import HloCursor, Layout, Tile
 
 MODULE = """\
 HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4,8]{1,0})->f32[8]{0}}, num_partitions=2
@@ -167,6 +169,22 @@ def test_mistakes_have_a_place(text: str, message: str) -> None:
             r"2:57: error: the integer 1{40}\.\.\. has more than 19 digits",
         ),
         ("f32[4] constant(" + "{" * 100_000, r"2:24: error: unclosed bracket: expected '\)'"),
+        (
+            "f32[4] parameter(0), padding=" + "1_1x" * 1_000_000 + "1_1 }",
+            "2:38: error: dimensions: expected at most 200, got 1000001",
+        ),
+        (
+            "f32[4] parameter(0), window={size=" + "1x" * 1_000_000 + "1} }",
+            "2:43: error: dimensions: expected at most 200, got 1000001",
+        ),
+        (
+            "f32[4] parameter(0), channel_id=" + "9" * 1_000_000 + " }",
+            r"2:41: error: the integer 9{40}\.\.\. has more than 19 digits",
+        ),
+        (
+            "f32[4] parameter(0), " + "a" * 1_000_000 + "=1 }",
+            r"2:30: error: unknown attribute 'a{1,2000}\.\.\.",
+        ),
     ],
 )
 def test_hostile_instructions_are_refused_fast(instruction: str, message: str) -> None:
@@ -191,6 +209,34 @@ def test_hostile_instructions_are_refused_fast(instruction: str, message: str) -
 def test_hostile_text_is_refused_fast(text: str, message: str) -> None:
     with pytest.raises(ShardyError, match=f"^-:{message}$"):
         read_module(text)
+
+
+def test_long_text_is_read_in_little_memory() -> None:
+    """Neither the nesting of a regular expression nor a token for each number of a literal."""
+    name, literal = "a\\n" * (1 << 20), "{1, " * 2 + "2, " * (1 << 20) + "3}}"
+    text = f'HloModule m\ne {{ p = f32[1] constant({literal}), metadata={{op_name="{name}"}} }}'
+    tracemalloc.start()
+    try:
+        read = read_module(text).entry_computation.by_name["p"]
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(text)
+    finally:
+        tracemalloc.stop()
+    assert read.literal == literal
+
+
+def test_groups_of_an_iota_of_many_dimensions() -> None:
+    sizes = ",".join(["1"] * 1000 + ["2", "4"])
+    order = ",".join(map(str, reversed(range(1002))))
+    cursor = HloCursor(f"replica_groups=[4,2]<=[{sizes}]T({order})", "-")
+    assert read_attribute(cursor) == ("replica_groups", ((0, 4), (1, 5), (2, 6), (3, 7)))
+
+
+@pytest.mark.parametrize(
+    "text", ["[2,2]<=[4,-1]T(0,1)", "[-2,-2]<=[4]", "[0,0]<=[0]", "[2,2]<=[" + "9," * 99999 + "4]"]
+)
+def test_groups_of_no_devices(text: str) -> None:
+    with pytest.raises(ShardyError, match="the shape of the groups does not match the number of devices"):
+        read_attribute(HloCursor(f"replica_groups={text}", "-"))
 
 
 def fault_position(text: str) -> object:

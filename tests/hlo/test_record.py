@@ -74,6 +74,14 @@ CONVERTED: list[tuple[str, tuple[str, ...], str, dict[str, Any]]] = [
         {"left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE"},
     ),
     (
+        "f32[8] all-to-all(p0), dimensions={0}, replica_groups=[2,4]<=[8]",
+        ("f32[8]",),
+        "stablehlo.all_to_all",
+        {"split_dimension": 0, "concat_dimension": 0, "split_count": 4},
+    ),
+    ("f32[4,4] cholesky(p0), lower=true", ("f32[4,4]",), "stablehlo.cholesky", {"lower": True}),
+    ("f32[4,4] cholesky(p0)", ("f32[4,4]",), "stablehlo.cholesky", {"lower": False}),
+    (
         'f32[4] custom-call(p0), custom_call_target="tpu_thing"',
         ("f32[4]",),
         "stablehlo.custom_call",

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from shardy_py.layout import parse_array
+from shardy_py.errors import ShardyError
+from shardy_py.layout import ArrayShape, padded_bytes, parse_array
 from shardy_py.layout.draw import draw
 from shardy_py.layout.draw_svg import draw_svg
 from shardy_py.layout.picture import Limits, Picture, picture
@@ -162,3 +164,31 @@ def test_the_documentation_is_executed(root: Path) -> None:
     result = doctest.testfile(str(root / "docs" / "layout.md"), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f32[8,8]{1,0:T" + "(2,2)" * 3000 + "}", "tiles T: expected at most 32, got 3000"),
+        ("f32[8,8]{1,0:T(" + "2," * 2999 + "2)}", "dimensions after tiling: expected at most 200, got 3002"),
+        ("f32[" + "2," * 9999 + "2]", "dimensions of an array in memory: expected at most 200, got 10000"),
+        ("f32[" + "9223372036854775807," * 299 + "2]", "expected at most 200, got 300"),
+    ],
+)
+@pytest.mark.parametrize("read", [picture, padded_bytes])
+def test_limits_of_layouts(read: Callable[[ArrayShape], object], text: str, message: str) -> None:
+    with pytest.raises(ShardyError) as error:
+        read(parse_array(text))
+    assert message in str(error.value)
+
+
+def test_the_largest_layouts_are_drawn() -> None:
+    largest = "9223372036854775807"
+    tiled = f"f32[{largest},{largest}]{{1,0:T" + f"({largest},{largest})" * 32 + f"L({largest})}}"
+    for text in (tiled, f"f32[{','.join([largest] * 200)}]"):
+        assert draw(picture(parse_array(text), Limits(2, 2, 2)))
+
+
+def test_a_picture_has_a_most_of_cells() -> None:
+    with pytest.raises(ShardyError, match="at most 131072 places, got 1000000; lower the limits of rows"):
+        picture(parse_array("f32[1000,1000]"), Limits(9999, 9999, 1))

@@ -39,7 +39,7 @@ class ShardingCursor(TokenCursor):
         arrow="<=",
         number="-?[0-9]++",
         word=r"[A-Za-z_]\w*+",
-        string=r""" "(?:[^"\\]|\\.)*+" | '(?:[^'\\]|\\.)*+' """,
+        string=r""" "(?:[^"\\]++|\\.)*+" | '(?:[^'\\]++|\\.)*+' """,
         unclosed=r"""(?:["']|/\*).*+""",
     )
 
