@@ -1,0 +1,44 @@
+"""What ops compute: one small pure function an op, over numpy arrays.
+
+    compute_of(record)(record, *operands)
+
+Arrays have a leading axis of **lanes**: the devices that run the op in lockstep, or the elements to which a
+region is applied. Its size is n, or 1 if all lanes hold the same value; the result of operands with one lane
+has one lane. Behind it are the dimensions of the tensor type, with the numpy type of
+`layout.element_type`. Functions never write to their operands.
+
+The functions of a family are in one module, and listed in its table `COMPUTE` by the name of the op's row
+(`ops/table.py`): "stablehlo.add", "stablehlo.custom_call@Eigh". Those of ops with regions take the regions as
+callables between record and operands. Sections of StableHLO's specification are named in the docstrings.
+
+Not here: control flow, calls, communication and effects, which need the state of a run (`interpret/`).
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> import numpy as np
+>>> row = OpRecord("stablehlo.reverse", (TensorType((3,)),), (TensorType((3,)),), {"dimensions": (0,)})
+>>> compute_of(row)(row, np.float32([[1, 2, 3]]))
+array([[3., 2., 1.]], dtype=float32)
+"""
+
+from __future__ import annotations
+
+from shardy_py.compute import movement
+from shardy_py.compute.lanes import Array, Body, Compute
+from shardy_py.errors import ShardyError
+from shardy_py.ops import OpRecord
+from shardy_py.ops.table import row_name
+
+_FAMILIES = (movement,)
+COMPUTE: dict[str, Compute] = {name: row for family in _FAMILIES for name, row in family.COMPUTE.items()}
+"""The function of every op that computes results from operands alone."""
+
+
+def compute_of(record: OpRecord) -> Compute:
+    """Returns the function of an op. Raises `ShardyError` if there is none."""
+    function = COMPUTE.get(row_name(record))
+    if function is None:
+        raise ShardyError.unsupported(f"running '{row_name(record)}'")
+    return function
+
+
+__all__ = ["COMPUTE", "Array", "Body", "Compute", "compute_of"]

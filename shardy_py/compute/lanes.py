@@ -1,0 +1,58 @@
+"""Arrays with a leading axis of lanes: types and arithmetic of that axis.
+
+>>> lanes_of(np.zeros((1, 5)), np.zeros((8, 5)))
+8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from shardy_py.layout.element_types import element_type
+from shardy_py.ops import TensorType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+"""(lanes, *shape): lanes is n, or 1 if all lanes hold the same value."""
+Compute = Callable[..., Any]
+"""(record, *regions, *operands) -> the result, or a tuple of all results if the op can have several."""
+
+
+class Body(Protocol):
+    """A region as a function of arrays.
+
+    It runs for any number of lanes: a region on scalars takes arrays of shape (lanes,), so that one call
+    applies it to all elements of a tensor.
+
+    combiner: the name of the op if the region returns exactly that op of its two arguments, in order or
+        swapped: "stablehlo.add"; else "".
+    """
+
+    combiner: str
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        """Returns the values that the region returns, for arguments of equal lanes or one lane."""
+        ...
+
+
+def lanes_of(*arrays: Array) -> int:
+    """Returns the number of lanes of a result of these operands."""
+    return max((len(array) for array in arrays), default=1)
+
+
+def in_lanes(array: Array, lanes: int) -> Array:
+    """Returns an array with that number of lanes; a view that repeats the value if it has one."""
+    return np.broadcast_to(array, (lanes, *array.shape[1:]))
+
+
+def dtype_of(tensor: TensorType | None) -> np.dtype[Any]:
+    """Returns the numpy type of a tensor's elements."""
+    assert tensor is not None
+    return element_type(tensor.element).dtype
+
+
+def behind_lanes(dimensions: Sequence[int]) -> tuple[int, ...]:
+    """Returns the axes of an array that hold these dimensions of the tensor."""
+    return tuple(dimension + 1 for dimension in dimensions)
