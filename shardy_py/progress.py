@@ -14,6 +14,8 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
+from shardy_py.terminal import without_controls
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -61,7 +63,7 @@ class _Bar:
     def begin(self, name: str) -> None:
         with self._lock:
             self._begun += 1
-            self._name = name
+            self._name = name = without_controls(name, lines=False)
             if self._shown is not None:
                 bar, task = self._shown
                 bar.update(task, completed=self._begun - 1, description=name, refresh=True)
@@ -81,7 +83,12 @@ class _Bar:
         with self._lock:
             if self._is_closed:
                 return
-            columns = MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+            columns = (
+                MofNCompleteColumn(),
+                BarColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}", markup=False),
+            )
             bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
             task = bar.add_task(self._name, total=self._steps, completed=max(self._begun - 1, 0))
             bar.tasks[task].start_time = self._start

@@ -1,17 +1,21 @@
 r"""Text for a terminal: names and places come from the input, and must not control what shows them.
 
->>> without_controls("a\x1b[31m"), without_controls("f\nerror: forged", lines=False)
-('a\\1B[31m', 'f\\0Aerror: forged')
+>>> without_controls("a\x1b[31m"), lines_text(["@f\nerror: forged", "  %0"])
+('a\\1B[31m', '@f\\0Aerror: forged\n  %0')
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any, cast
 
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def without_controls(text: str, *, lines: bool = True) -> str:
@@ -19,6 +23,8 @@ def without_controls(text: str, *, lines: bool = True) -> str:
 
     lines: keep newlines; names and places must not have any.
     """
+    if text.isprintable():
+        return text
     if not lines:
         text = text.replace("\n", "\\0A")
     if text.isascii():
@@ -26,6 +32,33 @@ def without_controls(text: str, *, lines: bool = True) -> str:
         if len(data.translate(None, _ASCII_CONTROLS)) == len(data):
             return text
     return _CONTROLS.sub(lambda match: _escaped(match.group()), text)
+
+
+def lines_text(lines: Iterable[str]) -> str:
+    """Lines joined; a newline in one of them, which comes from a name, is escaped."""
+    return "\n".join(without_controls(line, lines=False) for line in lines)
+
+
+def json_text(data: object, indent: int | None = None) -> str:
+    """JSON in ASCII; bytes of names that are not UTF-8, which JSON cannot have, are escaped as in MLIR.
+
+    >>> json_text({"file": "\\udcff.py", "names": ("\\u00e9\\n",)})
+    '{"file": "\\\\\\\\FF.py", "names": ["\\\\u00e9\\\\n"]}'
+    """
+    import json  # most commands need none, and start sooner
+
+    text = json.dumps(data, indent=indent)
+    return json.dumps(_unicode(data), indent=indent) if "\\ud" in text else text
+
+
+def _unicode(data: Any) -> Any:
+    """The data with escapes for surrogates in its strings."""
+    if isinstance(data, str):
+        return _SURROGATES.sub(lambda match: _escaped(match.group()), data)
+    if isinstance(data, dict):
+        items = cast("dict[Any, Any]", data).items()
+        return {_unicode(key): _unicode(value) for key, value in items}
+    return [*map(_unicode, cast("list[Any]", data))] if isinstance(data, list | tuple) else data
 
 
 def _escaped(character: str) -> str:

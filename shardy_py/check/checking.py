@@ -19,6 +19,7 @@ from shardy_py.api.arguments import expect, shown
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
 from shardy_py.errors import ShardyError
+from shardy_py.terminal import json_text
 
 BASELINE_VERSION = 1
 
@@ -73,7 +74,7 @@ def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Findin
 def baseline_text(findings: Iterable[Finding]) -> str:
     """Returns a baseline of these findings."""
     entries = [{"code": f.code, "fingerprint": f.fingerprint, "message": f.message} for f in findings]
-    return json.dumps({"version": BASELINE_VERSION, "findings": entries}, indent=2) + "\n"
+    return json_text({"version": BASELINE_VERSION, "findings": entries}, 2) + "\n"
 
 
 def _fingerprints(text: str) -> list[str]:

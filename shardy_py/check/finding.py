@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from shardy_py.errors import Position
+from shardy_py.terminal import lines_text
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
@@ -46,7 +47,7 @@ class Finding:
     def fingerprint(self) -> str:
         """A hash of code, function, subject and message, which does not depend on line numbers."""
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
-        return sha256(text.encode()).hexdigest()[:16]
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the finding for JSON; docs/check.md describes the schema."""
@@ -57,7 +58,9 @@ class Finding:
     def __str__(self) -> str:
         place = f"{self.position}: " if self.position else ""
         where = f"@{self.function}, {self.subject}" if self.function else self.subject
-        return f"{place}{self.level}: {where}: {self.message} [{self.code}]\n    {self.remedy}"
+        return lines_text(
+            (f"{place}{self.level}: {where}: {self.message} [{self.code}]", f"    {self.remedy}")
+        )
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

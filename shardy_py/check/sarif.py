@@ -42,9 +42,9 @@ def _uri(file: str) -> str:
     """Returns a file as a URI reference; relative if it is below the current directory."""
     path = Path(file)
     if not path.is_absolute():
-        return quote(path.as_posix())
+        return quote(path.as_posix(), errors="surrogateescape")
     try:
-        return quote(path.relative_to(Path.cwd()).as_posix())
+        return quote(path.relative_to(Path.cwd()).as_posix(), errors="surrogateescape")
     except ValueError:
         return path.as_uri()
 

@@ -41,6 +41,5 @@ def _transform(command: Command, files: Files) -> int:
     outputs = [(STANDARD, outcome.reports)] if command.reports else []
     if output is not None and (outcome.succeeded or output == STANDARD):
         outputs.append((output, outcome.output))
-    for name, text in sorted(outputs, key=lambda written: written[0] == STANDARD):  # files may fail
-        files.write(name, text)
+    files.write_all(outputs)
     return SUCCESS if outcome.succeeded else FAILURE

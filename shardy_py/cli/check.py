@@ -9,12 +9,12 @@ Not here: the rules (`shardy_py.check`).
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
+from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +101,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
             findings = without_baseline(findings, baseline)
     outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
     outputs += _reports(findings, options, source.file)
-    for name, text in sorted(outputs, key=lambda output: output[0] == STANDARD):  # files may fail
-        files.write(name, text)
+    files.write_all(outputs)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
     return FAILURE if fails else SUCCESS
@@ -115,9 +114,9 @@ def _reports(
     from shardy_py.check import findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        yield options.sarif, json.dumps(findings_sarif(findings, program), indent=2) + "\n"
+        yield options.sarif, json_text(findings_sarif(findings, program), 2) + "\n"
     if options.json:
-        yield STANDARD, json.dumps(findings_json(findings), indent=2) + "\n"
+        yield STANDARD, json_text(findings_json(findings), 2) + "\n"
     elif STANDARD not in (options.sarif, options.write_baseline):
         yield STANDARD, findings_text(findings) + "\n"
 

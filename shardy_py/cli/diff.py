@@ -9,12 +9,12 @@ Not here: the comparison (`report/difference.py`).
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
 from shardy_py.progress import progress
+from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         new, new_figures = _program(files.read(options.after), options, begin)
     delta = difference(old, new)
     if options.json:
-        files.show(json.dumps(difference_json(delta, old_figures, new_figures), indent=2))
+        files.show(json_text(difference_json(delta, old_figures, new_figures), 2))
     else:
         files.show(difference_text(delta, old_figures, new_figures))
     differs = bool(delta) or old_figures != new_figures

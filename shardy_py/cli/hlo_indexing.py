@@ -9,7 +9,6 @@ Not here: the maps (`analysis/`).
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, log, run_command
 from shardy_py.errors import Position, ShardyError, collected_warnings
+from shardy_py.terminal import json_text, lines_text
 
 if TYPE_CHECKING:
     from shardy_py.analysis import Function, Grid
@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
         start = Position(source.file, 1, 1)
         log(render_all([warning.at(start) for warning in warnings], files.texts) + "\n")
-    text = json.dumps(entries, indent=2) + "\n" if options.json else "".join(map(_as_text, entries))
+    text = json_text(entries, 2) + "\n" if options.json else "".join(map(_as_text, entries))
     files.write(STANDARD, text)
     return SUCCESS
 
@@ -151,12 +151,11 @@ def _entry(
 
 
 def _as_text(entry: dict[str, Any]) -> str:
-    head = f"{entry['function']}: {entry['op']}{' = ' if entry['op'] else ''}{entry['kind']}\n"
-    lines: list[str] = [head]
+    lines = [f"{entry['function']}: {entry['op']}{' = ' if entry['op'] else ''}{entry['kind']}"]
     for pair in entry["pairs"]:
         result = f"result {pair['result']} ({pair['result_name']})"
         operand = f"operand {pair['operand']} ({pair['operand_name']})"
         ends = (operand, result) if entry["direction"] == INPUT_TO_OUTPUT else (result, operand)
-        lines.append(f"  {' -> '.join(ends)}:\n")
-        lines += ["".join(f"    {line}\n" for line in text.splitlines()) for text in pair["maps"]]
-    return "".join(lines)
+        lines.append(f"  {' -> '.join(ends)}:")
+        lines += (f"    {line}" for text in pair["maps"] for line in text.splitlines())
+    return f"{lines_text(lines)}\n"

@@ -10,10 +10,11 @@ imports what it needs when it runs, so that the command line is parsed without i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -92,7 +93,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
             fields.setdefault(request.row.key, {})[request.argument] = data
         else:
             fields[request.row.key] = data
-    return json.dumps(fields) + "\n"
+    return json_text(fields) + "\n"
 
 
 def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, ...]:

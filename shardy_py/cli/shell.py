@@ -22,13 +22,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from errno import EBADF, ELOOP
+from errno import EBADF
 from typing import TypeVar
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.files import staged, write_whole
 from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
@@ -85,26 +86,30 @@ class Files:
         Raises:
             ShardyError: the file cannot be written.
         """
-        try:
-            if name != STANDARD:
-                write_whole(name, text)
-                return
-            if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
-                raise OSError(EBADF, os.strerror(EBADF))
-            text = text if styled else without_controls(text)
-            try:
-                sys.stdout.write(text)
-            except UnicodeEncodeError:
-                encoding = sys.stdout.encoding
-                plain = text.translate(_ASCII).encode(encoding, "backslashreplace")
-                sys.stdout.write(plain.decode(encoding))
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except (OSError, ValueError) as error:
+        with _output(name):
             if name == STANDARD:
-                _discard_output()
-            raise _file_error("output", name, error) from error
+                _write_standard(text if styled else without_controls(text))
+            else:
+                write_whole(name, text)
+
+    def write_all(self, outputs: Iterable[tuple[str, str]]) -> None:
+        """Writes several outputs: all files or none, then what goes to standard output.
+
+        Raises:
+            ShardyError: a file cannot be written, or is named twice.
+        """
+        listed = list(outputs)
+        names = [os.path.realpath(name) for name, _ in listed if name != STANDARD]
+        if len(set(names)) < len(names):
+            raise usage_error("two outputs have the same file")
+        with ExitStack() as stack:
+            for name, text in listed:
+                if name != STANDARD:
+                    stack.enter_context(_output(name))
+                    stack.enter_context(staged(name, text))
+        for name, text in listed:
+            if name == STANDARD:
+                self.write(name, text)
 
     def show(self, text: str, *, styled: bool = False) -> int:
         """Prints a line to standard output; returns `SUCCESS`."""
@@ -173,31 +178,6 @@ def usage_error(message: str) -> ShardyError:
     return ShardyError(Diagnostic(message, COMMAND_LINE))
 
 
-def write_whole(name: str, text: str) -> None:
-    """Writes a file in one step, so that it is never seen half written; devices and pipes directly."""
-    from pathlib import Path
-    from tempfile import mkstemp
-
-    path = Path(os.path.realpath(name))  # a link keeps its name, and its target may be on another file system
-    if path.is_symlink():
-        raise OSError(ELOOP, os.strerror(ELOOP), name)
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
-        return
-    handle, temporary = mkstemp(dir=path.parent, prefix=".sdy-")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
 def _rendered(name: str, diagnostics: Sequence[Diagnostic], files: Files) -> str:
     texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
     if None not in texts:
@@ -231,6 +211,32 @@ def _text_of_bytecode(data: bytes, name: str) -> str:
         return text_of_bytecode(data)
     except ShardyError as error:
         raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", Position(name, 0, 0))) from None
+
+
+@contextmanager
+def _output(name: str) -> Generator[None]:
+    """Reports failures to write to the file of that name."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        if name == STANDARD:
+            _discard_output()
+        raise _file_error("output", name, error) from error
+
+
+def _write_standard(text: str) -> None:
+    """Writes to standard output, in characters that it can show."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise OSError(EBADF, os.strerror(EBADF))
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        plain = text.translate(_ASCII).encode(encoding, "backslashreplace")
+        sys.stdout.write(plain.decode(encoding))
+    sys.stdout.flush()
 
 
 def _discard_output() -> None:

@@ -10,13 +10,13 @@ Not here: descriptions and drawings (`report/`).
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.case_text import read_case, read_shape
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import ShardyError
+from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from shardy_py.report.view_words import Shape
@@ -95,7 +95,7 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
             what, expected = f"'{options.value}'", "a ranked tensor of the program"
             raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
     if options.json:
-        return files.show(json.dumps(local_shapes_data(values), indent=2))
+        return files.show(json_text(local_shapes_data(values), 2))
     if options.value is None:
         return files.show(local_shapes_text(values, options.device))
     value = values[0]

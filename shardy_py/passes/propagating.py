@@ -17,6 +17,7 @@ from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
+from shardy_py.files import write_whole
 from shardy_py.graph.build import build_program
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
@@ -210,6 +211,6 @@ def save_module(module: ModuleOp, options: SaveModuleOptions) -> None:
     number = f"{options.dump_index:02}." if options.dump_index >= 0 else ""
     path = Path(options.dump_directory) / f"{number}{options.file_name}.mlir"
     try:
-        path.write_text(print_module(module))
-    except OSError as error:
-        warn(f"error when writing file {path}: {error.strerror}")
+        write_whole(str(path), print_module(module), follows_links=False)
+    except (OSError, ValueError) as error:
+        warn(f"error when writing file {path}: {getattr(error, 'strerror', None) or error}")

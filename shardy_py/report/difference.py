@@ -20,6 +20,7 @@ from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.terminal import lines_text
 
 SCHEMA = 1
 
@@ -136,7 +137,7 @@ def difference_text(delta: Difference, before: Figures, after: Figures, most: in
     for title, entries in (meshes, *values):
         if entries:
             lines = [f"{len(entries)} {title}:", *(f"  {entry}" for entry in entries[:most])]
-            parts.append("\n".join([*lines, *omission(len(entries) - most, "  ")]))
+            parts.append(lines_text([*lines, *omission(len(entries) - most, "  ")]))
     rows = list(_figure_rows(before, after))
     if rows:
         parts.append(table([("", "before", "after"), *rows]))

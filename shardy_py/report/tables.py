@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from shardy_py.sharding.meshes import Meshes
+from shardy_py.terminal import lines_text, without_controls
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def table(rows: Iterable[tuple[str, ...]], left: Container[int] = (0,), omitted: int = 0) -> str:
     """Returns rows of aligned cells, the columns in `left` to the left; then the number of omitted rows."""
-    listed = list(rows)
+    listed = [tuple(without_controls(cell, lines=False) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
     aligned = [f"{'<' if column in left else '>'}{width}" for column, width in enumerate(widths)]
     lines = ("  ".join(map(format, row, aligned)).rstrip() for row in listed)
@@ -64,4 +65,4 @@ def type_text(shape: Iterable[int | None], element: str) -> str:
 
 def meshes_text(meshes: Meshes) -> str:
     """Returns a line for each mesh."""
-    return "\n".join(f"mesh @{name} = {mesh}, {mesh.device_count} devices" for name, mesh in meshes.items())
+    return lines_text(f"mesh @{name} = {mesh}, {mesh.device_count} devices" for name, mesh in meshes.items())

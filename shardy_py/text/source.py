@@ -144,7 +144,7 @@ def _lines(
         if len(message) > _LONGEST_MESSAGE:
             message = f"{message[: _LONGEST_MESSAGE // 2]} ... {message[-_LONGEST_MESSAGE // 2 :]}"
         place = without_controls(str(position), lines=False) if position else "<unknown>:0"
-        yield f"{place}: {diagnostic.severity}: {without_controls(message)}"
+        yield f"{place}: {diagnostic.severity}: {without_controls(message, lines=False)}"
         if position is not None and position.file in sources:
             if position.file not in split:
                 split[position.file] = sources[position.file].split("\n")

@@ -19,9 +19,9 @@ from shardy_py.cli.shell import (
     Files,
     run_command,
     usage_error,
-    write_whole,
 )
 from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.files import write_whole
 
 
 def run(work: Callable[[Files], int]) -> int:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from shardy_py.cli import main
 from shardy_py.cli.check import main as check
-from shardy_py.cli.shell import write_whole
+from shardy_py.cli.diff import main as diff
+from shardy_py.cli.hlo_indexing import main as hlo_indexing
+from shardy_py.cli.view import main as view
 from shardy_py.commands import run
+from shardy_py.files import write_whole
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
 NAMES = ("hlo_indexing", "layout", "check", "diff", "view")
@@ -102,3 +108,78 @@ def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert command([str(program)]) == 0
         assert command([str(damaged)]) == 1
         assert f"{damaged}: error: jaxlib cannot read this MLIR bytecode: " in capsys.readouterr().err
+
+
+PROGRAM = r"""sdy.mesh @"m\0Aerror: z" = <["a\0Aerror: z"=2, "b\1B[31m"=2, "\FF\FE"=2]>
+func.func @main(
+    %arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@"m\0Aerror: z", [{"a\0Aerror: z"}, {"b\1B[31m"}]>}
+        loc("arg\0Aerror: z\1B[31m"("x\0Aerror: z.py":3:4)),
+    %arg1: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@"m\0Aerror: z", [{}, {"\FF\FE"}]>}
+        loc("\FF\FE":3:4))
+    -> (tensor<8x8xf32> {jax.result_info = "res\0Aerror: z"}) {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+    : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32> loc("\0Aerror: z"("\0Aerror: z.py":7:8))
+  %1 = stablehlo.custom_call @"cc\0Aerror: z"(%0)
+    : (tensor<8x8xf32>) -> tensor<8x8xf32> loc("\FF\FE":7:8)
+  %2 = call @"f\0Aerror: z"(%1) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+func.func private @"f\0Aerror: z"(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+PROPAGATED = ("--sdy-propagation-pipeline",)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (main, (*PROPAGATED, "--memory-report")),
+        (main, (*PROPAGATED, "--communication-report")),
+        (main, (*PROPAGATED, "--explain=%0")),
+        (main, (*PROPAGATED, "--why-not=%1,0,b\x1b[31m")),
+        (main, (*PROPAGATED, "--why-not=%1,0,b")),
+        (main, (*PROPAGATED, "--explain=%0", "--memory-report", "--communication-report", "--json")),
+        (main, ("--mlir-print-ir-before-all", *PROPAGATED)),
+        (check, ()),
+        (check, ("--json",)),
+        (check, ("--sarif", "-")),
+        (view, ("--program",)),
+        (view, ("--json", "--value=%0", "--program")),
+        (diff, ("--propagate", "OTHER")),
+        (diff, ("--propagate", "--json", "OTHER")),
+        (hlo_indexing, ()),
+        (hlo_indexing, ("--json",)),
+    ],
+)
+def test_names_cannot_forge_lines(
+    command: Callable[[list[str]], int],
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program, other = tmp_path / "program.mlir", tmp_path / "other.mlir"
+    program.write_text(PROGRAM)
+    other.write_text(PROGRAM.replace(r'[{}, {"\FF\FE"}]', "[{}, {}]"))
+    words = [str(other) if word == "OTHER" else word for word in arguments]
+    assert command([*words, str(program)]) in (0, 1)
+    captured = capsys.readouterr()
+    for text in captured:
+        assert not re.search("^error: z|[\x1b\x7f-\x9f]", text, re.MULTILINE)
+        assert "internal error" not in text
+    if {"--json", "--sarif"} & {*arguments}:
+        assert not re.search("[\ud800-\udfff]", str(json.loads(captured.out)))
+
+
+@pytest.mark.parametrize("names", [("good", "no/file"), ("no/file", "good"), ("good", "good")])
+def test_of_two_outputs_both_are_written_or_none(
+    names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.mlir").write_text(SMALL)
+    Path("good").write_text("old")
+    sarif, baseline = names
+    assert check(["program.mlir", "--sarif", sarif, "--write-baseline", baseline]) == 1
+    assert Path("good").read_text() == "old"
+    assert sorted(os.listdir()) == ["good", "program.mlir"]

@@ -98,3 +98,21 @@ def test_a_file_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     (warning,) = warnings
     path = tmp_path / "missing" / "03.x.mlir"
     assert warning.message == f"error when writing file {path}: No such file or directory"
+
+
+def test_links_with_the_name_of_a_dump_are_replaced_not_followed(tmp_path: Path) -> None:
+    target, link, folder = tmp_path / "target", tmp_path / "dumps" / "03.x.mlir", tmp_path / "dumps"
+    folder.mkdir()
+    target.write_text("mine")
+    link.symlink_to(target)
+    save_module(parse_module(PROGRAM), SaveModuleOptions(str(folder), "x", 3))
+    assert (target.read_text(), link.is_symlink()) == ("mine", False)
+    assert link.read_text().startswith("module {")
+    assert names(folder) == ["03.x.mlir"]
+
+
+def test_a_name_that_no_file_can_have_is_a_warning(tmp_path: Path) -> None:
+    with collected_warnings() as warnings:
+        save_module(parse_module(PROGRAM), SaveModuleOptions(str(tmp_path), "a\0b", 3))
+    assert warnings[0].message.startswith("error when writing file ")
+    assert names(tmp_path) == []

@@ -24,6 +24,7 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.terminal import lines_text
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
@@ -128,7 +129,7 @@ def communication_text(
             location = use.cause.location or UNKNOWN_LOCATION
             lines += [f"  {use.kind} along {_axes(use)} at {location}", *(f"    {side}" for side in changes)]
     if len(lines) > 1:
-        parts.append("\n".join(lines))
+        parts.append(lines_text(lines))
     total, count = report.total, len(report.sending)
     summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."

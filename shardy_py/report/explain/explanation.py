@@ -23,6 +23,7 @@ from typing import Any, Literal, Self
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.sharding import AxisRef
+from shardy_py.terminal import lines_text
 
 CHAINS_SHOWN = 4
 """Chains of an axis in the text; `to_json` has all."""
@@ -193,7 +194,7 @@ class Explanation:
     is_propagated: bool = True
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return lines_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
         type_ = f" : {self.type}" if self.type else ""
@@ -268,7 +269,7 @@ class Reasons(tuple[Reason, ...]):
                 lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
             if reason.remedy:
                 lines.append(f"    to change that: {reason.remedy}")
-        return "\n".join(lines)
+        return lines_text(lines)
 
 
 KINDS: dict[str, str] = {

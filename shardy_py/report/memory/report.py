@@ -37,6 +37,7 @@ from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.terminal import lines_text
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.naming import ValueNames
 
@@ -261,7 +262,7 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
         header = (f"@{entry.function}", "tensors", "global", "each device", "padded", "waste")
         blocks.append(table((header, *((name, *getattr(entry, name).cells()) for name in _TOTALS))))
         where = ", within it ".join(map(str, entry.place))
-        blocks.append(f"The peak is at {where}" if where else "The peak is on entry.")
+        blocks.append(lines_text([f"The peak is at {where}" if where else "The peak is on entry."]))
         alive = [report.row(number) for number in entry.alive[:rows]]
         if alive:
             blocks.append(_tensor_table("alive at the peak", alive, len(entry.alive), report))
@@ -276,7 +277,7 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
         for row in problems[:rows]
     )
     if problems:
-        blocks.append("\n".join(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
+        blocks.append(lines_text(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
     return "\n\n".join(blocks)
 
 
