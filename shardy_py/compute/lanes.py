@@ -7,17 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from shardy_py.layout.element_types import element_type
-from shardy_py.ops import TensorType
+from shardy_py.ops import OpRecord, TensorType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 """(lanes, *shape): lanes is n, or 1 if all lanes hold the same value."""
 Compute = Callable[..., Any]
 """(record, *regions, *operands) -> the result, or a tuple of all results if the op can have several."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """The result of an op in a region, as an expression of the region's arguments.
+
+    operands: the number of an argument, a constant with its axis of one lane, or another term.
+    """
+
+    record: OpRecord
+    operands: tuple[Term | Array | int, ...]
 
 
 class Body(Protocol):
@@ -28,9 +40,15 @@ class Body(Protocol):
 
     combiner: the name of the op if the region returns exactly that op of its two arguments, in order or
         swapped: "stablehlo.add"; else "".
+    terms: the returned values, if the region has only constants and ops of one result that `COMPUTE` lists, and
+        captures nothing; else (). Common comparisons are recognized by them.
+    lanes: the lanes of the values that the region captures: the number of devices if they differ, else 1.
+        The lanes of arguments are a multiple of it.
     """
 
     combiner: str
+    terms: tuple[Term | Array | int, ...]
+    lanes: int
 
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Returns the values that the region returns, for arguments of equal lanes or one lane."""

@@ -1,10 +1,21 @@
-"""Ops that move elements: reverse, transpose, slice, pad, concatenate, broadcasts, reshapes, iota."""
+"""Ops that move elements: transposes, slices, padding, concatenation, broadcasts, reshapes, iota.
+
+Results are views of the operands where numpy has them. Shapes are those of the arrays, except where only the
+result's type has them.
+
+Not here: offsets that differ between lanes (`indexed.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 import numpy as np
 
-from shardy_py.compute.lanes import Array, Compute, behind_lanes
+from shardy_py.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
+from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 
 
@@ -13,5 +24,200 @@ def reverse(record: OpRecord, operand: Array) -> Array:
     return np.flip(operand, behind_lanes(record.attributes["dimensions"]))
 
 
-COMPUTE: dict[str, Compute] = {"stablehlo.reverse": reverse}
+def transpose(record: OpRecord, operand: Array) -> Array:
+    """StableHLO's specification, "transpose"."""
+    return operand.transpose(0, *behind_lanes(record.attributes["permutation"]))
+
+
+def slice_(record: OpRecord, operand: Array) -> Array:
+    """StableHLO's specification, "slice"."""
+    names = ("start_indices", "limit_indices", "strides")
+    starts, limits, strides = (record.attributes[name] for name in names)
+    return operand[(slice(None), *map(slice, starts, limits, strides))]
+
+
+def real_dynamic_slice(record: OpRecord, operand: Array, *bounds: Array) -> Array:
+    """The slice with bounds and strides that are operands."""
+    starts, limits, strides = (sizes_in(record, bound) for bound in bounds)
+    return operand[(slice(None), *map(slice, starts, limits, strides))]
+
+
+def concatenate(record: OpRecord, *operands: Array) -> Array:
+    """StableHLO's specification, "concatenate"."""
+    lanes = lanes_of(*operands)
+    return np.concatenate([in_lanes(o, lanes) for o in operands], record.attributes["dimension"] + 1)
+
+
+def pad(record: OpRecord, operand: Array, padding_value: Array) -> Array:
+    """StableHLO's specification, "pad"."""
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    return padded(operand, padding_value, *(record.attributes[name] for name in names))
+
+
+def dynamic_pad(record: OpRecord, operand: Array, padding_value: Array, *amounts: Array) -> Array:
+    """StableHLO's specification, "dynamic_pad"."""
+    return padded(operand, padding_value, *(sizes_in(record, amount) for amount in amounts))
+
+
+def padded(
+    operand: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+) -> Array:
+    """Returns the operand with `value` (lanes,) around and between elements; negative amounts drop some."""
+    steps = [amount + 1 for amount in interior]
+    sizes = [
+        (size - 1) * step + 1 if size else 0 for size, step in zip(operand.shape[1:], steps, strict=True)
+    ]
+    shape = [max(sum(edges), 0) for edges in zip(low, sizes, high, strict=True)]
+    lanes = lanes_of(operand, value)
+    result: Array = np.empty((lanes, *shape), operand.dtype)
+    result[...] = value.reshape(-1, *(1,) * len(shape))
+    source: list[slice] = [slice(None)]
+    target: list[slice] = [slice(None)]
+    for start, step, size, full in zip(low, steps, operand.shape[1:], shape, strict=True):
+        first = max(0, -(start // step))
+        last = min(size, -(-(full - start) // step))
+        source.append(slice(first, max(first, last)))
+        place = start + first * step
+        target.append(slice(place, max(place, start + (last - 1) * step + 1), step))
+    result[tuple(target)] = operand[tuple(source)]
+    return result
+
+
+def broadcast_in_dim(record: OpRecord, operand: Array) -> Array:
+    """StableHLO's specification, "broadcast_in_dim"."""
+    (result,) = record.results
+    assert result is not None
+    dimensions: tuple[int, ...] = record.attributes["broadcast_dimensions"]
+    given = dict(zip(dimensions, operand.shape[1:], strict=True))
+    shape = [given.get(d) if size is None else size for d, size in enumerate(result.shape)]
+    if None in shape:
+        raise ShardyError(
+            f"'{record.name}' op has a dynamic result dimension that no operand dimension gives"
+        )
+    return spread(operand, dimensions, [size or 0 for size in shape])
+
+
+def dynamic_broadcast_in_dim(record: OpRecord, operand: Array, output_dimensions: Array) -> Array:
+    """StableHLO's specification, "dynamic_broadcast_in_dim"."""
+    shape = sizes_in(record, output_dimensions)
+    dimensions: tuple[int, ...] = record.attributes["broadcast_dimensions"]
+    for dimension, size in zip(dimensions, operand.shape[1:], strict=True):
+        if size not in (1, shape[dimension]):
+            what = f"'{record.name}' op result shape"
+            raise ShardyError.unexpected(what, expected=f"one for {operand.shape[1:]}", got=f"{shape}")
+    return spread(operand, dimensions, shape)
+
+
+def broadcast(record: OpRecord, operand: Array) -> Array:
+    """The operand, repeated along new major dimensions."""
+    sizes: tuple[int, ...] = record.attributes["broadcast_sizes"]
+    rank = len(sizes) + operand.ndim - 1
+    return spread(operand, range(len(sizes), rank), (*sizes, *operand.shape[1:]))
+
+
+def spread(operand: Array, dimensions: Sequence[int], shape: Sequence[int]) -> Array:
+    """Returns a view of that shape, in which operand dimension i is `dimensions[i]`."""
+    if list(dimensions) != sorted(dimensions):
+        order = np.argsort(dimensions)
+        operand = operand.transpose(0, *behind_lanes(order.tolist()))
+    sizes = [1] * len(shape)
+    for dimension, size in zip(sorted(dimensions), operand.shape[1:], strict=True):
+        sizes[dimension] = size
+    lanes = len(operand)
+    return np.broadcast_to(operand.reshape(lanes, *sizes), (lanes, *shape))
+
+
+def reshape(record: OpRecord, operand: Array) -> Array:
+    """StableHLO's specification, "reshape"."""
+    (result,) = record.results
+    assert result is not None
+    if None not in result.shape:
+        return operand.reshape(len(operand), *result.shape)
+    known = prod(size for size in result.shape if size is not None)
+    rest, left = divmod(prod(operand.shape[1:]), known) if known else (0, 0)
+    if left or result.shape.count(None) != 1:
+        raise ShardyError(
+            f"'{record.name}' op has a result whose dynamic sizes do not follow from the operand"
+        )
+    return operand.reshape(len(operand), *(rest if size is None else size for size in result.shape))
+
+
+def dynamic_reshape(record: OpRecord, operand: Array, output_shape: Array) -> Array:
+    """StableHLO's specification, "dynamic_reshape"."""
+    shape = sizes_in(record, output_shape)
+    if prod(shape) != prod(operand.shape[1:]):
+        expected = f"one with {prod(operand.shape[1:])} elements"
+        raise ShardyError.unexpected(f"'{record.name}' op result shape", expected=expected, got=f"{shape}")
+    return operand.reshape(len(operand), *shape)
+
+
+def iota(record: OpRecord) -> Array:
+    """StableHLO's specification, "iota"."""
+    (result,) = record.results
+    assert result is not None
+    return counted(
+        [size or 0 for size in result.shape], record.attributes["iota_dimension"], dtype_of(result)
+    )
+
+
+def dynamic_iota(record: OpRecord, output_shape: Array) -> Array:
+    """StableHLO's specification, "dynamic_iota"."""
+    shape = sizes_in(record, output_shape)
+    return counted(shape, record.attributes["iota_dimension"], dtype_of(record.results[0]))
+
+
+def counted(shape: Sequence[int], dimension: int, dtype: np.dtype[Any]) -> Array:
+    """Returns the coordinates along a dimension, for one lane; wrapped or rounded to the type."""
+    values: Array = np.arange(shape[dimension]).astype(dtype)
+    return spread(values[None], (dimension,), shape)
+
+
+def get_dimension_size(record: OpRecord, operand: Array) -> Array:
+    """StableHLO's specification, "get_dimension_size"."""
+    return np.full(1, operand.shape[record.attributes["dimension"] + 1], np.int32)
+
+
+def set_dimension_size(record: OpRecord, operand: Array, size: Array) -> Array:
+    """The first `size` elements along a dimension; with a static result type, the operand."""
+    (result,) = record.results
+    assert result is not None
+    dimension: int = record.attributes["dimension"]
+    if result.shape[dimension] is not None:
+        return operand
+    (given,) = sizes_in(record, size[:, None])
+    if given > operand.shape[dimension + 1]:
+        expected = f"at most {operand.shape[dimension + 1]}"
+        raise ShardyError.unexpected(f"'{record.name}' op size", expected=expected, got=f"{given}")
+    return operand[(*(slice(None),) * (dimension + 1), slice(0, given))]
+
+
+def sizes_in(record: OpRecord, operand: Array) -> tuple[int, ...]:
+    """Returns the sizes or offsets that an operand (lanes, count) holds.
+
+    Raises:
+        ShardyError: they differ between lanes, so that shapes would.
+    """
+    if len(operand) > 1 and (operand != operand[:1]).any():
+        raise ShardyError(f"'{record.name}' op has sizes that differ between devices")
+    return tuple(map(int, operand[0]))
+
+
+COMPUTE: dict[str, Compute] = {
+    "stablehlo.broadcast": broadcast,
+    "stablehlo.broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.concatenate": concatenate,
+    "stablehlo.dynamic_broadcast_in_dim": dynamic_broadcast_in_dim,
+    "stablehlo.dynamic_iota": dynamic_iota,
+    "stablehlo.dynamic_pad": dynamic_pad,
+    "stablehlo.dynamic_reshape": dynamic_reshape,
+    "stablehlo.get_dimension_size": get_dimension_size,
+    "stablehlo.iota": iota,
+    "stablehlo.pad": pad,
+    "stablehlo.real_dynamic_slice": real_dynamic_slice,
+    "stablehlo.reshape": reshape,
+    "stablehlo.reverse": reverse,
+    "stablehlo.set_dimension_size": set_dimension_size,
+    "stablehlo.slice": slice_,
+    "stablehlo.transpose": transpose,
+}
 """The function of each op."""
