@@ -5,7 +5,8 @@
 Arrays have a leading axis of **lanes**: the devices that run the op in lockstep, or the elements to which a
 region is applied. Its size is n, or 1 if all lanes hold the same value; the result of operands with one lane
 has one lane. Behind it are the dimensions of the tensor type, with the numpy type of
-`layout.element_type`. Functions never write to their operands.
+`layout.element_type`. Functions never write to their operands. They leave numpy's floating-point warnings to
+the caller, who turns them off once: `np.errstate(all="ignore")`.
 
 The functions of a family are in one module, and listed in its table `COMPUTE` by the name of the op's row
 (`ops/table.py`): "stablehlo.add", "stablehlo.custom_call@Eigh". Those of ops with regions take the regions as
@@ -22,13 +23,13 @@ array([[3., 2., 1.]], dtype=float32)
 
 from __future__ import annotations
 
-from shardy_py.compute import movement
+from shardy_py.compute import elementwise, movement
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.table import row_name
 
-_FAMILIES = (movement,)
+_FAMILIES = (elementwise, movement)
 COMPUTE: dict[str, Compute] = {name: row for family in _FAMILIES for name, row in family.COMPUTE.items()}
 """The function of every op that computes results from operands alone."""
 
