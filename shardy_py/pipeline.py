@@ -12,16 +12,19 @@ Each stage changes the module in place and returns it; `decide_shardings` runs a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
+from shardy_py.errors import collected_warnings
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.movements import carried_over, recorded
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.movements import DroppedRules, carried_over, recorded
 from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
@@ -74,15 +77,36 @@ def communication(
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
-    record: the events of the passes that made the program, from which the causes of reshards follow.
+    record: the events of the passes that made the program, from which the causes of reshards follow, and the
+        sharding rules that users wrote on its ops.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
-    with recorded() as events:
+    events_before = tuple(record)
+    with _rules_restored(events_before, originals), recorded() as events, collected_warnings() as warnings:
         run_passes(copy, pipelines.collective_passes(), verify="never")
-    return copy, communication_report(copy, model, (*carried_over(record, origin), *events), originals)
+    causes = (*carried_over(events_before, origin), *events)
+    return copy, communication_report(copy, model, causes, originals, warnings)
+
+
+@contextmanager
+def _rules_restored(events: Iterable[object], originals: Mapping[Operation, Operation]) -> Generator[None]:
+    """Gives ops the sharding rules that a pass dropped from their originals, until the end of the block."""
+    rules = {
+        op: rule
+        for event in events
+        if isinstance(event, DroppedRules)
+        for op, rule in event.attributes.items()
+    }
+    given = {op: rules[old] for op, old in originals.items() if old in rules} if rules else {}
+    for op, rule in given.items():
+        op.attributes.setdefault(RULE, rule)
+    yield
+    for op, rule in given.items():
+        if op.attributes.get(RULE) is rule:
+            del op.attributes[RULE]
 
 
 def decide_shardings(text: str, file: str = "-") -> str:

@@ -160,8 +160,9 @@ class Result:
     def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
         priced = next((pair for pair in self._communications if pair[1].model == model), None)
         if priced is None:
-            events = () if self.record is None else self.record.events
-            priced = communication(self.program.module, model, events)
+            if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
+                return self.again(self.source)._communicating(model)
+            priced = communication(self.program.module, model, self.record.events)
             self._communications.append(priced)
         return priced
 

@@ -34,7 +34,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
 from shardy_py.rules import einsum_rule
-from shardy_py.sharding import ShardingRule
+from shardy_py.sharding import FactorType, ShardingRule, factor_symbol
 from shardy_py.text.attribute_writer import attribute_text
 
 Operand = Any
@@ -207,7 +207,26 @@ def _give_rule(op: Operation, rule: Rule) -> None:
         given = given(*([static_shape(value) for value in side] for side in (op.operands, op.results)))
     if not isinstance(given, ShardingRule):
         raise ShardyError.unexpected("", expected="a sharding rule, as 'i j, j k -> i k'", got=f"{given!r}")
+    _check_marked(op, given)
     op.attributes["sdy.sharding_rule"] = OpShardingRuleAttr(given)
+
+
+def _check_marked(op: Operation, rule: ShardingRule) -> None:
+    """Raises `ShardyError` for a factor that passes through to no result: it would be sharded for nothing."""
+    in_results = {factor for mapping in rule.results for factors in mapping for factor in factors}
+    for index, mapping in enumerate(rule.operands):
+        for dimension, factors in enumerate(mapping):
+            for number in factors:
+                factor = rule.factors[number]
+                is_unmarked = factor.type is FactorType.PASS_THROUGH and not factor.is_blocked
+                if number not in in_results and is_unmarked and factor.size > 1:
+                    what = f"sharding rule of {op.name}: dimension {dimension} of operand {index}"
+                    expected = (
+                        "a factor of some result, or one marked as reduction, need_replication or permutation"
+                    )
+                    got = f"factor {factor_symbol(number)} of size {factor.size}, in no result"
+                    remedy = 'mark it as in partial(einsum_rule, "i j -> i", reduction=["j"])'
+                    raise ShardyError.unexpected(what, expected=expected, got=got, remedy=remedy)
 
 
 def elementwise(op_name: str, lhs: Operand, rhs: Operand, **attributes: Any) -> Tensor:

@@ -68,6 +68,7 @@ def _program(
 ) -> tuple[ValueTable, Figures]:
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py import pipeline
+    from shardy_py.graph.movements import recorded
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
@@ -75,8 +76,9 @@ def _program(
     begin(f"reading {source.file}")
     module = pipeline.read(source.text, source.file)
     begin(f"propagating {source.file}")
-    if options.propagate:
-        module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
+    with recorded() as events:
+        if options.propagate:
+            module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
     begin(f"costs of {source.file}")
-    bill = pipeline.communication(module, options.model)[1]
+    bill = pipeline.communication(module, options.model, events)[1]
     return ValueTable(module), Figures.of(bill, memory_report(module, options.target))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.graph.holders import Holder
 from shardy_py.ir import erase, place_before, replace_uses
@@ -62,6 +62,13 @@ class Copies:
     """Values with their copies or replacements; a value may have several, in several events."""
 
     values: Mapping[SSAValue, SSAValue]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DroppedRules:
+    """Sharding rules that a pass removed from ops, and that cannot be derived again."""
+
+    attributes: Mapping[Operation, Attribute]
 
 
 _EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -12,11 +12,14 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import MeshOp, OpShardingRuleAttr, ShardingGroupOp
 from shardy_py.graph.holders import RULE, SHARDING
+from shardy_py.graph.movements import DroppedRules, is_recording, note
+from shardy_py.graph.record import record_of
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, walk_pre_order
 from shardy_py.partition.boundary import closed_like
 from shardy_py.passes.debug_trail import NOTES
+from shardy_py.rules import derive_rule
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
 
@@ -62,10 +65,34 @@ def drop_sharding_rules(module: ModuleOp) -> None:
     before  stablehlo.negate %0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>}
     after   stablehlo.negate %0
     """
+    dropped: dict[Operation, OpShardingRuleAttr] = {}
     for inner in walk_pre_order(module, include_root=False):
         rule = inner.attributes.get(RULE) if inner.attributes else None
         if rule is not None and isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
             del inner.attributes[RULE]
+            dropped[inner] = rule
+    if is_recording():
+        note(DroppedRules(_underivable(dropped)))
+
+
+def _underivable(rules: Mapping[Operation, OpShardingRuleAttr]) -> dict[Operation, OpShardingRuleAttr]:
+    """The rules that differ from those derived for their ops: written by users, or by passes of XLA.
+
+    Not those of sdy's ops, which are reshards by now.
+    """
+    known: dict[tuple[int, int], bool] = {}
+
+    def is_derived(op: Operation, rule: OpShardingRuleAttr) -> bool:
+        record = record_of(op)
+        key = id(record), id(rule)
+        if key not in known:
+            ways = (derive_rule(record, conservative_propagation=way) for way in (False, True))
+            known[key] = rule.data in ways
+        return known[key]
+
+    return {
+        op: rule for op, rule in rules.items() if not (op.name.startswith("sdy.") or is_derived(op, rule))
+    }
 
 
 def remove_sharding_groups(module: ModuleOp) -> None:

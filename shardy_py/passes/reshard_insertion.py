@@ -16,7 +16,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReshapeOp
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, warn
 from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, read
 from shardy_py.graph.movements import Movement, is_recording, note, note_copies
@@ -49,6 +49,10 @@ CONCATENATE = ConcatenateOp.name
 RESHAPE = ReshapeOp.name
 DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
+_LEFT_TO_PARTITIONER = (
+    "needs communication that is neither inserted nor counted: its sharding rule is custom, so that Shardy "
+    "leaves reshards to its partitioner; a rule that is not custom (is_custom=False) has them inserted"
+)
 
 
 class ReshardInsertion:
@@ -62,7 +66,7 @@ class ReshardInsertion:
         self._meshes = meshes
         self._is_full = is_full
         self._reader = ShardingReader()
-        self._plans: dict[tuple[int, ...], tuple[plans.ReshardPlan, object]] = {}
+        self._plans: dict[tuple[int, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
@@ -197,14 +201,23 @@ class ReshardInsertion:
         known = self._plans.get(key)
         if known is None:
             rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
-            plan = self._decide(op, rule, operands, results, is_full)
-            known = self._plans[key] = (plan, (given, operands, results))
-        return known[0]
+            is_custom = rule is not None and rule.is_custom
+            plan = (
+                plans.NOTHING
+                if is_custom and not is_full
+                else self._decide(op, rule, operands, results, is_full)
+            )
+            known = self._plans[key] = (plan, is_custom, (given, operands, results))
+        plan, is_custom, _ = known
+        if is_custom and plan != plans.NOTHING:
+            warn(f"'{name_of(op)}' op {_LEFT_TO_PARTITIONER}", position_of(op.location))
+            return plans.NOTHING
+        return plan
 
     def _decide(
         self, op: Operation, rule: ShardingRule | None, operands: Shardings, results: Shardings, is_full: bool
     ) -> plans.ReshardPlan:
-        if rule is None or rule.is_custom:
+        if rule is None:
             return plans.NOTHING
         name = mesh_to_work_in(operands + results, self._meshes)
         if name is None:

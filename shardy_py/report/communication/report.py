@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.communication.causes import Cause, Causes
@@ -28,8 +28,10 @@ from shardy_py.terminal import lines_text
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
+_NONE = "The program needs no communication."
+_NONE_COUNTED = "No communication is counted."
 _EXPLAINED = 5
-"""The number of collectives with suggested changes in the text."""
+"""The number of collectives with suggested changes in the text, and of warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,12 @@ class CommunicationReport:
 
     collectives: in program order, including those that send nothing (`all_slice`).
     model: the links that seconds are computed for.
+    warnings: of communication that is not in the report.
     """
 
     collectives: tuple[CollectiveUse, ...]
     model: CostModel
+    warnings: tuple[Diagnostic, ...] = ()
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -92,10 +96,12 @@ def communication_report(
     model: CostModel = DEFAULT,
     record: Iterable[object] = (),
     originals: Mapping[Operation, Operation] | None = None,
+    warnings: Iterable[Diagnostic] = (),
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
     record: the events of the passes. originals: for each op, that of the module before the replacement.
+    warnings: of those passes.
 
     Raises:
         ShardyError: the model has links of an axis that no mesh of the module has.
@@ -104,7 +110,8 @@ def communication_report(
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise ShardyError.unknown("axis", axis, dict.fromkeys(axes), what="link of the cost model")
-    return CommunicationReport(collect_collectives(module, model, Causes(record, originals)), model)
+    collectives = collect_collectives(module, model, Causes(record, originals))
+    return CommunicationReport(collectives, model, tuple(warnings))
 
 
 def communication_text(
@@ -117,7 +124,7 @@ def communication_text(
     sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
     """
     if not report.sending:
-        return "The program needs no communication."
+        return "\n".join([_NONE if not report.warnings else _NONE_COUNTED, *_warning_lines(report)])
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
     parts = [_totals_table(head, totals, most) for head, totals in groups]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
@@ -135,7 +142,12 @@ def communication_text(
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted once."
-    return "\n\n".join([*parts, summary])
+    return "\n\n".join([*parts, "\n".join([summary, *_warning_lines(report)])])
+
+
+def _warning_lines(report: CommunicationReport) -> list[str]:
+    more = len(report.warnings) - _EXPLAINED
+    return [*map(str, report.warnings[:_EXPLAINED]), *([f"... and {more} more warnings"] if more > 0 else [])]
 
 
 def communication_json(report: CommunicationReport) -> dict[str, Any]:
@@ -146,6 +158,7 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
         "total": json_fields(report.total),
         **{key: [*map(json_fields, getattr(report, key))] for key in ("by_kind", "by_axes", "by_line")},
         "collectives": [_use_json(use) for use in report.collectives],
+        "warnings": [*map(str, report.warnings)],
     }
 
 
