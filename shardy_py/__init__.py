@@ -8,11 +8,10 @@
 (8, 128)
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # that of `typing`, which commands need not wait for
 if TYPE_CHECKING:
+    from typing import Any
+
     from shardy_py.api import (
         UNCONSTRAINED,
         Change,
@@ -49,7 +48,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """The names of the API, loaded when first asked for: `sdy-opt --help` need not wait for xDSL."""
     if name not in __all__:
         raise AttributeError(f"module 'shardy_py' has no attribute '{name}'")

@@ -2,6 +2,6 @@
 
 import sys
 
-from shardy_py.cli import main
+from shardy_py.commands import sdy_opt
 
-sys.exit(main())
+sys.exit(sdy_opt())

@@ -1,29 +1,66 @@
-"""The console scripts: each loads its command and runs it; an interrupt meanwhile leaves no traceback.
+"""The console scripts: each loads its command and runs it; an interrupt at any time leaves no traceback.
 
-Not here: the commands (`cli/`).
+Not here: the commands (`cli/`). This module imports nothing, so that interrupts are handled from the start.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
-from importlib import import_module
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _INTERRUPTED = 130
-"""The exit code of a command that a signal ended, as shells report it."""
+"""The exit code of a command that was interrupted, as shells report it."""
 
 
 def run(module: str) -> int:
-    """Runs the command of a module with the arguments of the process; returns the exit code."""
+    """Runs the command of a module with the arguments of the process; returns the exit code.
+
+    While it loads, and after it, an interrupt ends the process.
+    """
+    signals: Any = __import__("_signal")  # which is built in, while `signal` loads further modules
+    is_handled = signals.getsignal(signals.SIGINT) is signals.default_int_handler  # not in the background
+    if is_handled:
+        signals.signal(signals.SIGINT, signals.SIG_DFL)
+    from importlib import import_module
+
+    main = import_module(module).main
     try:
-        return import_module(module).main()
+        if is_handled:
+            from shardy_py.cli.shell import INTERRUPTS
+
+            signals.signal(signals.SIGINT, INTERRUPTS)
+        return main()
     except KeyboardInterrupt:
         return _INTERRUPTED
+    finally:
+        if is_handled:
+            signals.signal(signals.SIGINT, signals.SIG_DFL)
 
 
-sdy_opt: Callable[[], int] = partial(run, "shardy_py.cli")
-hlo_indexing: Callable[[], int] = partial(run, "shardy_py.cli.hlo_indexing")
-hlo_layout: Callable[[], int] = partial(run, "shardy_py.cli.layout")
-sdy_check: Callable[[], int] = partial(run, "shardy_py.cli.check")
-sdy_diff: Callable[[], int] = partial(run, "shardy_py.cli.diff")
-shardy_view: Callable[[], int] = partial(run, "shardy_py.cli.view")
+def sdy_opt() -> int:
+    """Runs `sdy-opt`."""
+    return run("shardy_py.cli")
+
+
+def hlo_indexing() -> int:
+    """Runs `hlo-indexing`."""
+    return run("shardy_py.cli.hlo_indexing")
+
+
+def hlo_layout() -> int:
+    """Runs `hlo-layout`."""
+    return run("shardy_py.cli.layout")
+
+
+def sdy_check() -> int:
+    """Runs `sdy-check`."""
+    return run("shardy_py.cli.check")
+
+
+def sdy_diff() -> int:
+    """Runs `sdy-diff`."""
+    return run("shardy_py.cli.diff")
+
+
+def shardy_view() -> int:
+    """Runs `shardy-view`."""
+    return run("shardy_py.cli.view")

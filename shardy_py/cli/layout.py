@@ -89,7 +89,7 @@ def _draw(options: argparse.Namespace, files: Files) -> str:
     if options.svg:
         files.write(options.svg, draw_svg(shown))
         return ""
-    automatic = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    automatic = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     color = automatic if options.color == "auto" else options.color == "always"
     files.show(draw(shown, color=color), styled=color)
     return ""

@@ -26,7 +26,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EBADF
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.files import staged, write_whole
@@ -42,6 +42,23 @@ COMMAND_LINE = Position("<command line>", 0, 0)
 
 Options = TypeVar("Options")
 _ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
+
+
+class Interrupts:
+    """The handler of interrupts of a process that runs one command.
+
+    is_pending: whether there was one: extensions that load report it as an error of another kind.
+    """
+
+    is_pending = False
+
+    def __call__(self, *_: object) -> NoReturn:
+        """Ends the command."""
+        self.is_pending = True
+        raise KeyboardInterrupt
+
+
+INTERRUPTS = Interrupts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,8 @@ class Files:
         """
         try:
             if name == STANDARD:
+                if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                    raise OSError(EBADF, os.strerror(EBADF))
                 data = sys.stdin.buffer.read()
             else:
                 with open(name, "rb") as file:
@@ -144,6 +163,8 @@ def run_command(
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
+        if INTERRUPTS.is_pending:
+            return INTERRUPTED
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
         if isinstance(error, RecursionError):

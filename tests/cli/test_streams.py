@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,6 @@ from shardy_py.cli.check import main as check
 from shardy_py.cli.diff import main as diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.view import main as view
-from shardy_py.commands import run
 from shardy_py.files import write_whole
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
@@ -87,12 +87,41 @@ def test_names_cannot_control_the_terminal(tmp_path: Path, capsys: pytest.Captur
     assert "\\1B[31m" in shown
 
 
-def test_an_interrupt_while_a_command_loads_leaves_no_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "interrupted_command.py").write_text("raise KeyboardInterrupt\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert run("interrupted_command") == 130
+INTERRUPT = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+COMMAND = """
+from shardy_py.cli.shell import run_command
+
+def work(options, files):
+    try:
+        {interrupt}
+    except KeyboardInterrupt:
+        raise {error}
+    return 0
+
+def main():
+    return run_command("interrupted", list, work, [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (INTERRUPT, -signal.SIGINT),
+        (COMMAND.format(interrupt=INTERRUPT, error="KeyboardInterrupt"), 130),
+        (COMMAND.format(interrupt=INTERRUPT, error="ImportError"), 130),
+    ],
+)
+def test_an_interrupt_leaves_no_traceback(command: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(command)
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from shardy_py.commands import run; "
+    finished = subprocess.run(
+        [sys.executable, "-c", script + "sys.exit(run('interrupted'))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (finished.returncode, finished.stderr) == (code, "")
 
 
 def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,3 +212,17 @@ def test_of_two_outputs_both_are_written_or_none(
     assert check(["program.mlir", "--sarif", sarif, "--write-baseline", baseline]) == 1
     assert Path("good").read_text() == "old"
     assert sorted(os.listdir()) == ["good", "program.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("module", "redirection", "arguments"),
+    [
+        ("shardy_py.cli.layout", ">&-", ("draw", "'f32[3,5]'")),
+        ("shardy_py.cli", "<&-", ("-",)),
+        ("shardy_py.cli.check", "<&-", ("-",)),
+    ],
+)
+def test_closed_streams_are_errors(module: str, redirection: str, arguments: tuple[str, ...]) -> None:
+    finished = _shell(module, redirection, *arguments)
+    assert finished.returncode == 1
+    assert re.match("cannot open (in|out)put file '-': Bad file descriptor\n$", finished.stderr)
