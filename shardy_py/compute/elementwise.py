@@ -53,12 +53,16 @@ def _subtract(left: Array, right: Array) -> Array:
 
 def maximum(left: Array, right: Array) -> Array:
     """Returns the larger; NaN if one is; +0 of two zeros if one is."""
+    if left.dtype.kind == "c":
+        return complex_functions.maximum(left, right)
     result = np.maximum(left, right)
     return result if _has_no_zero(result) else _with_zeros(result, left, right, np.add)
 
 
 def minimum(left: Array, right: Array) -> Array:
     """Returns the smaller; NaN if one is; -0 of two zeros if one is."""
+    if left.dtype.kind == "c":
+        return complex_functions.minimum(left, right)
     result = np.minimum(left, right)
     return result if _has_no_zero(result) else _with_zeros(result, left, right, _add_downwards)
 
@@ -79,6 +83,8 @@ def _add_downwards(left: Array, right: Array) -> Array:
 
 def _sign(operand: Array) -> Array:
     """Keeps the sign of zeros."""
+    if operand.dtype.kind == "c":
+        return complex_functions.sign(operand)
     sign = np.sign(operand)
     return np.copysign(sign, operand) if kind_of(operand.dtype) == "f" else sign
 
@@ -161,10 +167,7 @@ def imag(record: OpRecord, operand: Array) -> Array:
 
 def complex_(record: OpRecord, left: Array, right: Array) -> Array:
     """StableHLO's specification, "complex"."""
-    dtype = np.complex128 if left.dtype == np.float64 else np.complex64
-    result = np.empty(np.broadcast_shapes(left.shape, right.shape), dtype)
-    result.real, result.imag = left, right
-    return result
+    return complex_functions.joined(left, right)
 
 
 def reduce_precision(record: OpRecord, operand: Array) -> Array:
@@ -204,7 +207,7 @@ def _float_info(dtype: Dtype) -> Any:
 
 def map_(record: OpRecord, body: Body, *operands: Array) -> Array:
     """StableHLO's specification, "map"."""
-    lanes = lanes_of(*operands)
+    lanes = max(lanes_of(*operands), body.lanes)
     shape = (lanes, *operands[0].shape[1:])
     (result,) = body(*(np.broadcast_to(operand, shape).reshape(-1) for operand in operands))
     flat = np.broadcast_to(result, (operands[0][0].size * lanes,))
@@ -230,13 +233,13 @@ COMPUTE: dict[str, Compute] = INTEGER | _table(
         "cosine": rounded(np.cos),
         "divide": _by_kind(divide_integers, rounded(np.divide)),
         "exponential": rounded(np.exp),
-        "exponential_minus_one": rounded(np.expm1),
+        "exponential_minus_one": _real_or_complex(np.expm1, complex_functions.exponential_minus_one),
         "floor": exact(np.floor),
         "imag": imag,
         "is_finite": is_finite,
         "log": rounded(np.log),
         "log_plus_one": _real_or_complex(np.log1p, complex_functions.log_plus_one),
-        "logistic": rounded(_logistic),
+        "logistic": _real_or_complex(_logistic, complex_functions.logistic),
         "map": map_,
         "maximum": exact(maximum),
         "minimum": exact(minimum),
@@ -244,13 +247,13 @@ COMPUTE: dict[str, Compute] = INTEGER | _table(
         "negate": exact(np.negative),
         "not": exact(np.invert),
         "or": exact(np.bitwise_or),
-        "power": _by_kind(integer_power, _real_or_complex(np.power, complex_functions.power)),
+        "power": _by_kind(integer_power, rounded(np.power)),
         "real": real,
         "reduce_precision": reduce_precision,
         "remainder": _by_kind(integer_remainder, rounded(np.fmod)),
         "round_nearest_afz": rounded(_round_away),
         "round_nearest_even": exact(np.rint),
-        "rsqrt": rounded(_rsqrt),
+        "rsqrt": _real_or_complex(_rsqrt, complex_functions.rsqrt),
         "select": select,
         "sign": exact(_sign),
         "sine": rounded(np.sin),
