@@ -1,0 +1,88 @@
+"""Reductions along dimensions, and regions applied to each element.
+
+Not here: windows (`windowed.py`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from shardy_py.compute.combining import (
+    Arrays,
+    applied,
+    fold,
+    identity_of,
+    ufuncs_of,
+    wide_type,
+    with_signed_zeros,
+)
+from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of, lanes_of
+from shardy_py.ops import OpRecord
+
+
+def converted(record: OpRecord, operands: tuple[Array, ...]) -> tuple[Arrays, Arrays]:
+    """Returns the inputs and initial values of a reduction, in the types that its region combines."""
+    types = [dtype_of(result) for result in record.results] * 2
+    arrays = tuple(a.astype(dtype, copy=False) for a, dtype in zip(operands, types, strict=True))
+    return arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+
+
+def reduce(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
+    """StableHLO's specification, "reduce"."""
+    inputs, inits = converted(record, operands)
+    axes = behind_lanes(record.attributes["dimensions"])
+    ufuncs = ufuncs_of(body, len(inputs))
+    if ufuncs is not None:
+        results = tuple(
+            _reduced(ufunc, values, init, axes)
+            for ufunc, values, init in zip(ufuncs, inputs, inits, strict=True)
+        )
+    else:
+        results = reduced_by(body, inputs, inits, axes)
+    return results if len(results) > 1 else results[0]
+
+
+def _reduced(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
+    dtype = wide_type(values.dtype)
+    rank = values.ndim - 1 - len(axes)
+
+    def run(ufunc: np.ufunc, values: Array, init: Array) -> Array:
+        wide = dtype if ufunc is not np.logical_or else np.dtype(np.bool_)
+        first = None if 0 not in values.shape else identity_of(ufunc, wide)
+        result = (
+            ufunc.reduce(values, axes, wide)
+            if first is None
+            else ufunc.reduce(values, axes, wide, initial=first)
+        )
+        return ufunc(result, init.reshape(-1, *(1,) * rank), dtype=wide)
+
+    return with_signed_zeros(ufunc, run, values, init).astype(values.dtype, copy=False)
+
+
+def reduced_by(body: Body, inputs: Arrays, inits: Arrays, axes: tuple[int, ...]) -> Arrays:
+    """Returns the inputs with some axes combined by any region."""
+    kept = [axis for axis in range(1, inputs[0].ndim) if axis not in axes]
+    shape = [inputs[0].shape[axis] for axis in kept]
+    size = prod(inputs[0].shape[axis] for axis in axes)
+    firsts = tuple(
+        np.broadcast_to(init.reshape(-1, *(1,) * len(kept)), (len(init), *shape)) for init in inits
+    )
+    if not size:
+        return firsts
+    order = (0, *kept, *sorted(axes))
+    rows = tuple(values.transpose(order).reshape(len(values), *shape, size) for values in inputs)
+    return applied(body, *firsts, *fold(body, rows))
+
+
+def map_(record: OpRecord, body: Body, *operands: Array) -> Array:
+    """StableHLO's specification, "map"."""
+    lanes, (result,) = lanes_of(*operands), record.results
+    if not operands[0].size:
+        return np.empty((lanes, *operands[0].shape[1:]), dtype_of(result))
+    return applied(body, *operands)[0]
+
+
+COMPUTE: dict[str, Compute] = {"stablehlo.map": map_, "stablehlo.reduce": reduce}
+"""The function of each op."""
