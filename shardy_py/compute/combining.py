@@ -1,10 +1,10 @@
 """Regions that combine values: applied to whole arrays, folded or accumulated along their last axis.
 
-A region that is one op per result runs as ufuncs; any other runs on vectors of all lanes and elements, O(log n)
-times for n values.
+A region that is one op per result runs as ufuncs; any other runs on vectors of all lanes and elements,
+O(log n) times for n values.
 
 Reductions may use any binary tree over values in order ("reduce" in StableHLO's specification), which both
-exploit. Values of types narrower than numpy's arithmetic are widened before, and rounded or wrapped once after.
+exploit. Values of types narrower than numpy's arithmetic are widened before, and rounded once after.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from shardy_py.compute.lanes import Array, Body, Term, in_lanes, lanes_of
+from shardy_py.compute.precision import NARROW_FLOATS, SMALL_INTEGERS, Dtype
 
 Arrays = tuple[Array, ...]
+_WIDE = NARROW_FLOATS | SMALL_INTEGERS
 _UFUNCS: dict[str, np.ufunc] = {
     "stablehlo.add": np.add,
     "stablehlo.and": np.bitwise_and,
@@ -50,7 +52,7 @@ def _is_argument(operand: object) -> bool:
 
 
 def applied(body: Body, *arrays: Array) -> Arrays:
-    """Returns the results of a region on scalars, for all elements of arrays of one shape behind the lanes."""
+    """Returns the results of a region on scalars for all elements of arrays, equal in shape but for lanes."""
     lanes, shape = max(lanes_of(*arrays), body.lanes), arrays[0].shape[1:]
     count = lanes * prod(shape)
     if not count:
@@ -59,18 +61,13 @@ def applied(body: Body, *arrays: Array) -> Arrays:
     return tuple(in_lanes(result, count).reshape(lanes, *shape) for result in results)
 
 
-@lru_cache(maxsize=256)
-def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the type in which values are combined: f32 for narrow floats, i8 for narrower integers."""
-    if dtype.isbuiltin == 1 and dtype != np.float16:
-        return dtype
-    if dtype.name.startswith(("int", "uint")):
-        return np.dtype(dtype.name.rstrip("0123456789") + "8")
-    return np.dtype(np.float32)
+def wide_type(dtype: Dtype) -> Dtype:
+    """Returns the type in which values are combined."""
+    return _WIDE.get(dtype, dtype)
 
 
 @lru_cache(maxsize=256)
-def identity_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
+def identity_of(ufunc: np.ufunc, dtype: Dtype) -> Any:
     """Returns the scalar that changes nothing when it is combined with values of a wide type."""
     if ufunc is np.add and dtype.kind in "fc":
         return dtype.type(-0.0)
@@ -106,7 +103,7 @@ def with_signed_zeros(ufunc: np.ufunc, run: Callable[..., Array], *arrays: Array
 
 
 def fold(body: Body, arrays: Arrays) -> Arrays:
-    """Returns all values along the last axis combined, as a balanced tree in their order. There is at least one."""
+    """Returns all values along the last axis combined, as a balanced tree in their order."""
     while (size := arrays[0].shape[-1]) > 1:
         merged = applied(body, *_pairs(arrays))
         if size % 2:

@@ -40,8 +40,8 @@ class Body(Protocol):
 
     combiner: the name of the op if the region returns exactly that op of its two arguments, in order or
         swapped: "stablehlo.add"; else "".
-    terms: the returned values, if the region has only constants and ops of one result that `COMPUTE` lists, and
-        captures nothing; else (). Common comparisons are recognized by them.
+    terms: the returned values, if the region has only constants and ops of one result that `COMPUTE` lists,
+        and captures nothing; else (). Common comparisons are recognized by them.
     lanes: the lanes of the values that the region captures: the number of devices if they differ, else 1.
         The lanes of arguments are a multiple of it.
     """

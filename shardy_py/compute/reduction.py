@@ -1,4 +1,4 @@
-"""Reductions along dimensions, and regions applied to each element.
+"""Reductions along dimensions.
 
 Not here: windows (`windowed.py`).
 """
@@ -18,7 +18,7 @@ from shardy_py.compute.combining import (
     wide_type,
     with_signed_zeros,
 )
-from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of, lanes_of
+from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of
 from shardy_py.ops import OpRecord
 
 
@@ -41,7 +41,7 @@ def reduce(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
         )
     else:
         results = reduced_by(body, inputs, inits, axes)
-    return results if len(results) > 1 else results[0]
+    return results[0] if len(results) == 1 else results
 
 
 def _reduced(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
@@ -76,13 +76,5 @@ def reduced_by(body: Body, inputs: Arrays, inits: Arrays, axes: tuple[int, ...])
     return applied(body, *firsts, *fold(body, rows))
 
 
-def map_(record: OpRecord, body: Body, *operands: Array) -> Array:
-    """StableHLO's specification, "map"."""
-    lanes, (result,) = lanes_of(*operands), record.results
-    if not operands[0].size:
-        return np.empty((lanes, *operands[0].shape[1:]), dtype_of(result))
-    return applied(body, *operands)[0]
-
-
-COMPUTE: dict[str, Compute] = {"stablehlo.map": map_, "stablehlo.reduce": reduce}
+COMPUTE: dict[str, Compute] = {"stablehlo.reduce": reduce}
 """The function of each op."""
