@@ -40,25 +40,31 @@ def clamped(indices: Array, last: int) -> Array:
 def dynamic_slice(record: OpRecord, operand: Array, *starts: Array) -> Array:
     """StableHLO's specification, "dynamic_slice"."""
     sizes: tuple[int, ...] = record.attributes["slice_sizes"]
+    if all(len(start) == 1 for start in starts):
+        return operand[_shared_slice(operand, starts, sizes)]
     return slices_at(operand, _inside(operand, starts, sizes), sizes, ())
 
 
 def dynamic_update_slice(record: OpRecord, operand: Array, update: Array, *starts: Array) -> Array:
     """StableHLO's specification, "dynamic_update_slice"."""
     sizes = update.shape[1:]
-    inside = _inside(operand, starts, sizes)
     lanes = lanes_of(operand, update, *starts)
     result = np.array(in_lanes(operand, lanes), order="C")
     if all(len(start) == 1 for start in starts):
-        ranges = (
-            slice(int(start[0]), int(start[0]) + size) for start, size in zip(inside, sizes, strict=True)
-        )
-        result[(slice(None), *ranges)] = update
-        return result
-    places = (np.arange(lanes), *inside)
-    windows = all_slices(result, sizes, writeable=True)
-    windows[places] = in_lanes(update, lanes)
+        result[_shared_slice(operand, starts, sizes)] = update
+    else:
+        windows = all_slices(result, sizes, writeable=True)
+        windows[(np.arange(lanes), *_inside(operand, starts, sizes))] = in_lanes(update, lanes)
     return result
+
+
+def _shared_slice(operand: Array, starts: Sequence[Array], sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Returns the slices along all axes at starts of one lane."""
+    ranges = [slice(None)]
+    for start, full, size in zip(starts, operand.shape[1:], sizes, strict=True):
+        first = min(max(start.item(), 0), full - size)
+        ranges.append(slice(first, first + size))
+    return tuple(ranges)
 
 
 def _inside(operand: Array, starts: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
