@@ -15,8 +15,8 @@ DESCRIBED = {name for name in TABLE if "@" not in name and not name.startswith((
 WITHOUT_CLASS = {"linalg.generic"}
 """Rows of ops of dialects that are not in this package."""
 
-DESCRIPTIONS = ("ops/", "dialects/", "text/builtin_forms.py", "hlo/opcodes.py")
-"""Where ops are described: rows, classes, syntax, verifiers; HLO opcodes whose names differ from the op's."""
+DESCRIPTIONS = ("ops/", "compute/", "dialects/", "text/builtin_forms.py", "hlo/opcodes.py")
+"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes whose names differ from the op's."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (

@@ -1,0 +1,112 @@
+"""Regions as functions of arrays, for ops that apply them to elements (`compute.Body`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardy_py.compute import COMPUTE, Array
+from shardy_py.compute.lanes import Term, lanes_of
+from shardy_py.dialects.traits import is_constant
+from shardy_py.graph.record import record_of
+from shardy_py.interpret.build import Nested
+from shardy_py.interpret.constants import constant_array
+from shardy_py.interpret.machine import Devices
+from shardy_py.interpret.plan import Plan
+from shardy_py.interpret.values import Value, lanes_of_values, repeated
+from shardy_py.ops import OpRecord
+from shardy_py.ops.table import is_elementwise, row_name
+
+Terms = tuple[Term | Array | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """What a region computes, as far as fast ways can use it.
+
+    inner: the record of the only op, if the region returns exactly that op of its two arguments. terms: see
+        `compute.Body`.
+    """
+
+    inner: OpRecord | None
+    terms: Terms
+
+    @staticmethod
+    def of(plan: Plan) -> Form:
+        """Returns the form of a region."""
+        terms = _terms(plan)
+        (first, *others) = terms or (0,)
+        if others or not isinstance(first, Term) or set(first.operands) != {0, 1} or len(first.operands) != 2:
+            return Form(None, terms)
+        return Form(first.record, terms)
+
+
+def _terms(plan: Plan) -> Terms:
+    """The returned values as terms; () if some op is not a function of elements."""
+    known: dict[int, Term | Array | int] = {slot: number for number, slot in enumerate(plan.inputs)}
+    for step in plan.steps:
+        if is_constant(step.op):
+            known[step.results[0]] = constant_array(step.op)
+            continue
+        if step.op.regions or len(step.results) != 1:
+            return ()
+        record = record_of(step.op)
+        if row_name(record) not in COMPUTE or not all(slot in known for slot in step.operands):
+            return ()
+        known[step.results[0]] = Term(record, tuple(known[slot] for slot in step.operands))
+    return tuple(known[slot] for slot in plan.returned)
+
+
+@dataclass(frozen=True, eq=False)
+class RegionBody:
+    """A region with the values that it captures from the operands of a step."""
+
+    nested: Nested
+    devices: Devices
+    captured: list[Value]
+    form: Form
+
+    @property
+    def combiner(self) -> str:
+        """The name of the only op; else ""."""
+        return row_name(self.form.inner) if self.form.inner is not None else ""
+
+    @property
+    def terms(self) -> Terms:
+        """The returned values as expressions; () if the region captures values."""
+        return () if self.captured else self.form.terms
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of the captured values."""
+        return lanes_of_values(self.captured)
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        """Applies the region to all lanes at once."""
+        lanes, devices, captured = lanes_of(*arguments), self.devices, self.captured
+        if lanes % devices.count == 0:
+            times = lanes // devices.count
+            within = devices.times(times)
+            captured = [repeated(value, times) for value in captured]
+        else:
+            within = Devices(devices.machine, devices.world, np.zeros(lanes, np.intp))
+        plain = Nested(self.nested.plan, tuple(range(len(captured))))
+        return tuple(plain(within, list(arguments), captured))
+
+    def combined(self, left: Array, right: Array) -> Array:
+        """Applies a region of two scalars and one result to arrays of equal shape, element by element."""
+        inner = self.form.inner
+        if inner is not None and is_elementwise(inner):
+            return COMPUTE[self.combiner](inner, left, right)
+        (result,) = self(left.reshape(-1), right.reshape(-1))
+        return np.broadcast_to(result, (left.size,)).reshape(left.shape)
+
+
+def body_maker(nested: Nested) -> Callable[[Devices, list[Value]], RegionBody]:
+    """Returns what makes the body of a region from the operands of its step."""
+    form = Form.of(nested.plan)
+    return lambda devices, operands: RegionBody(
+        nested, devices, [operands[position] for position in nested.captured], form
+    )

@@ -1,0 +1,209 @@
+"""From blocks to plans: every op becomes a step, before anything runs.
+
+An op runs by the first that applies:
+
+1. a function of its own in `handlers.py`, by name (collectives, tokens, constants, ...);
+2. its row's control flow (`ops/`, column `control`);
+3. its row's storage: an alias passes operands on;
+4. its function in `compute/`.
+
+Not here: execution (`plan.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from shardy_py.dialects.traits import is_terminator
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.op_errors import error_at
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.symbols import Symbols
+from shardy_py.interpret.machine import Devices, Limits, Run
+from shardy_py.interpret.plan import Plan, Step, execute
+from shardy_py.interpret.values import Value
+from shardy_py.ir import operands_of, terminator_of, type_of
+
+Handler = Callable[["Builder", Operation, "tuple[Nested, ...]"], Run]
+"""Makes the execution of an op with these regions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A region of an op: its plan, and where the values that it captures are among the step's operands."""
+
+    plan: Plan
+    captured: tuple[int, ...]
+
+    def __call__(self, devices: Devices, arguments: list[Value], operands: Sequence[Value]) -> list[Value]:
+        """Runs the region; empties `arguments`."""
+        arguments += [operands[position] for position in self.captured]
+        return execute(self.plan, devices, arguments)
+
+
+class Builder:
+    """Builds the plans of a module; each function once, when it is first called.
+
+    observed: whether the machine's observer sees the results of an op.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        limits: Limits,
+        observed: Callable[[Operation], bool] = lambda op: False,
+    ) -> None:
+        self.symbols = Symbols(module)
+        self.limits = limits
+        self.observed = observed
+        self._functions: dict[str, Plan] = {}
+        self._pending: list[tuple[Plan, Operation]] = []
+        self._faults: list[Diagnostic] = []
+
+    def program(self, name: str) -> Plan:
+        """Returns the plan of a function, with all that it calls.
+
+        Raises:
+            ShardyError: ops that cannot run, all of them, each with its place.
+        """
+        plan = self.function(name)
+        while self._pending:
+            self._fill(*self._pending.pop())
+        self._spread_communication()
+        if self._faults:
+            raise ShardyError(*self._faults)
+        return plan
+
+    def function(self, name: str) -> Plan:
+        """Returns the plan of a function; it is filled when the program is complete."""
+        plan = self._functions.get(name)
+        if plan is None:
+            function = self.symbols.function(name)
+            plan = self._functions[name] = Plan()
+            self._pending.append((plan, function))
+        return plan
+
+    def handler_of(self, op: Operation) -> Handler:
+        """Returns what runs `op`. Raises `ShardyError` if nothing does."""
+        from shardy_py.interpret.handlers import handler_of
+
+        return handler_of(op)
+
+    def _fill(self, plan: Plan, function: Operation) -> None:
+        block = function.regions[0].first_block
+        if block is None:
+            raise error_at(function, ShardyError("is a declaration, and cannot run"))
+        _BlockBuilder(self, plan).fill(block)
+
+    def nested(self, region: Region) -> tuple[Plan, tuple[SSAValue, ...]]:
+        """Returns the plan of a region, and the values that it captures."""
+        plan = Plan()
+        block = region.first_block
+        if block is None:
+            return plan, ()
+        inner = _BlockBuilder(self, plan)
+        inner.fill(block)
+        return plan, inner.captured
+
+    def note(self, op: Operation, error: ShardyError) -> None:
+        """Adds an op that cannot run."""
+        self._faults.extend(error_at(op, error).diagnostics)
+
+    def _spread_communication(self) -> None:
+        """Marks plans that call functions that communicate."""
+        changed = True
+        while changed:
+            changed = False
+            for plan in self._functions.values():
+                called = any(callee.communicates for callee in plan.callees)
+                if called and not plan.communicates:
+                    plan.communicates = changed = True
+
+
+class _BlockBuilder:
+    """Builds the plan of one block, whose regions become plans of their own."""
+
+    def __init__(self, builder: Builder, plan: Plan) -> None:
+        self._builder = builder
+        self._plan = plan
+        self._slots: dict[SSAValue, int] = {}
+        self._captured: list[SSAValue] = []
+        self._block: Block | None = None
+
+    @property
+    def captured(self) -> tuple[SSAValue, ...]:
+        """The values from outside, in the order of their inputs behind the arguments."""
+        return tuple(self._captured)
+
+    def fill(self, block: Block) -> None:
+        plan, self._block = self._plan, block
+        arguments = [self._new_slot(argument) for argument in block.args]
+        drafts: list[Step] = []
+        for op in block.ops:
+            if not is_terminator(op):
+                try:
+                    drafts.append(self._step(op))
+                except ShardyError as error:
+                    self._builder.note(op, error)
+                    for result in op.results:
+                        self._new_slot(result)
+        end = terminator_of(cast(Any, block.parent))
+        plan.returned = tuple(map(self._slot_of, operands_of(end))) if end is not None else ()
+        plan.inputs = (*arguments, *(self._slots[value] for value in self._captured))
+        plan.slots = len(self._slots)
+        plan.steps = _with_lifetimes(drafts, plan.returned)
+
+    def _new_slot(self, value: SSAValue) -> int:
+        return self._slots.setdefault(value, len(self._slots))
+
+    def _slot_of(self, value: SSAValue) -> int:
+        """The slot of an operand; a value from outside becomes an input."""
+        slot = self._slots.get(value)
+        if slot is None:
+            self._captured.append(value)
+            slot = self._new_slot(value)
+        return slot
+
+    def _step(self, op: Operation) -> Step:
+        builder, plan = self._builder, self._plan
+        for result in op.results:
+            tensor = tensor_type(type_of(result))
+            if tensor is not None:
+                builder.limits.check_shape(tuple(size or 1 for size in tensor.shape))
+        operands = list(operands_of(op))
+        nested: list[Nested] = []
+        for region in op.regions:
+            inner, captured = builder.nested(region)
+            plan.communicates |= inner.communicates
+            plan.callees |= inner.callees
+            nested.append(Nested(inner, tuple(range(len(operands), len(operands) + len(captured)))))
+            operands += captured
+        run = builder.handler_of(op)(builder, op, tuple(nested))
+        plan.communicates |= getattr(run, "communicates", False)
+        plan.callees |= getattr(run, "callees", frozenset())
+        slots = tuple(map(self._slot_of, operands))
+        results = tuple(map(self._new_slot, op.results))
+        return Step(op, run, slots, results, is_observed=builder.observed(op))
+
+
+def _with_lifetimes(drafts: list[Step], returned: tuple[int, ...]) -> list[Step]:
+    """Adds to each step the slots that nothing reads afterwards."""
+    from dataclasses import replace
+
+    needed = set(returned)
+    steps: list[Step] = []
+    for step in reversed(drafts):
+        cleared = tuple({slot for slot in step.operands if slot not in needed})
+        results = tuple(slot if slot in needed else NOWHERE for slot in step.results)
+        needed.update(step.operands)
+        steps.append(replace(step, cleared=cleared, results=results))
+    return steps[::-1]
+
+
+NOWHERE = -1
+"""The slot of a result that nothing uses."""

@@ -1,0 +1,124 @@
+"""What runs each op: control flow and collectives by name or column, all others by `compute/`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from shardy_py.compute import COMPUTE, compute_of
+from shardy_py.dialects.sdy import ops as sdy
+from shardy_py.dialects.stablehlo import op_class
+from shardy_py.dialects.traits import is_constant
+from shardy_py.errors import ShardyError
+from shardy_py.graph.record import record_of
+from shardy_py.interpret import collectives, effects
+from shardy_py.interpret.bodies import body_maker
+from shardy_py.interpret.build import Builder, Handler, Nested
+from shardy_py.interpret.constants import constant_array
+from shardy_py.interpret.control import handlers as control_handlers
+from shardy_py.interpret.machine import Devices, Run
+from shardy_py.interpret.values import TOKEN, Value, expanded, is_tuple, lanes_of_values
+from shardy_py.ops import OpRecord
+from shardy_py.ops.spec import Control, Storage
+from shardy_py.ops.table import call_target, row_of
+
+_STABLEHLO: dict[str, Handler] = {
+    "after_all": lambda builder, op, regions: lambda devices, operands: (TOKEN,),
+    "all_gather": collectives.all_gather,
+    "all_reduce": collectives.all_reduce,
+    "all_to_all": collectives.all_to_all,
+    "async_done": lambda builder, op, regions: lambda devices, operands: operands[0],
+    "collective_broadcast": collectives.collective_broadcast,
+    "collective_permute": collectives.collective_permute,
+    "collective_reduce": collectives.collective_reduce,
+    "create_token": lambda builder, op, regions: lambda devices, operands: (TOKEN,),
+    "cross-replica-sum": collectives.cross_replica_sum,
+    "infeed": effects.infeed,
+    "outfeed": effects.outfeed,
+    "partition_id": collectives.partition_id,
+    "recv": effects.recv,
+    "reduce_scatter": collectives.reduce_scatter,
+    "replica_id": collectives.replica_id,
+    "send": effects.send,
+    "tuple": lambda builder, op, regions: lambda devices, operands: (tuple(operands),),
+}
+_NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
+
+
+@cache
+def _by_name() -> dict[str, Handler]:
+    return {op_class(name).name: handler for name, handler in _STABLEHLO.items()}
+
+
+@cache
+def _by_control() -> dict[Control, Handler]:
+    return control_handlers()
+
+
+def handler_of(op: Operation) -> Handler:
+    """Returns what runs `op`. Raises `ShardyError` if nothing does."""
+    named = _by_name().get(op.name)
+    if named is not None:
+        return named
+    if isinstance(op, _NOTHING):
+        return lambda builder, op, regions: lambda devices, operands: ()
+    if is_constant(op):
+        return _constant
+    record = record_of(op)
+    row = row_of(record)
+    if row.control is not Control.NONE:
+        return _by_control()[row.control]
+    if row.storage is Storage.ELEMENT:
+        return _element
+    if row.name in COMPUTE:
+        return _computed
+    is_logical = row.collective is not None and not row.collective.names_devices
+    if row.storage is Storage.ALIAS or is_logical:
+        # Shardings say where elements lie: the logical values of all shardings are the same.
+        return lambda builder, op, regions: lambda devices, operands: operands
+    target = call_target(record)
+    what, remedy = (
+        ("", "") if target is None else (f"@{target} ", "; register_custom_call gives it a function")
+    )
+    raise ShardyError(f"{what}cannot run{remedy}")
+
+
+def _constant(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    results = (constant_array(op),)
+    return lambda devices, operands: results
+
+
+def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    index: int = cast(Any, op.properties["index"]).value.data
+    return lambda devices, operands: (operands[0][index],)
+
+
+def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    record = record_of(op)
+    function = compute_of(record)
+    bodies = [body_maker(region) for region in regions]
+    if bodies:
+        return _with_bodies(record, function, bodies, len(op.operands))
+    if len(op.results) == 1:
+
+        def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
+            result = function(record, *operands)
+            return result if is_tuple(result) else (result,)
+
+        return run
+    return lambda devices, operands: function(record, *operands)
+
+
+def _with_bodies(record: OpRecord, function: Any, makers: list[Any], count: int) -> Run:
+    def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
+        bodies = [make(devices, operands) for make in makers]
+        arrays = operands[:count]
+        if max(body.lanes for body in bodies) > 1 and lanes_of_values(arrays) == 1:
+            arrays = [expanded(array, devices.count) for array in arrays]
+        result = function(record, *bodies, *arrays)
+        return result if is_tuple(result) else (result,)
+
+    return run

@@ -1,0 +1,89 @@
+"""Groups of ids from the attributes of collectives: dense lists, and axes of a mesh.
+
+>>> groups_along(Mesh.of(x=2, y=4), (("y", 1, 2),))
+((0, 2), (1, 3), (4, 6), (5, 7))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr
+from xdsl.ir import Attribute
+
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloMesh
+from shardy_py.errors import ShardyError
+from shardy_py.graph.symbols import Symbols
+from shardy_py.interpret.constants import array_of
+from shardy_py.interpret.grid import Groups
+from shardy_py.sharding import Mesh
+
+SubAxis = tuple[str, int, int]
+"""An axis of a mesh, the devices of the axis before its part, and the size of the part."""
+
+
+def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
+    """Returns the groups that an attribute lists, without the -1 that fills shorter ones.
+
+    Raises:
+        ShardyError: it names a mesh that the module lacks.
+    """
+    named: Any = getattr(attribute, "data", None)
+    if isinstance(named, ReplicaGroupMeshAxes):
+        mesh = _mesh(named.mesh, symbols)
+        return groups_along(
+            mesh, tuple(_sub_axis(reference.data, mesh) for reference in cast(Any, named.axes))
+        )
+    if isinstance(attribute, DenseIntOrFPElementsAttr):
+        rows = array_of(cast(Attribute, attribute))
+        return tuple(tuple(int(i) for i in row if i >= 0) for row in rows.reshape(len(rows), -1))
+    raise ShardyError.unsupported("a list of groups that is not dense")
+
+
+def groups_along(mesh: Mesh, axes: Sequence[SubAxis]) -> Groups:
+    """Returns the groups of devices that differ in these axes only, in the order of the axes."""
+    shape: list[int] = []
+    position: dict[tuple[str, int], int] = {}
+    for axis in mesh.axes:
+        cuts = sorted(
+            {1, axis.size, *(c for n, pre, size in axes if n == axis.name for c in (pre, pre * size))}
+        )
+        for before, after in pairwise(cuts):
+            position[axis.name, before] = len(shape)
+            shape.append(after // before)
+    chosen = [
+        place
+        for name, pre, size in axes
+        for (axis, before), place in position.items()
+        if axis == name and pre <= before < pre * size
+    ]
+    ids = np.array(mesh.device_ids or range(mesh.device_count), np.intp).reshape(shape)
+    others = [place for place in range(len(shape)) if place not in chosen]
+    width = prod(shape[place] for place in chosen)
+    return tuple(map(tuple, ids.transpose([*others, *chosen]).reshape(-1, width).tolist()))
+
+
+def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
+    if isinstance(attribute, SymbolRefAttr):
+        mesh = symbols.mesh(attribute.string_value())
+        if mesh is None:
+            raise ShardyError(f"replica_groups: mesh symbol '{attribute.string_value()}' not found")
+        return mesh
+    inlined: StablehloMesh = cast(Any, attribute).data
+    ids = () if inlined.device_ids is None else array_of(cast(Any, inlined.device_ids)).tolist()
+    return Mesh.of({axis.name: axis.size for axis in inlined.axes}, device_ids=ids)
+
+
+def _sub_axis(reference: Any, mesh: Mesh) -> SubAxis:
+    if reference.name not in mesh.sizes:
+        raise ShardyError.unknown("axis", reference.name, mesh.sizes, what="replica_groups")
+    part = reference.sub_axis_info
+    return (
+        (reference.name, 1, mesh.sizes[reference.name])
+        if part is None
+        else (reference.name, part.pre_size, part.size)
+    )
