@@ -26,6 +26,7 @@ from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, e
 from shardy_py.dialects import syntax_table
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.nesting import free_values
+from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import function_name
@@ -48,7 +49,7 @@ def mlir_functions(module: ModuleOp, names: Sequence[str] = ()) -> dict[str, Fun
     """The functions of these names, or all, in program order."""
     symbols = {function_name(op): op for op in find_ops(module, FuncOp.name)}
     if not symbols:
-        raise ShardyError(Diagnostic("the module has no function", position_of(module.location)))
+        raise ShardyError(Diagnostic("the module has no function", place_of(module)))
     for name in names:
         if name not in symbols:
             raise ShardyError.unknown("function", f"@{name}", [f"@{symbol}" for symbol in symbols])

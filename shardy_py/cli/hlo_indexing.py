@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.cli.arguments import command_parser
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, log, run_command
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
 from shardy_py.errors import Position, ShardyError, collected_warnings
 from shardy_py.terminal import json_text, lines_text
 
@@ -92,7 +92,8 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
     if wanted and not is_selected:
         kinds = "op or function" if options.fusion else "op"
         node_names = [node.name for function in functions.values() for node in function.nodes]
-        raise ShardyError.unknown(kinds, options.op, node_names)
+        with argument("--op"):
+            raise ShardyError.unknown(kinds, options.op, node_names)
 
 
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:

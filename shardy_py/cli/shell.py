@@ -39,6 +39,8 @@ STANDARD = "-"
 
 COMMAND_LINE = Position("<command line>", 0, 0)
 """Where a mistake in the arguments is."""
+WHOLE_FILE = Position("<file>", 0, 0)
+"""Where a mistake in a file as a whole is; the message names it."""
 
 Options = TypeVar("Options")
 _ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
@@ -212,17 +214,17 @@ def _plain(name: str, diagnostic: Diagnostic) -> str | None:
     """A diagnostic of the command line or of a file as a whole; None for one with a place in a text."""
     if diagnostic.where is COMMAND_LINE:
         return without_controls(f"{name}: {diagnostic.message}")
-    if diagnostic.where and not diagnostic.where.line:
+    if diagnostic.where is WHOLE_FILE:
         return without_controls(diagnostic.message)
     return None
 
 
 def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
-    """The error for a file as a whole: its position has no line. The message is MLIR's."""
+    """The error for a file as a whole. The message is MLIR's."""
     reason = getattr(error, "strerror", None) or str(error)
     if isinstance(error, UnicodeDecodeError):
         reason = f"not UTF-8 at byte {error.start}"
-    return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", Position(name, 0, 0)))
+    return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", WHOLE_FILE))
 
 
 def _text_of_bytecode(data: bytes, name: str) -> str:
@@ -231,7 +233,7 @@ def _text_of_bytecode(data: bytes, name: str) -> str:
     try:
         return text_of_bytecode(data)
     except ShardyError as error:
-        raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", Position(name, 0, 0))) from None
+        raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", WHOLE_FILE)) from None
 
 
 @contextmanager

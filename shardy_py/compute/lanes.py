@@ -62,7 +62,7 @@ def lanes_of(*arrays: Array) -> int:
 
 def in_lanes(array: Array, lanes: int) -> Array:
     """Returns an array with that number of lanes; a view that repeats the value if it has one."""
-    return np.broadcast_to(array, (lanes, *array.shape[1:]))
+    return array if len(array) == lanes else np.broadcast_to(array, (lanes, *array.shape[1:]))
 
 
 def dtype_of(tensor: TensorType | None) -> np.dtype[Any]:

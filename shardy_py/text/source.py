@@ -117,6 +117,11 @@ def _positions(location: Attribute) -> Iterator[Position]:
             waiting.extend(reversed(found.parameters))
 
 
+def _placed(position: Position) -> Position:
+    """The position as it is shown: a file without a line, as MLIR writes it, at its start."""
+    return position if position.line else Position(position.file, 1, 1)
+
+
 _TAB_STOP = 8
 
 
@@ -143,7 +148,7 @@ def _lines(
         position, message = diagnostic.where, diagnostic.message
         if len(message) > _LONGEST_MESSAGE:
             message = f"{message[: _LONGEST_MESSAGE // 2]} ... {message[-_LONGEST_MESSAGE // 2 :]}"
-        place = without_controls(str(position), lines=False) if position else "<unknown>:0"
+        place = without_controls(str(_placed(position)), lines=False) if position else "<unknown>:0"
         yield f"{place}: {diagnostic.severity}: {without_controls(message, lines=False)}"
         if position is not None and position.file in sources:
             if position.file not in split:

@@ -116,13 +116,15 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "m.hlo", "--op", "zz") == (
         1,
         "",
-        "<unknown>:0: error: unknown op 'zz': expected one of 't', 'n', 's'\n",
+        "hlo-indexing: argument --op: unknown op 'zz': expected one of 't', 'n', 's'\n",
     )
     assert run(capsys, "none.hlo")[::2] == (
         1,
         "cannot open input file 'none.hlo': No such file or directory\n",
     )
     assert run(capsys)[::2] == (1, "hlo-indexing: the following arguments are required: file\n")
+    Path("empty.mlir").write_text("")
+    assert run(capsys, "empty.mlir")[2].startswith("empty.mlir:1:1: error: the module has no function\n")
     Path("latin.hlo").write_bytes(b"HloModule \xe9")
     assert run(capsys, "latin.hlo")[2] == "cannot open input file 'latin.hlo': not UTF-8 at byte 10\n"
 

@@ -55,3 +55,7 @@ def test_a_source_is_split_once_for_all_diagnostics() -> None:
     sources = Counted({"f": "\n" * 100})
     render_all([Diagnostic("no", Position("f", line, 1)) for line in range(1, 100)], sources)
     assert sources.reads == 1
+
+
+def test_a_line_zero_is_shown_as_the_start_of_the_file() -> None:
+    assert render(Diagnostic("bad", Position("x.py", 0, 0)), {}) == "x.py:1:1: error: bad"
