@@ -183,12 +183,10 @@ def test_limits_stop_loops_and_large_tensors() -> None:
     cond { %t = stablehlo.constant dense<true> : tensor<i1>  stablehlo.return %t : tensor<i1> }
     do { stablehlo.return %i : tensor<2xf32> }
   return %w : tensor<2xf32>"""
-    with pytest.raises(
-        ShardyError, match="'stablehlo.while' op the run exceeds the limit of 1000 executed ops"
-    ):
+    with pytest.raises(ShardyError, match=r"the run exceeds the limit of 1000 executed ops"):
         run(function(forever), values(1), limits=Limits(steps=1000))
     large = function("%r = stablehlo.iota dim = 0 : tensor<1000000000000xf32>\n return %x : tensor<2xf32>")
-    with pytest.raises(ShardyError, match="2:6: error: 'stablehlo.iota' op has 1000000000000 elements"):
+    with pytest.raises(ShardyError, match=r"2:6: error: 'stablehlo.iota' op has 1000000000000 elements"):
         run(large, values(1))
 
 
