@@ -89,7 +89,8 @@ def slices_at(operand: Array, starts: Starts, sizes: Sequence[int], batch: tuple
         found = operand[(slice(None), *ranges)]
         found = found.reshape(len(operand), *(1,) * len(batch), *sizes)
         return np.broadcast_to(found, (len(operand), *batch, *sizes))
-    given[0] = np.broadcast_to(given[0], (lanes_of(*given), *batch))
+    if given[0].shape[1:] != batch:
+        given[0] = np.broadcast_to(given[0], (lanes_of(*given), *batch))
     kept = (slice(None if d in moved else size) for d, size in enumerate(sizes))
     operand = operand[(slice(None), *kept)]
     if all(sizes[dimension] == 1 for dimension in moved):
@@ -182,6 +183,8 @@ def index_vectors(indices: Array, index_vector_dim: int) -> Array:
     """Returns indices with the dimension of index vectors last: (lanes, *batch, count)."""
     if index_vector_dim == indices.ndim - 1:
         return indices[..., None]
+    if index_vector_dim == indices.ndim - 2:
+        return indices
     return np.moveaxis(indices, index_vector_dim + 1, -1)
 
 
