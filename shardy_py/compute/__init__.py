@@ -23,13 +23,33 @@ array([[3., 2., 1.]], dtype=float32)
 
 from __future__ import annotations
 
-from shardy_py.compute import contraction, convolution, elementwise, indexed, movement, random, reduction, scatter
+from shardy_py.compute import (
+    contraction,
+    convolution,
+    elementwise,
+    indexed,
+    movement,
+    random,
+    reduction,
+    scatter,
+    windowed,
+)
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.table import row_name
 
-_FAMILIES = (contraction, convolution, elementwise, indexed, movement, random, reduction, scatter)
+_FAMILIES = (
+    contraction,
+    convolution,
+    elementwise,
+    indexed,
+    movement,
+    random,
+    reduction,
+    scatter,
+    windowed,
+)
 COMPUTE: dict[str, Compute] = {name: row for family in _FAMILIES for name, row in family.COMPUTE.items()}
 """The function of every op that computes results from operands alone."""
 

@@ -114,14 +114,17 @@ def fold(body: Body, arrays: Arrays) -> Arrays:
     return tuple(array[..., 0] for array in arrays)
 
 
-def accumulate(body: Body, arrays: Arrays) -> Arrays:
-    """Returns for each position along the last axis all values up to there, combined in order."""
+def accumulate(combine: Callable[..., Arrays], arrays: Arrays) -> Arrays:
+    """Returns for each position along the last axis all values up to there, combined in order.
+
+    combine: returns the arrays of its first half of arguments combined with those of the second.
+    """
     size = arrays[0].shape[-1]
     if size < 2:
         return arrays
-    odd = accumulate(body, applied(body, *_pairs(arrays)))
+    odd = accumulate(combine, combine(*_pairs(arrays)))
     later = tuple(array[..., 2::2] for array in arrays)
-    even = applied(body, *(array[..., : (size - 1) // 2] for array in odd), *later)
+    even = combine(*(array[..., : (size - 1) // 2] for array in odd), *later)
     results: list[Array] = []
     for array, at_odd, at_even in zip(arrays, odd, even, strict=True):
         result: Array = np.empty((len(at_odd), *array.shape[1:]), at_odd.dtype)
