@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from shardy_py.interpret.constants import constant_array
 from shardy_py.interpret.machine import Devices
 from shardy_py.interpret.plan import Plan
 from shardy_py.interpret.values import Value, lanes_of_values, repeated
-from shardy_py.ops import OpRecord
 from shardy_py.ops.table import is_elementwise, row_name
 
 Terms = tuple[Term | Array | int, ...]
@@ -26,12 +26,12 @@ Terms = tuple[Term | Array | int, ...]
 class Form:
     """What a region computes, as far as fast ways can use it.
 
-    inner: the record of the only op, if the region returns exactly that op of its two arguments. terms: see
-        `compute.Body`.
+    combiner, terms: see `compute.Body`. pairwise: the computation of an elementwise combiner; else None.
     """
 
-    inner: OpRecord | None
+    combiner: str
     terms: Terms
+    pairwise: Callable[[Array, Array], Array] | None = None
 
     @staticmethod
     def of(plan: Plan) -> Form:
@@ -39,8 +39,10 @@ class Form:
         terms = _terms(plan)
         (first, *others) = terms or (0,)
         if others or not isinstance(first, Term) or set(first.operands) != {0, 1} or len(first.operands) != 2:
-            return Form(None, terms)
-        return Form(first.record, terms)
+            return Form("", terms)
+        record = first.record
+        function = partial(COMPUTE[row_name(record)], record) if is_elementwise(record) else None
+        return Form(row_name(record), terms, function)
 
 
 def _terms(plan: Plan) -> Terms:
@@ -71,7 +73,7 @@ class RegionBody:
     @property
     def combiner(self) -> str:
         """The name of the only op; else ""."""
-        return row_name(self.form.inner) if self.form.inner is not None else ""
+        return self.form.combiner
 
     @property
     def terms(self) -> Terms:
@@ -97,9 +99,8 @@ class RegionBody:
 
     def combined(self, left: Array, right: Array) -> Array:
         """Applies a region of two scalars and one result to arrays of equal shape, element by element."""
-        inner = self.form.inner
-        if inner is not None and is_elementwise(inner):
-            return COMPUTE[self.combiner](inner, left, right)
+        if self.form.pairwise is not None:
+            return self.form.pairwise(left, right)
         (result,) = self(left.reshape(-1), right.reshape(-1))
         return np.broadcast_to(result, (left.size,)).reshape(left.shape)
 

@@ -119,19 +119,30 @@ def _exchanged(
         known = all_groups[(lane_of[all_groups] >= 0).all(axis=1)]
         if not known.size:
             continue
-        made = run([in_lanes(array, len(members))[lane_of[known]] for array in arrays])
-        place = np.full(size, -1, np.intp)
-        place[known.ravel()] = np.arange(known.size)
-        here = place[wanted]
-        flat = [np.broadcast_to(m, (*known.shape, *m.shape[2:])).reshape(-1, *m.shape[2:]) for m in made]
-        if (here >= 0).all():
-            return [array[here] for array in flat]
-        results = results or [np.zeros((len(wanted), *array.shape[1:]), array.dtype) for array in flat]
-        for result, array in zip(results, flat, strict=True):
-            result[here >= 0] = array[here[here >= 0]]
+        made = run([_parts(array, lane_of[known], len(members)) for array in arrays])
+        group_of, member_of = np.full((2, size), -1, np.intp)
+        group_of[known] = np.arange(len(known))[:, None]
+        member_of[known] = np.arange(known.shape[1])
+        inside = group_of[wanted] >= 0
+        chosen = wanted[inside]
+        received = [
+            array[group_of[chosen], 0 if array.shape[1] == 1 else member_of[chosen]] for array in made
+        ]
+        if inside.all():
+            return received
+        results = results or [np.zeros((len(wanted), *array.shape[1:]), array.dtype) for array in received]
+        for result, array in zip(results, received, strict=True):
+            result[inside] = array
     if results is None:
         raise ShardyError("has no group with a device that runs it")
     return results
+
+
+def _parts(array: Array, lanes: Lanes, count: int) -> Array:
+    """The lanes of each group; a view if groups are neighbours in order."""
+    if len(array) > 1 and np.array_equal(lanes.ravel(), np.arange(count)):
+        return array.reshape(*lanes.shape, *array.shape[1:])
+    return in_lanes(array, count)[lanes]
 
 
 def _alike(arrays: list[Array], groups: Array, wanted: Lanes, run: Exchange) -> list[Array]:

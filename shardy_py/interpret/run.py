@@ -49,7 +49,7 @@ class Executable:
         """
         self._settings = settings
         with deep_stack():
-            self._plan = Builder(module, settings.limits, settings.observed).program(function)
+            self.plan = Builder(module, settings.limits, settings.observed).program(function)
 
     def run(self, inputs: Sequence[Value]) -> list[Value]:
         """Returns the results for inputs of (lanes, *shape), lanes being 1 or the size of the grid.
@@ -61,4 +61,4 @@ class Executable:
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
         machine.rng = np.random.default_rng(settings.seed)
         with deep_stack(), np.errstate(all="ignore"):
-            return execute(self._plan, Devices.all_of(machine, settings.grid), list(inputs))
+            return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
