@@ -25,14 +25,12 @@ from __future__ import annotations
 
 from shardy_py.compute import (
     contraction,
+from shardy_py.compute import conversion
     convolution,
     elementwise,
     indexed,
     movement,
-    random,
-    reduction,
-    scatter,
-    windowed,
+from shardy_py.compute import quantization, random, reduction, scatter, windowed
 )
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
@@ -41,10 +39,12 @@ from shardy_py.ops.table import row_name
 
 _FAMILIES = (
     contraction,
+    conversion,
     convolution,
     elementwise,
     indexed,
     movement,
+    quantization,
     random,
     reduction,
     scatter,
