@@ -25,12 +25,16 @@ from __future__ import annotations
 
 from shardy_py.compute import (
     contraction,
-from shardy_py.compute import conversion
+    conversion,
     convolution,
     elementwise,
     indexed,
     movement,
-from shardy_py.compute import quantization, random, reduction, scatter, windowed
+    quantization,
+    random,
+    reduction,
+    scatter,
+    windowed,
 )
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError

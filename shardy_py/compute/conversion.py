@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from shardy_py.compute.lanes import Array, Compute, dtype_of
-from shardy_py.compute.precision import Dtype, element_of, kind_of
+from shardy_py.compute.precision import NARROW, Dtype, element_of, kind_of
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord
 
@@ -39,8 +39,9 @@ def converted(operand: Array, dtype: Dtype) -> Array:
         source = "f"
     if target == "b":
         return operand != 0
-    if target == "c" and operand.dtype.itemsize == 1:
-        operand = operand.astype(np.float32)
+    if operand.dtype.itemsize == 1 and (exact := NARROW.get(operand.dtype)):
+        # ml_dtypes does not convert all of its types to each other, nor to complex numbers.
+        operand = operand.astype(exact)
     return _truncated(operand, dtype) if source == "f" and target in "iu" else operand.astype(dtype)
 
 

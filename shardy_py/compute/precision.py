@@ -50,6 +50,8 @@ _SMALL_FLOATS = _types(
 )
 NARROW_FLOATS = {np.dtype(np.float16): np.dtype(np.float32)} | _SMALL_FLOATS
 """Floats narrower than f32."""
+NARROW = NARROW_FLOATS | SMALL_INTEGERS
+"""Types and a wider one that holds their values."""
 PRECISE = NARROW_FLOATS | {np.dtype(np.complex64): np.dtype(np.complex128)}
 """Types whose transcendental functions are computed in a wider type."""
 
