@@ -70,7 +70,6 @@ class Machine:
     infeed: deque[Callable[[], Value]] = field(default_factory=deque[Callable[[], Value]])
     outfeed: list[list[Value]] = field(default_factory=list[list[Value]])
     probes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def count(self, steps: int) -> None:
         """Counts executed ops. Raises `ShardyError` when they exceed the limit."""

@@ -8,30 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shardy_py.compute import Array, compute_of
-from shardy_py.graph.record import record_of
+from shardy_py.compute import Array
+from shardy_py.interpret import Executable, Grid, Settings
 from shardy_py.pipeline import read
 
 
 def run_text(text: str, *arguments: Array) -> list[Array]:
-    """Runs a function @main without control flow and calls; arrays have lanes."""
-    (main,) = (op for op in read(text).ops if op.properties["sym_name"].data == "main")  # pyright: ignore
-    block = main.regions[0].blocks[0]
-    values: dict[Any, Any] = dict(zip(block.args, arguments, strict=True))
-    for op in block.ops:
-        record = record_of(op)
-        if op.name == "func.return":
-            return [values[operand] for operand in op.operands]
-        if op.name == "stablehlo.constant":
-            attribute: Any = op.properties["value"]
-            type_ = attribute.type
-            values[op.results[0]] = np.reshape(np.array(attribute.get_values()), (1, *type_.get_shape()))
-            continue
-        with np.errstate(all="ignore"):
-            result = compute_of(record)(record, *(values[operand] for operand in op.operands))
-        results = result if isinstance(result, tuple) else (result,)
-        values |= dict(zip(op.results, results, strict=True))
-    raise AssertionError("@main does not return")
+    """Runs the function @main of a program; arguments have one lane, or all have the same number."""
+    lanes = max(map(len, arguments), default=1)
+    return Executable(read(text), settings=Settings(grid=Grid(lanes))).run(arguments)
 
 
 def compare(
