@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.compute.random import seeded
+from shardy_py.errors import ShardyError
 from shardy_py.interpret.build import Builder
 from shardy_py.interpret.grid import Grid
 from shardy_py.interpret.machine import Devices, Limits, Machine, Observe
@@ -60,11 +60,9 @@ class Executable:
         """
         settings = self._settings
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
-<<<<<<< HEAD
         machine.rng = np.random.default_rng(settings.seed)
         with deep_stack(), np.errstate(all="ignore"):
-            return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
-=======
-        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed):
-            return execute(self._plan, Devices.all_of(machine, settings.grid), list(inputs))
->>>>>>> 1fa9328 (compute/: cholesky, triangular_solve, fft)
+            try:
+                return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
+            except RecursionError:
+                raise ShardyError("calls nest too deep to run: a function may call itself") from None

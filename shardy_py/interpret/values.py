@@ -84,11 +84,3 @@ def joined(parts: Sequence[tuple[Lanes, Value]], lanes: int) -> Value:
     for position, value in parts:
         array[position] = value
     return array
-
-
-def same_on_all(array: Array) -> Array:
-    """Returns one lane if all lanes hold the same bits, else the array."""
-    if len(array) == 1 or array.strides[0] == 0:
-        return array[:1]
-    data = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
-    return array[:1] if bool((data == data[:1]).all()) else array

@@ -201,3 +201,20 @@ return %s : tensor<2xf32>"""
         f"test.mlir:2:6: error: 'stablehlo.custom_call' op @mine {remedy}",
         f"test.mlir:3:6: error: 'stablehlo.custom_call' op @other {remedy}",
     ]
+
+
+def test_a_function_that_calls_itself_is_stopped() -> None:
+    body = "%r = func.call @main(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %r : tensor<2xf32>"
+    with pytest.raises(ShardyError, match="calls nest too deep to run"):
+        run(function(body), values(1))
+
+
+def test_a_chain_of_a_thousand_calls_runs() -> None:
+    calls = "".join(
+        f"func.func private @f{i}(%x: tensor<2xf32>) -> tensor<2xf32> {{\n"
+        f"%r = call @f{i + 1}(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %r : tensor<2xf32>\n}}\n"
+        for i in range(1000)
+    )
+    last = "func.func private @f1000(%x: tensor<2xf32>) -> tensor<2xf32> {\nreturn %x : tensor<2xf32>\n}\n"
+    main = function("%r = call @f0(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %r : tensor<2xf32>")
+    assert run(calls + last + main, values(1))[0].tolist() == [[0, 1]]
