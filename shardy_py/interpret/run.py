@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.compute.random import seeded
 from shardy_py.errors import ShardyError
 from shardy_py.interpret.build import Builder
 from shardy_py.interpret.grid import Grid
@@ -60,8 +61,7 @@ class Executable:
         """
         settings = self._settings
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
-        machine.rng = np.random.default_rng(settings.seed)
-        with deep_stack(), np.errstate(all="ignore"):
+        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed):
             try:
                 return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
             except RecursionError:
