@@ -125,6 +125,17 @@ class ShardyError(Exception):
         return cls(Diagnostic(f"{what} is unsupported", where, remedy=remedy))
 
 
+@contextmanager
+def located(where: Position | None) -> Generator[None]:
+    """Gives diagnostics without a place that are raised within the place `where`, if there is one."""
+    try:
+        yield
+    except ShardyError as error:
+        if where is None or all(diagnostic.where for diagnostic in error.diagnostics):
+            raise
+        raise ShardyError(*(diagnostic.at(where) for diagnostic in error.diagnostics)) from error
+
+
 class InternalError(Exception):
     """A broken invariant of this package: please report it with the input that shows it."""
 

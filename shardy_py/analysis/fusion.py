@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from shardy_py.analysis.function import Function, Node, function_of
 from shardy_py.analysis.maps import Direction, Grid, Maps, everything, identity, op_maps, sizes_of
-from shardy_py.errors import ShardyError, warn
+from shardy_py.errors import located, warn
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import OpRecord, TensorType
 
@@ -145,11 +145,8 @@ class _Analysis:
         return entry[1]
 
     def located_once(self, node: Node, direction: Direction) -> Grid:
-        try:
+        with located(node.position):
             return self.node(node, direction)
-        except ShardyError as error:
-            first = error.first.at(node.position) if node.position else error.first
-            raise ShardyError(first, *error.diagnostics[1:]) from error
 
     def node(self, node: Node, direction: Direction) -> Grid:
         if node.form == "op":

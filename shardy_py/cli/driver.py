@@ -19,7 +19,7 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
+from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.passes import PassCall
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
@@ -163,7 +163,8 @@ class _Driver:
         shown = not (self.command.hides_progress or self.dumps)
         with collected_warnings(self.warned_of) as warnings, progress(steps, shown=shown) as begin:
             try:
-                result, errors = self._result(chunk, begin), ()
+                with located(Position(self.file, chunk.first_line, 1)):
+                    result, errors = self._result(chunk, begin), ()
             except ShardyError as error:
                 result, errors = _Result(), error.diagnostics
         return result, (*warnings, *errors)

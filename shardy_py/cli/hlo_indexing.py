@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
-from shardy_py.errors import Position, ShardyError, collected_warnings
+from shardy_py.errors import Position, ShardyError, collected_warnings, located
 from shardy_py.terminal import json_text, lines_text
 
 if TYPE_CHECKING:
@@ -110,10 +110,8 @@ def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
 
     program = parse_module(text, file)
     verify_module(program)
-    try:
+    with located(Position(file, 1, 1)):
         functions = mlir_functions(program)
-    except ShardyError as error:
-        raise ShardyError(*(fault.at(Position(file, 1, 1)) for fault in error.diagnostics)) from None
     main = "main" if "main" in functions else next(iter(functions))
     by_name: dict[str, Function] = {}
     for function in functions.values():

@@ -16,7 +16,7 @@ import sys
 
 from shardy_py.cli.arguments import ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
-from shardy_py.errors import Position, ShardyError
+from shardy_py.errors import Position, located
 from shardy_py.layout import (
     TARGETS,
     ArrayShape,
@@ -64,11 +64,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace, files: Files) -> int:
     files.texts[_GIVEN] = options.shape
-    try:
+    with located(Position(_GIVEN, 1, 1)):
         text = _COMMANDS[options.command](options, files)
-    except ShardyError as error:
-        start = Position(_GIVEN, 1, 1)
-        raise ShardyError(*(diagnostic.at(start) for diagnostic in error.diagnostics)) from None
     return files.show(text) if text else SUCCESS
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
-from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.errors import Diagnostic, Position, ShardyError, located
 from shardy_py.files import staged, write_whole
 from shardy_py.terminal import without_controls
 
@@ -189,11 +189,12 @@ def argument(name: str = "") -> Generator[None]:
     shardy_py.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
     """
     try:
-        yield
+        with located(COMMAND_LINE):
+            yield
     except ShardyError as error:
         if name:
             raise usage_error(f"argument {name}: {error.first.message}") from error
-        raise ShardyError(*(diagnostic.at(COMMAND_LINE) for diagnostic in error.diagnostics)) from error
+        raise
 
 
 def usage_error(message: str) -> ShardyError:

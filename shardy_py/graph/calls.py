@@ -116,11 +116,13 @@ class FunctionCopies:
     """Makes copies of functions; raises `ShardyError` for one that calls itself, or beyond a number of ops.
 
     limit: of the ops in all copies.
+    remedy: how the user avoids exceeding it, if a pass has an option for that.
     """
 
-    def __init__(self, symbols: Symbols, limit: int) -> None:
+    def __init__(self, symbols: Symbols, limit: int, remedy: str = "") -> None:
         self._symbols = symbols
         self._limit = limit
+        self._remedy = remedy
         self._sizes: dict[Operation, int] = {}
         self._copied = 0
         self._copying: set[Operation] = set()
@@ -183,7 +185,7 @@ class FunctionCopies:
             f"'{function.name}' op copies of functions, one for each call of {names}{more}",
             expected=f"at most {self._limit} ops",
             got=f"{size}",
-            remedy="set max-copied-ops, or use dedup-functions-fully=true, which copies no function",
+            remedy=self._remedy,
             where=place_of(function),
         )
 

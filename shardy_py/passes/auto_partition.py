@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, located
 from shardy_py.graph.holders import SHARDING, sharding_attributes
 from shardy_py.graph.op_errors import place_of
 from shardy_py.ir import operands_of, walk_pre_order
@@ -73,11 +73,8 @@ def auto_partition(module: ModuleOp) -> None:
     Ops are compared by identity: replacing an op by an equal one is a change, and so is removing a sharding.
     The verifiers check the new shardings. Not here: registering a partitioner (`auto_partition.py`).
     """
-    try:
+    with located(place_of(module)):
         partitioner = registered_auto_partitioner()
-    except ShardyError as error:
-        place = place_of(module)
-        raise ShardyError(error.first.at(place) if place is not None else error.first) from error
     before = structure(module)
     try:
         partitioner(module)

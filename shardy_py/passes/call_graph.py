@@ -147,7 +147,7 @@ def flatten_call_graph(module: ModuleOp, options: CopyOptions) -> None:
     after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
     """
     symbols = Symbols(module)
-    copies = FunctionCopies(symbols, options.max_copied_ops)
+    copies = FunctionCopies(symbols, options.max_copied_ops, options.remedy)
     functions = functions_bottom_up(module)
     copies.check(functions)
     called: set[str] = set()

@@ -48,7 +48,7 @@ def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None
     before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
     after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
     """
-    import_calls(module, options.max_copied_ops)
+    import_calls(module, options)
     if options.add_data_flow_edges_on_named_computations:
         for computation in find_ops(module, NAMED):
             insert_edges(argument_owners(computation))
@@ -60,11 +60,11 @@ THREAD = "execution_thread"
 """The attribute with the thread that a function runs on; it moves with the body."""
 
 
-def import_calls(module: ModuleOp, max_copied_ops: int = CopyOptions.max_copied_ops) -> None:
+def import_calls(module: ModuleOp, options: CopyOptions) -> None:
     """Replace all calls by named computations, and erase the callees."""
     symbols = Symbols(module)
     functions = functions_bottom_up(module)
-    FunctionCopies(symbols, max_copied_ops).check(functions)
+    FunctionCopies(symbols, options.max_copied_ops, options.remedy).check(functions)
     separate_names(module, symbols)
     bodies = _Bodies()
     for function in functions:

@@ -96,6 +96,11 @@ class CopyOptions:
         1_000_000, "ops that copies of functions, one for each call, may have in all"
     )
 
+    @property
+    def remedy(self) -> str:
+        """What to do about a program with more."""
+        return "set max-copied-ops, or use dedup-functions-fully=true, which copies no function"
+
 
 @dataclass(frozen=True)
 class ImportFuncCallsOptions(CopyOptions):

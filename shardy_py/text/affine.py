@@ -28,7 +28,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from shardy_py.text.cursor import MAX_NESTING, Cursor
+from shardy_py.text.cursor import MAX_NESTING, Cursor, is_integer_token
 
 _Kind = AffineBinaryOpKind
 
@@ -303,8 +303,9 @@ def _read_operand(cursor: Cursor, names: dict[str, AffineExpr]) -> AffineExpr:
         inner = cursor.nested(lambda: _read_sum(cursor, names))
         cursor.expect(")")
         return inner
-    if token.isdecimal():
-        return AffineConstantExpr(cursor.integer())
+    if is_integer_token(token):
+        value = cursor.int64()
+        return cursor.error("constant too large for index") if value is None else AffineConstantExpr(value)
     if not cursor.is_identifier():
         cursor.wrong_token("expected affine expression")
     if token not in names:

@@ -121,6 +121,8 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
         cursor.error(f"expected integer or float type, got: '{attribute_text(element)}'", start)
     if is_integer(element) and element != _I1 and element.width.data % 8:
         cursor.error("element type bitwidth must be a multiple of 8", start)
+    if is_integer(element) and not element.width.data:
+        cursor.error("elements of type 'i0' are not supported", start)
     values: list[bytes] = []
     if not cursor.at(">"):
         cursor.expect(":", " after dense array type")

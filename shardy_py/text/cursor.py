@@ -196,14 +196,22 @@ class Cursor(TextCursor):
         return is_integer_token(token) or (token == "-" and self.text[self.end : self.end + 1].isdigit())
 
     def integer(self) -> int:
-        """A decimal or hexadecimal integer, negative ones included."""
+        """A decimal or hexadecimal integer of 64 bits, negative ones included."""
         start = self.offset
         sign = -1 if self.accept("-") else 1
         if not is_integer_token(self.token):
             self.form_error("expected integer value", start)
-        if len(self.token) > MAX_DIGITS:
-            self.form_error("integer value too large", start)
-        return sign * integer_value(self.advance())
+        value = self.int64(sign)
+        return self.form_error("integer value too large", start) if value is None else value
+
+    def int64(self, sign: int = 1) -> int | None:
+        """The integer literal at the cursor times `sign`; None, and no step, if 64 bits do not hold it."""
+        token = self.token
+        value = sign * integer_value(token) if len(token) <= MAX_DIGITS else None
+        if value is None or not -(1 << 63) <= value < 1 << 63:
+            return None
+        self.advance()
+        return value
 
     def integers(self) -> list[int]:
         """`[0, 1, ...]`: integers, however many, between square brackets."""

@@ -28,6 +28,7 @@ from shardy_py.ir import printed_names, resume_parser
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING, Cursor
 from shardy_py.text.deep_stack import deep_stack
+from shardy_py.text.literal_reader import read_dense
 from shardy_py.text.location_syntax import PendingLocation
 from shardy_py.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.text.reader import Argument, OpReader
@@ -286,6 +287,14 @@ class _GuestParser(Parser):
             region.add_block(Block())
         resume_parser(self, reader.previous_end)
         return region
+
+    @override
+    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
+        # Ours keeps one element of a splat, where xDSL's makes as many as the type has.
+        self.reader.move_to(self.reader.text.rindex("dense", 0, self.pos))
+        found = read_dense(self.reader, type)
+        resume_parser(self, self.reader.previous_end)
+        return found
 
     @override
     def parse_optional_successor(self) -> Block | None:

@@ -27,8 +27,17 @@ Pieces = list[str]
 Mutation = Callable[[Pieces, random.Random, Pieces], None]
 
 
-def damaged(data: bytes, other: bytes, random_: random.Random, *, binary: bool) -> bytes:
-    """Returns `data` after up to three mutations; `other` lends pieces."""
+def damaged(data: bytes, other: bytes, random_: random.Random) -> bytes:
+    """Returns a text after up to three mutations; `other` lends pieces."""
+    return _damaged(data, other, random_, binary=False)
+
+
+def damaged_bytes(data: bytes, other: bytes, random_: random.Random) -> bytes:
+    """Returns `data` after up to three mutations of bytes; `other` lends pieces."""
+    return _damaged(data, other, random_, binary=True)
+
+
+def _damaged(data: bytes, other: bytes, random_: random.Random, *, binary: bool) -> bytes:
     text, lender = (_decoded(part, binary=binary) for part in (data, other))
     for _ in range(random_.choice((0, 1, 1, 1, 1, 2, 3))):
         whole = binary or random_.random() < 0.3

@@ -25,7 +25,7 @@ LISTED = 12
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints faults and counts; returns 1 if there is a fault."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--count", type=int, default=10_000, help="inputs of all targets together")
     parser.add_argument("--start", type=int, default=0, help="index of the first input of each target")

@@ -40,7 +40,8 @@ from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.passes import PASSES
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
-from tests.fuzz.mutation import damaged
+from tests.fuzz.mutation import damaged, damaged_bytes
+from tests.fuzz.structure import restructured
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -63,13 +64,13 @@ class Fault(Exception):
 class Target:
     """A reader.
 
-    seeds: valid inputs. binary: mutated as bytes, not as text. share: its part of all inputs.
+    seeds: valid inputs. damage: makes an input from two of them. share: its part of all inputs.
     """
 
     name: str
     seeds: Callable[[], tuple[bytes, ...]]
     run: Run
-    binary: bool = False
+    damage: Callable[[bytes, bytes, random.Random], bytes] = damaged
     share: float = 1
 
 
@@ -161,11 +162,18 @@ REPORTS = (
 )
 
 
+def damaged_program(data: bytes, other: bytes, random_: random.Random) -> bytes:
+    """Damages the text or the structure of a given program, or of one with more constructs of propagation."""
+    choice = random_.random()
+    if choice < 0.5:
+        data = wide_program(random_, Width(unreduced=random_.choice((0.0, 0.1)))).encode()
+    if choice < 0.1:
+        return data
+    return restructured(data, random_) if random_.random() < 0.5 else damaged(data, other, random_)
+
+
 def _mlir(data: bytes, random_: random.Random) -> Outcome:
     path = work_folder() / "input.mlir"
-    if random_.random() < 0.3:  # a program with more of the constructs of propagation, damaged less
-        text = wide_program(random_, Width(unreduced=random_.choice((0.0, 0.1)))).encode()
-        data = damaged(text, data, random_, binary=False) if random_.random() < 0.6 else text
     path.write_bytes(data)
     kind = random_.random()
     if kind < 0.4:
@@ -175,13 +183,13 @@ def _mlir(data: bytes, random_: random.Random) -> Outcome:
         return command(sdy_opt, [*(f"--{name}" for name in names), str(path)], located=True)
     if kind < 0.6:
         flags = random_.choice(REPORTS)
-        return command(sdy_opt, [*flags, "--sdy-propagation-pipeline", str(path)], located=False)
+        return command(sdy_opt, [*flags, "--sdy-propagation-pipeline", str(path)], located=True)
     if kind < 0.7:
-        return command(sdy_check, ["--no-progress", "--json", str(path)], located=False)
+        return command(sdy_check, ["--no-progress", "--json", str(path)], located=True)
     if kind < 0.8:
-        return command(shardy_view, ["--program", str(path)], located=False)
+        return command(shardy_view, ["--program", str(path)], located=True)
     if kind < 0.9:
-        return command(sdy_diff, ["--no-progress", "--propagate", str(path), str(path)], located=False)
+        return command(sdy_diff, ["--no-progress", "--propagate", str(path), str(path)], located=True)
     return _stable(data)
 
 
@@ -478,16 +486,16 @@ def _bytecode(data: bytes, random_: random.Random) -> Outcome:
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("mlir", mlir_seeds, _mlir, share=30),
+    Target("mlir", mlir_seeds, _mlir, damaged_program, share=30),
     Target("hlo", hlo_seeds, _hlo, share=10),
     Target("layout", lambda: LAYOUTS, _layout, share=10),
     Target("sharding", lambda: SHARDINGS, _sharding, share=15),
     Target("hlo-sharding", lambda: HLO_SHARDINGS, _hlo_sharding, share=15),
-    Target("hlo-proto", proto_seeds, _hlo_proto, binary=True, share=15),
+    Target("hlo-proto", proto_seeds, _hlo_proto, damaged_bytes, share=15),
     Target("options", lambda: OPTIONS, _options, share=10),
     Target("arguments", lambda: ARGUMENTS, _arguments, share=5),
     Target("baseline", baseline_seeds, _baseline, share=3),
-    Target("bytecode", bytecode_seeds, _bytecode, binary=True, share=0.05),
+    Target("bytecode", bytecode_seeds, _bytecode, damaged_bytes, share=0.05),
 )
 
 

@@ -20,5 +20,5 @@ def test_each_fault_is_reported_for_each_input(root: Path) -> None:
 
 
 def test_a_damaged_input_is_a_function_of_its_seed() -> None:
-    once, again = (damaged(b'"a"(%0) : 12', b"x y", random.Random(7), binary=False) for _ in range(2))
+    once, again = (damaged(b'"a"(%0) : 12', b"x y", random.Random(7)) for _ in range(2))
     assert once == again

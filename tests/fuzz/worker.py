@@ -22,7 +22,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
-from tests.fuzz.mutation import damaged
 from tests.fuzz.targets import Fault, Target, work_folder
 
 BATCH = 2_000
@@ -59,7 +58,7 @@ def input_of(target: Target, seed: int, index: int) -> tuple[bytes, random.Rando
     """Returns one input and the random choices of its run, both functions of the seed and the index."""
     random_ = random.Random(f"{target.name}/{seed}/{index}")
     seeds = target.seeds()
-    data = damaged(random_.choice(seeds), random_.choice(seeds), random_, binary=target.binary)
+    data = target.damage(random_.choice(seeds), random_.choice(seeds), random_)
     return data, random_
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
 
 MANY = 100_000
@@ -49,6 +50,7 @@ REFUSED = {
 ACCEPTED = {
     "splat": '"a.b"() {a = dense<0.0> : tensor<1000000x1000000xf32>} : () -> ()',
     "blob of a splat": '"a.b"() {a = dense<"0x00000000"> : tensor<1000000x1000000xf32>} : () -> ()',
+    "splat of another dialect": "%0 = arith.constant dense<0> : tensor<1000000x1000000xi64>",
     "opaque": '"a.b"() {a = #foo.bar' + "<" * MANY + ">" * MANY + "} : () -> ()",
     "wide integer": '"a.b"() {a = -1 : i16777215} : () -> ()',
     "long float": '"a.b"() {a = 1.' + "9" * 1_000_000 + "} : () -> ()",
@@ -82,6 +84,18 @@ def test_accepted(name: str) -> None:
     printed = print_module(module)
     print_module(module, generic=True, debuginfo=True)
     assert print_module(parse_module(printed, allow_unregistered=True)) == printed
+
+
+def test_splats_of_padding_are_not_expanded() -> None:
+    module = parse_module(
+        "func.func @f(%x: tensor<8xf32>, %i: tensor<f32>) {\n"
+        '  %0 = "stablehlo.reduce_window"(%x, %i) ({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
+        "    stablehlo.return %a : tensor<f32>\n"
+        "  }) {padding = dense<0> : tensor<4294967296xi64>, window_dimensions = array<i64: 1>}"
+        " : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>\n  return\n}"
+    )
+    with pytest.raises(ShardyError, match="2:8: error: expects at most 1048576 elements, but got a splat of"):
+        verify_module(module)
 
 
 def test_deepest_text_that_is_read_is_printed() -> None:

@@ -229,3 +229,17 @@ func.func @main(%arg0: tensor<8xf32>) {
   %0 = "stablehlo.transpose"(%arg0) {permutation = 1 : i64} : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'builtin.module' op expects region #0 to have 0 or 1 blocks}}
+module {
+  func.func private @f()
+^bb1:
+  func.func private @g()
+}
+
+// -----
+
+// expected-error @+1 {{'builtin.module' op region #0 ('bodyRegion') failed to verify constraint: region with 1 blocks}}
+"builtin.module"() ({}) : () -> ()

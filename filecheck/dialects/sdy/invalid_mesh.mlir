@@ -45,3 +45,10 @@ func.func @main() {
 sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
 // expected-error @+1 {{redefinition of symbol named 'mesh'}}
 sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
+
+// -----
+
+// expected-error @+3 {{custom op 'sdy.mesh' integer value too large}}
+// expected-error @+2 {{custom op 'sdy.mesh' failed to parse Sdy_MeshAxis parameter 'size' which is to be a `int64_t`}}
+// expected-error @+1 {{custom op 'sdy.mesh' failed to parse Sdy_Mesh parameter 'axes' which is to be a `::llvm::ArrayRef<MeshAxisAttr>`}}
+sdy.mesh @mesh = <["x"=9223372036854775808]>

@@ -99,3 +99,24 @@ func.func private @f4(!stablehlo.future<f32>)
 
 // expected-error @+1 {{expected non-function type}}
 func.func private @f4(!stablehlo.future<>)
+
+// -----
+
+// expected-error @+2 {{unexpected decimal integer literal for a floating point value}}
+// expected-note @+1 {{add a trailing dot to make the literal a float}}
+func.func private @f5() attributes {a.b = #stablehlo.result_accuracy<atol = 1, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}
+
+// -----
+
+// expected-error @+1 {{integer value too large}}
+func.func private @f5() attributes {a.b = #stablehlo.bounds<9223372036854775808>}
+
+// -----
+
+// expected-error @+1 {{constant too large for index}}
+func.func private @f5() attributes {a.b = affine_map<(d0) -> (d0 + 9223372036854775808)>}
+
+// -----
+
+// expected-error @+1 {{elements of type 'i0' are not supported}}
+func.func private @f5() attributes {a.b = array<i0: 0>}

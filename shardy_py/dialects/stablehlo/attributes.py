@@ -22,6 +22,8 @@ from shardy_py.dialects.stablehlo.mesh_spellings import AXIS_REF_TEXT, MESH_TEXT
 from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor
+from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.literal_reader import float_value
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
 from shardy_py.text.xdsl_hooks import DialectType
@@ -142,6 +144,7 @@ def _read_mode(cursor: Cursor) -> str:
     return keyword
 
 
+_F64 = FORMATS["f64"]
 _MODE_TEXT = classes.ValueText(_read_mode, lambda mode: f"<{mode}>")
 
 
@@ -174,10 +177,13 @@ def _accuracy_text(value: structs.ResultAccuracy) -> str:
 
 
 def _read_float(cursor: Cursor) -> float:
-    sign = -1.0 if cursor.accept("-") else 1.0
-    if not cursor.token[:1].isdigit():
+    start = cursor.offset
+    negated = cursor.accept("-")
+    literal, token = cursor.offset, cursor.token
+    if not token[:1].isdecimal():
         cursor.error("expected floating point literal")
-    return sign * float(cursor.advance())
+    cursor.advance()
+    return _F64.to_float(float_value(cursor, token, negated, _F64, start, literal))
 
 
 _ACCURACY_TEXT = classes.ValueText(_read_accuracy, _accuracy_text)

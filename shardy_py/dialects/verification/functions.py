@@ -19,7 +19,12 @@ _VISIBILITIES = ("public", "private", "nested")
 
 
 def check_module(op: ModuleOp, scope: Scope) -> None:
-    """A module's own attributes have a dialect prefix."""
+    """A module has one block, and its own attributes have a dialect prefix."""
+    blocks = len(op.body.blocks)
+    if blocks > 1:
+        raise Fault("expects region #0 to have 0 or 1 blocks")
+    if not blocks:
+        raise Fault("region #0 ('bodyRegion') failed to verify constraint: region with 1 blocks")
     for name in op.attributes:
         if "." not in name:
             raise Fault(f"can only contain attributes with dialect-prefixed names, found: '{name}'")

@@ -5,9 +5,10 @@ Ops of a module within the same manual computations share a `Scope`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
@@ -50,7 +51,7 @@ class Scope:
     def meshes(self) -> dict[str, Mesh]:
         """The meshes of the module by name, the first where a name is taken twice."""
         by_name: dict[str, Mesh] = {}
-        for op in self.module.body.ops:
+        for op in _ops_of(self.module):
             if isinstance(op, MeshOp):
                 by_name.setdefault(op.sym_name.data, op.mesh.data)
         return by_name
@@ -59,7 +60,7 @@ class Scope:
     def symbols(self) -> dict[str, Operation]:
         """The symbols of the module by name, the first where a name is taken twice."""
         by_name: dict[str, Operation] = {}
-        for op in self.module.body.ops:
+        for op in _ops_of(self.module):
             if (name := symbol_name(op)) is not None:
                 by_name.setdefault(name, op)
         return by_name
@@ -81,6 +82,11 @@ class Scope:
     def known(self) -> dict[object, object]:
         """Signatures verified in scopes with the same manual axes."""
         return self.memory.setdefault(tuple(self.manual_axes), {})
+
+
+def _ops_of(module: ModuleOp) -> Iterator[Operation]:
+    """The ops of a module, which may still turn out to have no block, or several."""
+    return chain.from_iterable(block.ops for block in module.body.blocks)
 
 
 def symbol_name(op: Operation) -> str | None:

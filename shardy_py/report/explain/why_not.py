@@ -17,7 +17,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, located
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation
@@ -30,8 +30,11 @@ from shardy_py.report.explain.explanation import Reason, Reasons
 from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
 from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
+from shardy_py.text.builtin_attributes import unescape
+from shardy_py.text.source import position_of
 
-_AXIS = re.compile(r'"?([^":]+)"?(?::\((\d+)\)(\d+))?')
+_QUESTION = re.compile(r'(.+),\s*(\d{1,9})\s*,(\s*"(?:[^"\\]|\\.)+".*|[^,]+)', re.DOTALL | re.ASCII)
+_AXIS = re.compile(r'(?:"((?:[^"\\]|\\.)+)"|([^":][^:]*))(?::\((\d{1,9})\)(\d{1,9}))?', re.DOTALL | re.ASCII)
 _STOPS_SHOWN = 4
 
 _WEAK = frozenset({"no factor", "dead"})
@@ -44,13 +47,14 @@ def parse_axis(text: str) -> AxisRef:
     Raises:
         ShardyError: the text is not an axis.
 
-    >>> str(parse_axis("x:(1)2"))
-    '"x":(1)2'
+    >>> str(parse_axis("x:(1)2")), str(parse_axis('"x"'))
+    ('"x":(1)2', '"x"')
     """
     match = _AXIS.fullmatch(text.strip())
     if match is None:
         raise ShardyError.unexpected("", expected="an axis such as 'x' or 'x:(1)2'", got=repr(text))
-    name, pre_size, size = match.groups()
+    literal, bare, pre_size, size = match.groups()
+    name = unescape(literal) if literal else bare
     return AxisRef(name, SubAxis(int(pre_size), int(size)) if size else None)
 
 
@@ -69,16 +73,18 @@ class WhyNot:
         Raises:
             ShardyError: the question is malformed, or there is no such value, dimension or axis.
         """
-        name, dimension, axis = ("", "", *question.rsplit(",", 2))[-3:]
-        if not (name and dimension.strip().isdecimal() and axis):
+        match = _QUESTION.fullmatch(question)
+        if match is None:
             expected = "VALUE,DIMENSION,AXIS such as '%3,0,x'"
             raise ShardyError.unexpected("", expected=expected, got=f"'{question}'")
+        name, dimension, axis = match.groups()
         table = self._names.table
         answers: dict[str, Reasons] = {}
         for entry in table.find_all(name) or (table.find(name),):
             # Values in successive regions may have the same name.
             key = str(entry) if str(entry) not in answers else f"{entry} [{location_text(entry.location)}]"
-            answers[key] = self.reasons(entry, int(dimension), axis)
+            with located(position_of(entry.location)):
+                answers[key] = self.reasons(entry, int(dimension), axis)
         return answers
 
     def reasons(self, subject: Subject, dimension: int, axis: str) -> Reasons:

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.dialects.traits import is_terminator
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, located
 from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.symbols import MAIN, Symbols, callee_name, function_name
@@ -109,11 +109,8 @@ class Tensors:
         if not isinstance(type_, TensorType):
             return _NOTHING
         tensor = bounded_tensor(cast("TensorType[Attribute]", type_))
-        try:
+        with located(position_of(location_of(value))):
             return tensor_size(tensor, sharding, self._meshes, self._target)
-        except ShardyError as error:
-            place = position_of(location_of(value))
-            raise ShardyError(error.first.at(place) if place else error.first) from error
 
 
 def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:

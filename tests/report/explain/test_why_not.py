@@ -376,3 +376,10 @@ def test_a_name_with_commas_and_one_that_two_values_have() -> None:
     assert len(answers.named(f"{name},1,x")) == 2
     with pytest.raises(ShardyError, match=rf"@main:{name} .*, @main:{name} "):
         explainer.names.table.find(name)
+
+
+def test_an_axis_with_quotes_in_its_name() -> None:
+    text = function(argument(0, "[{}, {}]"), f"  return %arg0 : {T}").replace('"x"', '"x\\"y,0"')
+    named = WhyNot(explained(parse_module(text))).named
+    for axis in ('"x\\"y,0"', '"x\\22y,0"'):
+        assert [reason.kind for reason in next(iter(named(f"%arg0,0,{axis}").values()))]

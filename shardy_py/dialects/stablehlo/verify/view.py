@@ -20,6 +20,9 @@ from shardy_py.dialects.verification.declared import spread
 _ANY = Tensor(())
 
 
+_MOST_REPEATS = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Dense:
     """A dense attribute of integers: its shape and all of its elements, row-major."""
@@ -135,13 +138,21 @@ def require_predicate(body: BodyTypes, single: str, scalar: str) -> None:
 
 
 def dense_integers(attribute: Attribute | None) -> Dense | None:
-    """The integers of a dense attribute; None for any other attribute."""
+    """The integers of a dense attribute; None for any other attribute.
+
+    A splat of so many elements that it must not be expanded violates a rule: lists of dimensions, pairs of
+    them, and replica groups have no use for one.
+    """
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
     shape, values = _contents(attribute)
     if any(not isinstance(value, int) for value in values):
         return None
     count = prod(shape)
+    if len(values) == 1:
+        require(
+            count <= _MOST_REPEATS, f"expects at most {_MOST_REPEATS} elements, but got a splat of {count}"
+        )
     return Dense(shape, values * count if len(values) == 1 != count else values)
 
 
