@@ -41,6 +41,11 @@ DTensor's placements, one a dimension of the only mesh with as many; None: no an
 DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
+def annotation_of(value: Value) -> str:
+    """Returns the subject of messages about the annotation of a value: `annotation of %arg0 (x)`."""
+    return f"annotation of {value} ({value.label})" if value.label else f"annotation of {value}"
+
+
 class Editor:
     """Changes one module."""
 
@@ -55,7 +60,7 @@ class Editor:
         changed.
         """
         if value.entry.op.parent is None:
-            raise ShardyError(f"annotation of {value}: it is a constraint that another edit removes")
+            raise ShardyError(f"{annotation_of(value)}: it is a constraint that another edit removes")
         if annotation is None:
             self._remove(value)
             return
@@ -63,7 +68,7 @@ class Editor:
         try:
             sharding = self.resolved(annotation, value.shape).for_rank(rank)
         except ShardyError as error:
-            raise ShardyError(f"annotation of {value}: {error.first.message}") from None
+            raise ShardyError(f"{annotation_of(value)}: {error.first.message}") from None
         holder = value.entry.holder
         if value.role != "intermediate" or _holds_annotation(holder):
             assert holder is not None

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from shardy_py.api.arguments import expect
+from shardy_py.api.kept import truncation_warnings
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.errors import collected_warnings
@@ -61,12 +62,13 @@ def propagate(
     ):
         copy = program.copy()
         run_passes(copy.module, calls, observers=(progress_observer(begin),))
+    truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
     result = Program(copy.module)
     result.origin = copy.origin
     return Result(
         program=result,
         source=program,
-        warnings=tuple(warnings),
+        warnings=(*truncated, *warnings),
         record=kept,
         again=lambda changed: propagate(changed, replace(options, dump_directory=""), progress=progress),
     )

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
+from shardy_py.api.annotate import annotation_of
 from shardy_py.frontends.aten import register_aten, unregister_aten
 from shardy_py.frontends.torch_export import program_of, tied_names
 from shardy_py.frontends.torch_placements import (
@@ -72,7 +73,7 @@ def from_exported(
     except ShardyError as error:
         message = error.diagnostics[0].message
         for label, value in values.items():
-            message = message.replace(f"annotation of {value}:", f"{label}:")
+            message = message.replace(f"{annotation_of(value)}:", f"{label}:")
         raise ShardyError(message) from None
 
 

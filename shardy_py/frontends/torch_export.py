@@ -25,6 +25,7 @@ from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.ir import erase
+from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
@@ -42,6 +43,7 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
         raise ShardyError.unexpected("", expected=expected, got=type(exported).__name__)
     graph = Graph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
+    populate_expanded_op_rules(program.module)
     _label_results(program.module, graph.output_names)
     return program
 
@@ -236,16 +238,25 @@ def _array(tensor: Any, node: Any) -> Any:
 
 # ---------------------------------------------------------------------- names
 
+_KINDS = {
+    "USER_OUTPUT": "",
+    "LOSS_OUTPUT": "",
+    "GRADIENT_TO_PARAMETER": "gradient",
+    "GRADIENT_TO_USER_INPUT": "gradient",
+}
+"""By kind, what follows the target in a name; "": a result named by its place; others: `after` (changed)."""
+
 
 def _output_names(exported: Any) -> tuple[str, ...]:
-    """`output` with its path in the model's result; `NAME after` for each tensor changed in place."""
+    """`output` with its path in the model's result; for other results what they are: `w.bias gradient`."""
     pytree = torch_module("torch.utils._pytree")
     spec = exported.call_spec.out_spec
     leaves = pytree.tree_flatten_with_path(pytree.tree_unflatten(range(spec.num_leaves), spec))[0]
     user = iter([f"output{pytree.keystr(path)}" for path, _ in leaves])
     names: list[str] = []
     for spec in exported.graph_signature.output_specs:
-        name = next(user, "output") if spec.kind.name == "USER_OUTPUT" else f"{spec.target} after"
+        what = _KINDS.get(spec.kind.name, "after")
+        name = f"{spec.target} {what}" if what else next(user, "output")
         if not hasattr(spec.arg, "value"):
             names.append(name)
     return tuple(names)

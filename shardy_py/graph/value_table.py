@@ -182,7 +182,7 @@ class ValueTable:
             for block in blocks_of(op) if op.regions else ():
                 for index, argument in enumerate(block.args):
                     role: Role = "argument" if op is function else "intermediate"
-                    label = _name_in(argument.location) if op is function else ""
+                    label = name_in(argument.location) if op is function else ""
                     name = names.get(id(argument), "")
                     yield ValueEntry(name, symbol, role, argument.type, op, index, argument, label)
         yield from _results(function)
@@ -220,7 +220,7 @@ def _places_of(entry: ValueEntry) -> Iterator[str]:
             yield f"{file}:{position.line}:{position.column}"
 
 
-def _name_in(location: Any) -> str:
+def name_in(location: Any) -> str:
     """The outermost name in a location, which JAX uses for the name of an argument."""
     while isinstance(location, CallSiteLoc):
         location = location.callee
@@ -233,4 +233,4 @@ def location_text(location: Any) -> str:
     `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
     """
     position = position_of(location)
-    return " ".join(filter(None, (str(position) if position else "", _name_in(location))))
+    return " ".join(filter(None, (str(position) if position else "", name_in(location))))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
@@ -23,6 +23,7 @@ from shardy_py.graph.movements import Movement, note, note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
+from shardy_py.graph.value_table import name_in
 from shardy_py.ir import next_use, operands_of, place_after_value, replace_uses, take_out, walk_post_order
 from shardy_py.passes.communication_ops import identity_op, only_user
 from shardy_py.passes.debug_trail import DebugTrail, SetInput
@@ -291,7 +292,8 @@ def synchronize_groups(root: Operation) -> None:
             continue
         if is_contradicted:
             maker = ir.owning_op(members[0])
-            warn(_WARNING.format(group), position_of(maker.location) if maker is not None else None)
+            message = _WARNING.format(group) + _members(members, shardings)
+            warn(message, position_of(maker.location) if maker is not None else None)
             for member in members:
                 constraint = ShardingConstraintOp(member, TensorSharding.fully_open(common.mesh, common.rank))
                 ir.place_after_value(constraint, member)
@@ -312,6 +314,15 @@ _WARNING = (
     "sharding constraint to all constrained values. This can be caused when shardings from different values "
     "are grouped (e.g. from jax.shard_alike) but have separate inconsistent sharding constraints on them."
 )
+
+
+def _members(members: Sequence[SSAValue], shardings: Sequence[TensorSharding | None]) -> str:
+    """The arguments with names among the members, with their shardings."""
+    pairs = zip(members, shardings, strict=True)
+    named = [
+        (name, s) for m, s in pairs if isinstance(m, BlockArgument) and s and (name := name_in(m.location))
+    ]
+    return f" Members: {', '.join(f'{name} {sharding}' for name, sharding in named)}." if named else ""
 
 
 def _common(shardings: list[TensorSharding | None]) -> tuple[TensorSharding | None, bool]:

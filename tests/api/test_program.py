@@ -111,10 +111,10 @@ def test_groups_and_barriers(program: Program) -> None:
 @pytest.mark.parametrize(
     ("annotation", "message"),
     [
-        (P("dat"), 'annotation of %arg0: sharding <@mesh, .*unknown axis name: "dat"'),
+        (P("dat"), 'annotation of %arg0 .x.: sharding <@mesh, .*unknown axis name: "dat"'),
         (
             P(None, None, "data"),
-            "annotation of %arg0: .* expected at most 2 dimensions, the rank of the tensor, got 3",
+            "annotation of %arg0 .x.: .* expected at most 2 dimensions, the rank of the tensor, got 3",
         ),
         ("<@m, [{}]>", "unknown mesh '@m': expected '@mesh'"),
         (3, "expected a sharding such as"),

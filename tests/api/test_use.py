@@ -70,7 +70,7 @@ def test_meshes_and_shardings_of_jax(result: Result) -> None:
     other = sharding.NamedSharding(larger, sharding.PartitionSpec("data"))
     assert result.source.annotate({"x": other}).meshes["mesh_0"] == LARGER
     single = sharding.SingleDeviceSharding(importlib.import_module("jax").devices()[0])
-    with pytest.raises(ShardyError, match="annotation of %arg0: expected a NamedSharding, got jax"):
+    with pytest.raises(ShardyError, match="annotation of %arg0 .x.: expected a NamedSharding, got jax"):
         result.what_if({"x": single})
 
 
@@ -165,3 +165,15 @@ def test_explanations_of_a_line_and_of_an_op(result: Result) -> None:
     assert str(both.explain("op=tanh")) == str(both.explain("op=stablehlo.tanh")) == str(both.explain("%1"))
     assert both.explain(both["%1"]) == both.explain("%1") == both.explain(cast(Any, 3))
     assert result["op=tanh"] == result["%1"]
+
+
+def test_an_annotation_that_does_not_divide_evenly_is_a_warning() -> None:
+    text = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>} loc("w"))
+    -> (tensor<8xf32>, tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = stablehlo.slice %arg0 [0:6] : (tensor<8xf32>) -> tensor<6xf32>
+  return %arg0, %0 : tensor<8xf32>, tensor<6xf32>
+}"""
+    (warning,) = propagate(Program.parse(text, "model.mlir")).warnings
+    assert "warning: result 1: the annotation" in str(warning)
+    assert "dimension 0 of size 6 is not divisible by 4" in str(warning)
