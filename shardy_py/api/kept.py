@@ -8,9 +8,7 @@ Not here: the pass that truncates them (`sdy-update-non-divisible-input-output-s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
-
-from xdsl.dialects.func import FuncOp
+from typing import TYPE_CHECKING
 
 from shardy_py.errors import Diagnostic
 from shardy_py.graph.holders import attribute_list_shardings
@@ -41,7 +39,7 @@ def _uneven(program: Program) -> Iterator[tuple[str, str, int, TensorSharding, i
     Reads attributes only: the table of values of a large program is expensive.
     """
     for function in functions_of(program.module):
-        type_ = cast(FuncOp, function).function_type
+        type_ = function.function_type
         for role, key, types in (
             ("argument", "arg_attrs", type_.inputs),
             ("result", "res_attrs", type_.outputs),

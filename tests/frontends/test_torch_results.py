@@ -12,8 +12,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from torch.distributed.tensor import Replicate, Shard
-
 from shardy_py import Mesh, Options, Program, ShardyError, propagate
 from shardy_py.frontends.torch import from_exported, placements_of
 from shardy_py.frontends.torch_nodes import position_of
@@ -21,6 +19,8 @@ from shardy_py.testing import assert_sharding
 from tests.frontends.test_torch_nodes import Call
 from tests.frontends.torch_models import exported
 
+types = pytest.importorskip("torch.distributed.tensor.placement_types")
+Replicate, Shard = types.Replicate, types.Shard
 MESH = Mesh.of(dp=2, tp=4)
 X = torch.zeros(8, 16)
 BOTH = (Shard(0), Shard(1))
