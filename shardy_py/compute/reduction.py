@@ -18,6 +18,7 @@ from shardy_py.compute.combining import (
     wide_type,
     with_signed_zeros,
 )
+from shardy_py.compute.extremes import extremes
 from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of
 from shardy_py.ops import OpRecord
 
@@ -71,6 +72,9 @@ def reduced_by(body: Body, inputs: Arrays, inits: Arrays, axes: tuple[int, ...])
     )
     if not size:
         return firsts
+    best = extremes(body, inputs, axes[0]) if len(axes) == 1 else None
+    if best is not None:
+        return applied(body, *firsts, *best)
     order = (0, *kept, *sorted(axes))
     rows = tuple(values.transpose(order).reshape(len(values), *shape, size) for values in inputs)
     return applied(body, *firsts, *fold(body, rows))
