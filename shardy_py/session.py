@@ -3,12 +3,14 @@
 A program repeats few types, attributes and op signatures many times, and so do the next programs. Each table
 maps a key to a value that can be computed again at any time; clearing one costs time and nothing else.
 
-    _TEXTS: dict[int, tuple[str, Attribute]] = SESSION.table("attribute texts")
+    _TYPES: dict[str, Attribute] = SESSION.table("types by text")
+    _TEXTS: Identities[str] = SESSION.identities("attribute texts")
 
-Tables whose keys are identities keep the keyed objects alive in their values. When all tables together exceed
-the session's limit, they are emptied before the next program, all at once, because numbers of one table may
-be keys of another. What was emptied is kept until that program ends, so that no identity is reused while a
-report in another thread still works with it.
+What is known of one object is in a table of identities: an entry dies with its object, so that these tables
+are as large as the programs that are alive. All others keep what they hold: when together they exceed the
+session's limit, they are emptied before the next program, all at once, because identities of what one table
+holds may be keys of another. What was emptied is kept until that program ends, so that no identity is reused
+while a report in another thread still works with it.
 
 Not here: caches of fixed size (`functools.lru_cache`) and those of one run (fields of its objects).
 """
@@ -19,10 +21,50 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
+from weakref import ref
+
+V = TypeVar("V")
 
 DEFAULT_LIMIT = 1 << 16
 """Entries in all tables together, about 0.5 kB each: twice what a training step of 48 layers needs."""
+PARTS_PER_ENTRY = 16
+LARGE_TEXT = 1 << 8
+"""Longer texts are not memoized: there are few in a program, and different ones in the next."""
+
+
+class _Key(ref[Any]):
+    """A weak reference that knows its entry."""
+
+    __slots__ = ("identity", "table")
+    identity: int
+    table: dict[int, Any]
+
+
+def _forget(key: _Key) -> None:
+    key.table.pop(key.identity, None)
+
+
+class Identities(dict[int, tuple[V, _Key]], Generic[V]):
+    """Values by the identity of objects; an entry dies with its object.
+
+    `known = table.get(id(thing))`, then `known[0]`, is the look-up: a method would double its time.
+
+    >>> class Thing: pass
+    >>> thing, lengths = Thing(), Identities[int]()
+    >>> lengths.remember(thing, 5), lengths[id(thing)][0]
+    (5, 5)
+    >>> del thing
+    >>> lengths
+    {}
+    """
+
+    def remember(self, thing: object, value: V) -> V:
+        """Keeps `value` as long as `thing` lives; returns it. The value must not hold the thing."""
+        key = _Key(thing, cast(Any, _forget))
+        key.identity, key.table = id(thing), self
+        self[key.identity] = value, key
+        return value
 
 
 class Session:
@@ -41,18 +83,28 @@ class Session:
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
         self._tables: dict[str, dict[Any, Any]] = {}
+        self._identities: dict[str, Identities[Any]] = {}
         self._emptied: list[dict[Any, Any]] = []
         self._running = 0
+        self._charged = 0
         self._lock = Lock()
 
     def table(self, name: str) -> dict[Any, Any]:
         """Returns the table of that name, a new one if there is none."""
         return self._tables.setdefault(name, {})
 
+    def identities(self, name: str) -> Identities[Any]:
+        """Returns the table of identities of that name, a new one if there is none."""
+        return self._identities.setdefault(name, Identities())
+
+    def charge(self, parts: int) -> None:
+        """Counts an entry of many parts, such as the signature of an op with 1,000 operands, as several."""
+        self._charged += parts // PARTS_PER_ENTRY
+
     @property
     def sizes(self) -> dict[str, int]:
         """The number of entries of each table."""
-        return {name: len(table) for name, table in self._tables.items()}
+        return {name: len(table) for name, table in (self._tables | self._identities).items()}
 
     @contextmanager
     def program(self) -> Generator[None]:
@@ -61,7 +113,7 @@ class Session:
         Programs may nest and run in several threads: tables are emptied only while none is being worked on.
         """
         with self._lock:
-            if not self._running and sum(map(len, self._tables.values())) > self.limit:
+            if not self._running and sum(map(len, self._tables.values())) + self._charged > self.limit:
                 self._empty()
             self._running += 1
         try:
@@ -78,8 +130,11 @@ class Session:
             if not self._running:
                 self._empty()
                 self._emptied = []
+                for table in self._identities.values():
+                    table.clear()
 
     def _empty(self) -> None:
+        self._charged = 0
         self._emptied = [dict(table) for table in self._tables.values()]
         for table in self._tables.values():
             table.clear()

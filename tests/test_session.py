@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import gc
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import BytesAttr, StringAttr
 
 import shardy_py
+from shardy_py import P, Program, propagate
 from shardy_py.errors import ShardyError
+from shardy_py.ops import OpRecord
 from shardy_py.pipeline import decide_shardings
-from shardy_py.session import SESSION, Session
+from shardy_py.session import SESSION, Identities, Session
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 
@@ -73,6 +78,102 @@ def test_clear_empties_all_tables() -> None:
     session.table("a")["x"] = 1
     session.clear()
     assert session.sizes == {"a": 0}
+
+
+def test_an_entry_of_identities_dies_with_its_object() -> None:
+    table: Identities[int] = Session().identities("lengths")
+    first, second = StringAttr("a"), StringAttr("a")
+    assert table.remember(first, 1) == 1
+    assert table.remember(second, 2) == 2
+    assert [table[id(thing)][0] for thing in (first, second)] == [1, 2]
+    del first
+    gc.collect()
+    assert [value for value, _ in table.values()] == [2]
+
+
+def test_large_entries_count_as_several() -> None:
+    session = Session(limit=10)
+    session.table("signatures")["long"] = None
+    with session.program():
+        session.charge(200)
+    with session.program():
+        assert session.sizes == {"signatures": 0}
+
+
+PROGRAM = """
+sdy.mesh @mesh = <["data"=4, "model"=2]>
+func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                %w: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>, a.note = [1, 2]})
+    -> tensor<16xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  %1 = stablehlo.constant dense<0.5> : tensor<f32>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0]
+      : (tensor<32x16xf32>, tensor<f32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+"""
+
+
+def _propagate_text() -> Callable[[], object]:
+    return lambda: decide_shardings(PROGRAM)
+
+
+def _propagate_program() -> Callable[[], object]:
+    program = Program.parse(PROGRAM)
+    return lambda: propagate(program)
+
+
+def _report() -> Callable[[], object]:
+    program = Program.parse(PROGRAM)
+
+    def report() -> None:
+        result = propagate(program)
+        for text in (result.communication(), result.memory("tpu"), result.summary(), result.text()):
+            str(text)
+        str(result.explain("%0"))
+        str(result.why_not("%0", 1, "data"))
+
+    return report
+
+
+def _compare() -> Callable[[], object]:
+    result = propagate(Program.parse(PROGRAM))
+    return lambda: str(result.what_if({"%arg1": P("model")}))
+
+
+def _refuse() -> Callable[[], object]:
+    return lambda: outcome(PROGRAM.replace("return %2", "return %3"))
+
+
+@pytest.mark.parametrize("work", [_propagate_text, _propagate_program, _report, _compare, _refuse])
+def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) -> None:
+    SESSION.clear()
+    repeated = work()
+
+    def sizes_after(runs: int) -> dict[str, int]:
+        for _ in range(runs):
+            repeated()
+        gc.collect()
+        return SESSION.sizes
+
+    assert sizes_after(3) == sizes_after(3)
+
+
+def test_data_of_programs_is_not_kept() -> None:
+    SESSION.clear()
+    for digit in range(20):
+        data = f"{digit:02}" * 100_000
+        decide_shardings(
+            "func.func @main(%a: tensor<25000xf32>) -> tensor<25000xf32> {\n"
+            f'  %0 = stablehlo.constant dense<"0x{data}"> : tensor<25000xf32>\n'
+            f'  %1 = stablehlo.add %a, %0 {{note = "{data}"}} : tensor<25000xf32>\n'
+            "  return %1 : tensor<25000xf32>\n}\n"
+        )
+    gc.collect()
+    held = [a for a in gc.get_objects() if isinstance(a, StringAttr | BytesAttr | OpRecord)]
+    assert sum(len(a.data) > 1000 for a in held if isinstance(a, StringAttr | BytesAttr)) <= 2
+    assert sum(len(str(a.attributes)) > 1000 for a in held if isinstance(a, OpRecord)) <= 6
 
 
 def _growing_tables(path: Path) -> list[str]:

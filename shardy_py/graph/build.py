@@ -32,7 +32,7 @@ from shardy_py.graph.dependents import Dependents
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dead_ops, liveness_of
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.record import record_of_signature, signature_of
+from shardy_py.graph.record import record_of, signature_of
 from shardy_py.graph.slots import Program, Slots
 from shardy_py.graph.symbols import MAIN, Symbols, module_of
 from shardy_py.ir import (
@@ -168,7 +168,7 @@ class _Builder:
 
     def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
         """The kinds of the steps of all ops with the signature of `op`."""
-        record = record_of_signature(op, signature)
+        record = record_of(op)
         rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
         if rule is None:
             if data_flow(op) is None:  # shardings propagate along the edges of these

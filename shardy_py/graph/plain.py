@@ -1,7 +1,7 @@
 """Attributes and types of xDSL as plain Python values, each converted once.
 
 docs/design/architecture.md, "The op record", lists the conversions. Attribute classes of our own dialects
-have a method `plain()`. Memo tables are keyed by identity and keep their keys alive.
+have a method `plain()`. Both tables are of identities (`session.py`).
 
 >>> from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 >>> plain(ArrayAttr([StringAttr("a"), UnitAttr()]))
@@ -20,29 +20,25 @@ from xdsl.ir import Attribute
 from shardy_py.indexing import IndexMap
 from shardy_py.indexing.parse import parse_expr
 from shardy_py.ops import TensorType
-from shardy_py.session import SESSION
+from shardy_py.session import SESSION, Identities
 
 MAX_DENSE_ELEMENTS = 4096
 """Dense attributes with more elements are data rather than parameters of an op; they become None."""
 
-_PLAIN: dict[int, tuple[Attribute, Any]] = SESSION.table("plain values")
-_TENSORS: dict[int, tuple[Attribute, TensorType | None]] = SESSION.table("tensor types")
+_PLAIN: Identities[Any] = SESSION.identities("plain values")
+_TENSORS: Identities[TensorType | None] = SESSION.identities("tensor types")
 
 
 def plain(attribute: Attribute) -> Any:
     """The plain value of `attribute`; its text for other classes."""
     known = _PLAIN.get(id(attribute))
-    if known is None:
-        known = _PLAIN[id(attribute)] = (attribute, _convert(attribute))
-    return known[1]
+    return known[0] if known is not None else _PLAIN.remember(attribute, _convert(attribute))
 
 
 def tensor_type(type_: Attribute) -> TensorType | None:
     """The shape and element type of a ranked tensor type; None for other types."""
     known = _TENSORS.get(id(type_))
-    if known is None:
-        known = _TENSORS[id(type_)] = (type_, _convert_tensor(type_))
-    return known[1]
+    return known[0] if known is not None else _TENSORS.remember(type_, _convert_tensor(type_))
 
 
 def _convert(attribute: Attribute) -> Any:

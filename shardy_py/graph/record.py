@@ -24,54 +24,57 @@ from shardy_py.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ir import operands_of, type_of
+from shardy_py.numbering import data_bytes, number_of
 from shardy_py.ops import TABLE, OpRecord
 from shardy_py.session import SESSION
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes about the sharding of an op."""
 
-_RECORDS: dict[Hashable, tuple[OpRecord, tuple[Attribute, ...]]] = SESSION.table("op records")
+_RECORDS: dict[Hashable, OpRecord] = SESSION.table("op records")
 
 
 def record_of(op: Operation) -> OpRecord:
     """The record of `op`; the same object for ops of equal name, types, attributes and context."""
-    return record_of_signature(op, signature_of(op))
-
-
-def signature_of(op: Operation) -> tuple[Hashable, ...]:
-    """A key that is equal only for ops with equal records; it holds identities of types and attributes."""
-    properties, attributes = op.properties, op.attributes
-    key: tuple[Hashable, ...] = (
-        op.__class__,
-        *properties,
-        *map(id, properties.values()),
-        *map(id, map(type_of, operands_of(op))),
-        None,
-        *map(id, map(type_of, op.results)),
-    )
-    if attributes:
-        for name in attributes:
-            if name not in NOT_OF_THE_OP:
-                key += (name, id(attributes[name]))
-    context = _CONTEXT.get(op.name)
-    return key if context is None else (*key, context[1](op))
-
-
-def record_of_signature(op: Operation, signature: tuple[Hashable, ...]) -> OpRecord:
-    """The record of `op`, given its signature."""
+    signature = signature_of(op, number_of)
     known = _RECORDS.get(signature)
     if known is None:
         context = {TABLE[op.name].context: signature[-1]} if op.name in _CONTEXT else {}
         known = _RECORDS[signature] = _convert(op, context)
-    return known[0]
+        SESSION.charge(4 * len(signature))  # operands and results, also of the rule
+    return known
 
 
-def _convert(op: Operation, context: dict[str, Hashable]) -> tuple[OpRecord, tuple[Attribute, ...]]:
+def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tuple[Hashable, ...]:
+    """A key that is equal only for ops with equal records.
+
+    number: represents a type or an attribute; its identity by default.
+    """
+    properties, attributes = op.properties, op.attributes
+    key: tuple[Hashable, ...] = (
+        op.__class__,
+        *properties,
+        *map(number, properties.values()),
+        *map(number, map(type_of, operands_of(op))),
+        None,
+        *map(number, map(type_of, op.results)),
+    )
+    if attributes:
+        for name in attributes:
+            if name not in NOT_OF_THE_OP:
+                key += (name, number(attributes[name]))
+    context = _CONTEXT.get(op.name)
+    return key if context is None else (*key, context[1](op))
+
+
+def _convert(op: Operation, context: dict[str, Hashable]) -> OpRecord:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
-    operands, results = tuple(map(type_of, operands_of(op))), tuple(map(type_of, op.results))
     values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
-    tensors = tuple(map(tensor_type, operands)), tuple(map(tensor_type, results))
-    return OpRecord(name_of(op), *tensors, values | context), (*operands, *results, *attributes.values())
+    SESSION.charge(sum(data_bytes(attributes[name]) for name in values if values[name] is not None))
+    operands, results = (
+        tuple(map(tensor_type, map(type_of, side))) for side in (operands_of(op), op.results)
+    )
+    return OpRecord(name_of(op), operands, results, values | context)
 
 
 def name_of(op: Operation) -> str:

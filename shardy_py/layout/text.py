@@ -33,7 +33,7 @@ from shardy_py.layout.values import (
     TupleShape,
     faults,
 )
-from shardy_py.session import SESSION
+from shardy_py.session import LARGE_TEXT, SESSION
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_OPENING.values())
@@ -147,7 +147,7 @@ def read_shape(cursor: HloCursor) -> Shape:
         with cursor.nested():
             return _buffer(cursor)
     plain = _PLAIN.match(cursor.text, cursor.offset)
-    if not plain or plain.end() - plain.start() > _MAX_MEMOIZED_TEXT:
+    if not plain or plain.end() - plain.start() > LARGE_TEXT:
         return _array(cursor)
     shape = _ARRAYS.get(plain.group())
     if shape is None:
@@ -161,7 +161,6 @@ _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))"
 """An array whose text ends where the match ends, whatever follows."""
 _ARRAYS: dict[str, ArrayShape | OtherShape] = SESSION.table("shapes by text")
 """A program has few shapes, each many times."""
-_MAX_MEMOIZED_TEXT = 1 << 8
 
 
 def _element(cursor: HloCursor) -> Shape:

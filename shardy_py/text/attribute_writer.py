@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
-from shardy_py.session import SESSION
+from shardy_py.session import SESSION, Identities
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
 from shardy_py.text.affine import map_text, set_text, strided_text
 from shardy_py.text.builtin_attributes import is_integer
@@ -25,7 +25,7 @@ from shardy_py.text.syntax import SyntaxTable
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
 
-_memo: dict[int, tuple[str, Attribute]] = SESSION.table("attribute texts")
+_memo: Identities[str] = SESSION.identities("attribute texts")
 _syntax: SyntaxTable | None = None
 _aliases: AliasTable | None = None
 _mentioned: list[list[Entry]] = []
@@ -67,8 +67,7 @@ def _new_text(attribute: Attribute) -> str:
         finally:
             children = _mentioned.pop()
         if not children and not alias_base(attribute):
-            _memo[id(attribute)] = (text, attribute)
-            return text
+            return _memo.remember(attribute, text)
         entry = _aliases.record(attribute, text, children) if _aliases is not None else None
         if entry is None:
             entry = Entry(attribute, "", 1, children, is_deferrable=False, text=text)

@@ -12,7 +12,7 @@ from typing import Any
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import ComplexType, IndexType, IntegerType, StringAttr
 
-from shardy_py.session import SESSION
+from shardy_py.session import LARGE_TEXT, SESSION
 
 _ESCAPE = re.compile(rb'\\(["\\nt]|[0-9a-fA-F]{2})')
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
@@ -20,8 +20,13 @@ _strings: dict[str, StringAttr] = SESSION.table("string attributes")
 
 
 def string_attribute(text: str) -> StringAttr:
-    """The string attribute, one object for one text."""
-    return _strings.get(text) or _strings.setdefault(text, StringAttr(text))
+    """The string attribute, one object for one text unless it is long."""
+    found = _strings.get(text)
+    if found is None:
+        found = StringAttr(text)
+        if len(text) <= LARGE_TEXT:
+            _strings[text] = found
+    return found
 
 
 def unescape(text: str) -> str:

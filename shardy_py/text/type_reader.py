@@ -12,7 +12,7 @@ from xdsl.dialects import builtin
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineMap
 
-from shardy_py.session import SESSION
+from shardy_py.session import LARGE_TEXT, SESSION
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.builtin_attributes import is_integer, is_integral
 from shardy_py.text.cursor import Cursor, is_integer_token
@@ -35,6 +35,7 @@ _MAX_SIZE = 2**63 - 1
 _MAX_DIGITS = 19
 
 _by_text: dict[str, Attribute] = SESSION.table("types by text")
+_shared: dict[Attribute, Attribute] = SESSION.table("types")
 _integers: dict[str, builtin.IntegerType] = SESSION.table("integer types")
 _function_types: dict[tuple[int, ...], builtin.FunctionType] = SESSION.table("function types")
 _sizes: dict[int, builtin.IntAttr] = SESSION.table("dimension sizes")
@@ -57,8 +58,9 @@ def float_type(name: str) -> Attribute | None:
 
 
 def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribute | None = None) -> Attribute:
-    """A tensor type; `DYNAMIC` is an unknown size."""
-    return builtin.TensorType.new((_shape(shape), element, encoding or builtin.NoneAttr()))
+    """A tensor type, one object for equal ones; `DYNAMIC` is an unknown size."""
+    made = builtin.TensorType.new((_shape(shape), element, encoding or builtin.NoneAttr()))
+    return _shared.setdefault(made, made)
 
 
 def is_type_start(cursor: Cursor) -> bool:
@@ -91,7 +93,7 @@ def read_type(cursor: Cursor) -> Attribute:
 def _memoised_tensor(cursor: Cursor) -> Attribute:
     """A tensor type; what mentions no alias is read once."""
     match = _FLAT_TENSOR.match(cursor.text, cursor.offset)
-    if match is None:
+    if match is None or match.end() - match.start() > LARGE_TEXT:
         return cursor.nested(lambda: _tensor(cursor))
     text = match[0]
     found = _by_text.get(text)
@@ -124,6 +126,7 @@ def read_function_type(cursor: Cursor) -> builtin.FunctionType:
     found = _function_types.get(key)
     if found is None:
         found = _function_types[key] = builtin.FunctionType.from_lists(inputs, outputs)
+        SESSION.charge(len(key))
     return found
 
 

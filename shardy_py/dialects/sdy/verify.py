@@ -22,8 +22,8 @@ from shardy_py.dialects.sdy.attributes import (
 )
 from shardy_py.dialects.sdy.verify_rule import check_edges, check_rule
 from shardy_py.dialects.sdy.verify_sharding import check_sharding, check_shardings
-from shardy_py.dialects.verification.memory import canonical
 from shardy_py.dialects.verification.scope import Scope
+from shardy_py.numbering import number_of
 
 CHECKS = verify_ops.CHECKS
 RESULTS = verify_ops.RESULTS
@@ -73,7 +73,7 @@ def check_value_attribute(
 
 def _check_once(scope: Scope, place: str, subject: Iterable[Attribute], check: Callable[[], None]) -> None:
     """Calls `check` unless it has accepted an equal subject in the scope before."""
-    key = (*map(canonical, subject),)
+    key = (*map(number_of, subject),)
     if key not in scope.known:
         with prefixed(place):
             check()

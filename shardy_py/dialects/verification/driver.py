@@ -19,11 +19,13 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.dialects.faults import Check, Fault, diagnostics, written_name
 from shardy_py.dialects.verification.declared import check_declared
-from shardy_py.dialects.verification.memory import SOUND, body_signature, canonical
+from shardy_py.dialects.verification.memory import SOUND, body_signature
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.dialects.verification.walk import OpKind, Walk
 from shardy_py.errors import Diagnostic
 from shardy_py.ir import operands_of
+from shardy_py.numbering import number_of
+from shardy_py.session import SESSION
 
 PlacedCheck = Callable[[Any, Scope], None]
 """A verifier of an op in its place."""
@@ -139,6 +141,7 @@ class Verifier:
             check(op)
         if signature is not None:
             SOUND[signature] = None
+            SESSION.charge(len(signature))
 
     def placed(self, op: Operation, kind: OpKind, scope: Scope) -> None:
         """Checks the place of `op` and its regions."""
@@ -158,9 +161,9 @@ class Verifier:
         held += (None, *(result.type for result in op.results), *op.properties.values())
         key = (
             type(op),
-            *map(canonical, held),
+            *map(number_of, held),
             *op.properties,
-            *(body_signature(region, canonical) for region in op.regions),
+            *(body_signature(region, number_of) for region in op.regions),
         )
         if key in SOUND:
             return

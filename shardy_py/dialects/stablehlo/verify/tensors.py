@@ -28,7 +28,7 @@ from shardy_py.dialects.stablehlo.verify.element_types import (
     is_quantized,
 )
 from shardy_py.dialects.stablehlo.verify.messages import fail, require, size_text
-from shardy_py.session import SESSION
+from shardy_py.session import SESSION, Identities
 from shardy_py.text.attribute_writer import attribute_text
 
 Size = int | None
@@ -123,15 +123,13 @@ class Tensor:
         return f"'tensor<{'x'.join(parts)}{extra}>'"
 
 
-_read: dict[int, tuple[Attribute, Tensor | None]] = SESSION.table("tensor types of verifiers")
+_READ: Identities[Tensor | None] = SESSION.identities("tensor types of verifiers")
 
 
 def read_tensor(type_: Attribute) -> Tensor | None:
     """A ranked tensor type; None for any other attribute."""
-    entry = _read.get(id(type_))
-    if entry is None:
-        entry = _read[id(type_)] = (type_, _convert(type_))
-    return entry[1]
+    known = _READ.get(id(type_))
+    return known[0] if known is not None else _READ.remember(type_, _convert(type_))
 
 
 def _convert(type_: Attribute) -> Tensor | None:
