@@ -19,8 +19,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from shardy_py.terminal import without_controls
+
 Severity = Literal["error", "warning", "remark", "note"]
 
+_LONGEST = 4_000
+"""Characters of a message at most: a name in it may be as long as the input."""
 _LISTED = 12
 """Known names that a message lists at most."""
 
@@ -63,18 +67,24 @@ class Diagnostic:
     def message(self) -> str:
         """The text without place and severity: `what: expected E, got G; remedy`."""
         if not (self.expected or self.got or self.remedy):
-            return self.what
+            return _shortened(self.what)
         pair = (self.expected and f"expected {self.expected}", self.got and f"got {self.got}")
         fact = ": ".join(filter(None, (self.what, ", ".join(filter(None, pair)))))
-        return "; ".join(filter(None, (fact, self.remedy)))
+        return _shortened("; ".join(filter(None, (fact, self.remedy))))
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.severity}: {self.message}"
+        return without_controls(f"{place}{self.severity}: {self.message}")
 
     def at(self, where: Position) -> Diagnostic:
         """Returns the diagnostic at `where`, or unchanged if it has a place."""
         return self if self.where else replace(self, where=where)
+
+
+def _shortened(message: str) -> str:
+    if len(message) <= _LONGEST:
+        return message
+    return f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
 class ShardyError(Exception):

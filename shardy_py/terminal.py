@@ -61,6 +61,19 @@ def _unicode(data: Any) -> Any:
     return [*map(_unicode, cast("list[Any]", data))] if isinstance(data, list | tuple) else data
 
 
+def utf8(text: str) -> bytes:
+    """The bytes of a text in which surrogates stand for bytes that are not UTF-8; others are kept.
+
+    >>> utf8("\\u00e9\\udcff\\ud800")
+    b'\\xc3\\xa9\\xff\\xed\\xa0\\x80'
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        if len(text) == 1:
+            return text.encode("utf-8", "surrogatepass")
+        return b"".join(map(utf8, text))
+
+
 def _escaped(character: str) -> str:
-    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
-    return "".join(f"\\{byte:02X}" for byte in character.encode("utf-8", errors))
+    return "".join(f"\\{byte:02X}" for byte in utf8(character))

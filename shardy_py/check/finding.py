@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from shardy_py.errors import Position
-from shardy_py.terminal import lines_text
+from shardy_py.terminal import lines_text, utf8
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
@@ -47,7 +47,7 @@ class Finding:
     def fingerprint(self) -> str:
         """A hash of code, function, subject and message, which does not depend on line numbers."""
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
-        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return sha256(utf8(text)).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """Returns the finding for JSON; docs/check.md describes the schema."""

@@ -190,6 +190,21 @@ def constant(value: int) -> Expr:
     return _sum((), value)
 
 
+def weighted_sum(parts: Iterable[tuple[Expr, int]]) -> Expr:
+    """The sum of expressions, each multiplied by its factor.
+
+    >>> str(weighted_sum([(dim(0), 4), (dim(1) + 2, 1), (dim(0), -1)]))
+    'd0 * 3 + d1 + 2'
+    """
+    merged: dict[Expr, int] = {}
+    value = 0
+    for part, factor in parts:
+        value += part.constant * factor
+        for atom, own in part.terms:
+            merged[atom] = merged.get(atom, 0) + own * factor
+    return _sum(merged.items(), value)
+
+
 def _variable(kind: VariableKind, index: int) -> Variable:
     known = Expr.interned.get((kind, index))
     if known is None:

@@ -24,7 +24,7 @@ may be read anywhere: the maps over-approximate what the op reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from shardy_py.indexing import Expr, IndexMap, constant, dim, extent, range_var, reverse
@@ -140,19 +140,26 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
     return operand not in loose if operand is not None else not loose
 
 
-def _groups(record: OpRecord) -> tuple[Reads, ...]:
+def _groups(record: OpRecord) -> dict[int, list[Reads]]:
+    """What each result reads."""
     rule, row = rule_of(record), row_of(record)
     maps = row.closer or row.maps
     with matching_attributes(record):
-        if rule is not None:
-            return from_rule(record, rule)
-        return maps(record) if maps else everything(record)
+        read = maps or everything
+        groups = read(record) if rule is None else from_rule(record, rule)
+    by_result: dict[int, list[Reads]] = {}
+    for group in groups:
+        for result in group.results:
+            by_result.setdefault(result, []).append(group)
+    return by_result
 
 
-def _maps_to(record: OpRecord, groups: tuple[Reads, ...], result: int, operand: int) -> tuple[IndexMap, ...]:
+def _maps_to(
+    record: OpRecord, groups: Mapping[int, Sequence[Reads]], result: int, operand: int
+) -> tuple[IndexMap, ...]:
     if record.operands[operand] is None or record.results[result] is None:
         return ()
-    maps = (group.operands[operand] for group in groups if result in group.results)
+    maps = (group.operands[operand] for group in groups.get(result, ()))
     return _distinct(m.tidied for m in maps if m is not None)
 
 

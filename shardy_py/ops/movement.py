@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
 
-from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var
+from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, weighted_sum
 from shardy_py.ops.elementwise import broadcast_along
 from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, shape_of
@@ -40,10 +42,8 @@ def broadcast(record: OpRecord) -> tuple[Reads, ...]:
 
 def linear_index(point: Iterable[Expr], shape: tuple[int, ...]) -> Expr:
     """The position of `point` in the row-major order of `shape`."""
-    total = constant(0)
-    for coordinate, size in zip(point, shape, strict=True):
-        total = total * size + coordinate
-    return total
+    strides = [*accumulate(reversed(shape[1:]), mul, initial=1)][::-1] if shape else []
+    return weighted_sum(zip(point, strides, strict=True))
 
 
 def reshaped_point(result: tuple[int, ...], operand: tuple[int, ...]) -> tuple[Expr, ...]:

@@ -10,7 +10,7 @@ Not here: a single axis (`axes.py`), which list shards which dimension (`tensor_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import combinations, pairwise
 from math import prod
@@ -154,6 +154,18 @@ def check_axis_lists(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
         if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
             expected, got = f"a divisor of the size {size} of the axis", f"{part.pre_size} * {part.size}"
             raise ShardyError.unexpected(f"{where}: sub-axis {axis}", expected=expected, got=got)
-    for (first, one), (second, other) in combinations(named, 2):
+    by_name: dict[str, list[int]] = {}
+    for number, (_, axis) in enumerate(named):
+        by_name.setdefault(axis.name, []).append(number)
+    overlaps = (_first_overlap([(n, named[n][1]) for n in numbers]) for numbers in by_name.values())
+    for one, other in sorted(filter(None, overlaps))[:1]:
+        (first, axis), (second, later) = named[one], named[other]
+        raise ShardyError(f"{second}: {later} overlaps {axis} of {first}")
+
+
+def _first_overlap(numbered: Sequence[tuple[int, AxisRef]]) -> tuple[int, int] | None:
+    """The numbers of the first two references to an axis that overlap."""
+    for (first, one), (second, other) in combinations(numbered, 2):
         if one.overlaps(other) or not one.can_coexist(other):
-            raise ShardyError(f"{second}: {other} overlaps {one} of {first}")
+            return first, second
+    return None

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from shardy_py.terminal import utf8
+
 _BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
 _PRINTABLE = re.compile(r"[ !#-\[\]-~]*\Z")
 
@@ -20,7 +22,7 @@ def string_literal(text: str) -> str:
         return f'"{text}"'
     escaped = "".join(
         "\\\\" if byte == 0x5C else chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
-        for byte in text.encode("utf-8", "surrogateescape")
+        for byte in utf8(text)
     )
     return f'"{escaped}"'
 

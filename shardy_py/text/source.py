@@ -127,8 +127,6 @@ _TAB_STOP = 8
 
 _SHOWN = 200
 """Characters of a source line that are shown at most."""
-_LONGEST_MESSAGE = 4_000
-"""Characters of a message that are shown at most: a name in it may be as long as the input."""
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
@@ -146,8 +144,6 @@ def _lines(
 ) -> Iterator[str]:
     for diagnostic in diagnostics:
         position, message = diagnostic.where, diagnostic.message
-        if len(message) > _LONGEST_MESSAGE:
-            message = f"{message[: _LONGEST_MESSAGE // 2]} ... {message[-_LONGEST_MESSAGE // 2 :]}"
         place = without_controls(str(_placed(position)), lines=False) if position else "<unknown>:0"
         yield f"{place}: {diagnostic.severity}: {without_controls(message, lines=False)}"
         if position is not None and position.file in sources:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import parse_map
-from shardy_py.ops import OpRecord, input_to_output, is_exact, output_to_input, reads_everything
+from shardy_py.ops import OpRecord, TensorType, input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.sharding import Factor, FactorType, ShardingRule
 from tests.ops.examples import SCALAR, op, t
 from tests.ops.test_maps import CASES
@@ -126,3 +128,18 @@ def test_attributes_that_do_not_fit_are_named() -> None:
         ShardyError, match=r"'stablehlo.transpose' op has attributes that do not match its types"
     ):
         output_to_input(op("stablehlo.transpose", [t(2, 3)], [t(3, 2)], permutation=(0, 5)))
+
+
+def test_many_results_take_linear_time() -> None:
+    start = process_time()
+    record = OpRecord("stablehlo.custom_call", (TensorType((2,)),), (TensorType((2,)),) * 20_000)
+    assert len(output_to_input(record)) == 20_000
+    assert process_time() - start < 12  # quadratic: 20 s
+
+
+def test_a_reshape_of_many_dimensions_takes_linear_time() -> None:
+    start = process_time()
+    record = OpRecord("stablehlo.reshape", (TensorType((8,)),), (TensorType((8, *(1,) * 20_000)),))
+    ((maps,),) = output_to_input(record)
+    assert len(maps) == 1
+    assert process_time() - start < 12  # quadratic: minutes

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardy_py.errors import ShardyError
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, SubAxis
 from shardy_py.sharding.axis_lists import (
     Axes,
     Prefix,
     append_axes,
+    check_axis_lists,
     common_prefix,
     difference,
     overlaps,
@@ -104,3 +107,17 @@ def test_merging_a_whole_axis() -> None:
 )
 def test_the_mesh_split_like_a_list(axes: Axes, expected: Axes) -> None:
     assert split_like(axes, MESH) == expected
+
+
+def test_the_first_of_several_overlaps_is_reported() -> None:
+    x, y = AxisRef("x"), AxisRef("y")
+    mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 2)))
+    with pytest.raises(ShardyError, match='c: "y" overlaps "y" of a'):
+        check_axis_lists((("a", (y,)), ("b", (x,)), ("c", (y, x))), mesh)
+
+
+def test_a_list_of_many_axes_is_checked_in_linear_time() -> None:
+    mesh = Mesh(tuple(MeshAxis(f"a{i}", 1) for i in range(50_000)))
+    start = process_time()
+    check_axis_lists((("a", tuple(AxisRef(f"a{i}") for i in range(50_000))),), mesh)
+    assert process_time() - start < 20  # quadratic: minutes

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.text.source import render, render_all
 
 SOURCE = {"f": "first\n\tsecond line\r\n"}
@@ -59,3 +59,9 @@ def test_a_source_is_split_once_for_all_diagnostics() -> None:
 
 def test_a_line_zero_is_shown_as_the_start_of_the_file() -> None:
     assert render(Diagnostic("bad", Position("x.py", 0, 0)), {}) == "x.py:1:1: error: bad"
+
+
+def test_errors_show_neither_control_characters_nor_endless_names() -> None:
+    message = Diagnostic(f"\x1b[31m{'a' * 10_000_000}").message
+    assert len(message) < 5_000
+    assert "\x1b" not in str(ShardyError(message))

@@ -30,6 +30,7 @@ from shardy_py.gspmd.sharding.tile_assignment import TileAssignment
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
+from shardy_py.terminal import utf8
 
 Value = int | bytes | str | Sequence[int]
 
@@ -76,7 +77,7 @@ def encode(fields: Iterable[tuple[int, Value]]) -> bytes:
         if isinstance(value, int):
             result += _varint(number << 3 | _VARINT) + _varint(value) if value else b""
         elif value or isinstance(value, bytes):
-            data = value.encode() if isinstance(value, str) else value
+            data = utf8(value) if isinstance(value, str) else value
             data = data if isinstance(data, bytes) else packed(data)
             result += _varint(number << 3 | _BYTES) + _varint(len(data)) + data
     return bytes(result)

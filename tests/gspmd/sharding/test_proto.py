@@ -103,3 +103,10 @@ def test_any_bytes_are_decoded_or_an_error(data: bytes) -> None:
 @given(st.dictionaries(st.integers(1, 100), st.one_of(st.integers(1, 1 << 40), st.binary())))
 def test_fields(fields: dict[int, int | bytes]) -> None:
     assert decode(encode(fields.items())).fields == tuple(sorted(fields.items()))
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\ud800"])
+def test_strings_that_are_not_utf8_are_written_as_bytes_and_refused(name: str) -> None:
+    data = hlo_sharding_to_proto(hlo_sharding_from_text(f"{{mesh['{name}'=2], [{{'{name}'}}]}}"))
+    with pytest.raises(ShardyError, match="a string is not UTF-8"):
+        hlo_sharding_from_proto(data)
