@@ -24,6 +24,7 @@ array([[3., 2., 1.]], dtype=float32)
 from __future__ import annotations
 
 from shardy_py.compute import (
+    chlo,
     contraction,
     conversion,
     convolution,
@@ -46,6 +47,7 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.table import row_name
 
 _FAMILIES = (
+    chlo,
     contraction,
     conversion,
     convolution,
@@ -71,7 +73,8 @@ def compute_of(record: OpRecord) -> Compute:
     function = COMPUTE.get(row_name(record))
     if function is None:
         raise ShardyError.unsupported(f"running '{row_name(record)}'")
-    return function
+    is_plain = not any(map(quantization.is_quantized, (*record.operands, *record.results)))
+    return function if is_plain else quantization.quantized(function)
 
 
 __all__ = ["COMPUTE", "Array", "Body", "Compute", "compute_of"]

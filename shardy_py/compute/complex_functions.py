@@ -82,6 +82,18 @@ def atan2(y: Array, x: Array) -> Array:
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
+def square(operand: Array) -> Array:
+    """Returns z z, whose real part (x - y) (x + y) does not cancel."""
+    x, y = _parts(operand)
+    return joined((x - y) * (x + y), 2 * x * y)
+
+
+def asin_acos_kernel(operand: Array) -> Array:
+    """Returns w with asin(z) = atan2(x, Re w) + i sign(y) Im w: Re w = Re(sqrt(1 - z) sqrt(1 + z))."""
+    real = np.real(np.sqrt(1 - operand) * np.sqrt(1 + operand))
+    return joined(real, np.abs(np.imag(np.arcsin(operand))))
+
+
 def cbrt(operand: Array) -> Array:
     """Returns the principal cube root."""
     return np.power(operand, np.asarray(1 / 3, operand.dtype))

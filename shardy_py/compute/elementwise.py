@@ -40,7 +40,9 @@ def _by_kind(integer: Compute, other: Compute) -> Compute:
     return compute
 
 
-def _real_or_complex(real: Callable[..., Array], complex_: Callable[..., Array]) -> Compute:
+def real_or_complex(real: Callable[..., Array], complex_: Callable[..., Array]) -> Compute:
+    """Makes the function of an op from those on real and on complex numbers."""
+
     def compute(*operands: Array) -> Array:
         return (complex_ if operands[0].dtype.kind == "c" else real)(*operands)
 
@@ -224,8 +226,8 @@ COMPUTE: dict[str, Compute] = INTEGER | _table(
         "abs": exact(np.abs),
         "add": exact(np.add),
         "and": exact(np.bitwise_and),
-        "atan2": _real_or_complex(np.arctan2, complex_functions.atan2),
-        "cbrt": _real_or_complex(np.cbrt, complex_functions.cbrt),
+        "atan2": real_or_complex(np.arctan2, complex_functions.atan2),
+        "cbrt": real_or_complex(np.cbrt, complex_functions.cbrt),
         "ceil": exact(np.ceil),
         "clamp": clamp,
         "compare": compare,
@@ -233,13 +235,13 @@ COMPUTE: dict[str, Compute] = INTEGER | _table(
         "cosine": rounded(np.cos),
         "divide": _by_kind(divide_integers, rounded(np.divide)),
         "exponential": rounded(np.exp),
-        "exponential_minus_one": _real_or_complex(np.expm1, complex_functions.exponential_minus_one),
+        "exponential_minus_one": real_or_complex(np.expm1, complex_functions.exponential_minus_one),
         "floor": exact(np.floor),
         "imag": imag,
         "is_finite": is_finite,
         "log": rounded(np.log),
-        "log_plus_one": _real_or_complex(np.log1p, complex_functions.log_plus_one),
-        "logistic": _real_or_complex(_logistic, complex_functions.logistic),
+        "log_plus_one": real_or_complex(np.log1p, complex_functions.log_plus_one),
+        "logistic": real_or_complex(_logistic, complex_functions.logistic),
         "map": map_,
         "maximum": exact(maximum),
         "minimum": exact(minimum),
@@ -253,7 +255,7 @@ COMPUTE: dict[str, Compute] = INTEGER | _table(
         "remainder": _by_kind(integer_remainder, rounded(np.fmod)),
         "round_nearest_afz": rounded(_round_away),
         "round_nearest_even": exact(np.rint),
-        "rsqrt": _real_or_complex(_rsqrt, complex_functions.rsqrt),
+        "rsqrt": real_or_complex(_rsqrt, complex_functions.rsqrt),
         "select": select,
         "sign": exact(_sign),
         "sine": rounded(np.sin),

@@ -84,8 +84,28 @@ def _count_leading_zeros(bits: int, operand: Array) -> Array:
     return (bits - length).astype(operand.dtype)
 
 
+def _multiply_high(bits: int, left: Array, right: Array) -> Array:
+    if bits < 64:
+        wide = f"{left.dtype.kind}8"
+        return ((left.astype(wide) * right.astype(wide)) >> bits).astype(left.dtype)
+    # Halves of 32 bits; the upper ones have the sign. No sum of a product and two halves overflows.
+    low_bits = left.dtype.type(0xFFFFFFFF)
+    (high, low), (other_high, other_low) = ((part >> 32, part & low_bits) for part in (left, right))
+    middle = (high * other_low, low * other_high)
+    carried = _logical_half(low * other_low) + (middle[0] & low_bits) + (middle[1] & low_bits)
+    return high * other_high + (middle[0] >> 32) + (middle[1] >> 32) + (carried >> 32)
+
+
+def _logical_half(product: Array) -> Array:
+    """Returns the upper half of 64 unsigned bits."""
+    return (product.view(np.uint64) >> np.uint64(32)).view(product.dtype)
+
+
 divide, remainder, power = integers(_divide), integers(_remainder), integers(_power)
 """Of integers: `stablehlo.divide`, `remainder`, `power`."""
+
+multiply_high = integers(_multiply_high)
+"""`chlo.mulhi`: the upper half of the product of twice the width."""
 
 COMPUTE: dict[str, Compute] = {
     "stablehlo.count_leading_zeros": integers(_count_leading_zeros),
