@@ -1,4 +1,4 @@
-"""Writes the types of StableHLO's and CHLO's op classes for `make docs`; a test fails when they are stale.
+"""Writes the types of op classes that are made from rows, for `make docs`; a test fails when they are stale.
 
 The classes are made from rows when first used, so type checkers read these stubs.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from shardy_py.dialects import chlo, stablehlo
+from shardy_py.dialects import check, chlo, interpreter, stablehlo
 from shardy_py.dialects.definition import OpRow, Slot
 from shardy_py.dialects.kinds import Notation
 from shardy_py.dialects.op_table import OpTable
@@ -18,6 +18,8 @@ _DIALECTS = Path(__file__).parents[1] / "shardy_py" / "dialects"
 TABLES: dict[Path, OpTable] = {
     _DIALECTS / "stablehlo" / "__init__.pyi": stablehlo.OPS,
     _DIALECTS / "chlo" / "__init__.pyi": chlo.OPS,
+    _DIALECTS / "check.pyi": check.OPS,
+    _DIALECTS / "interpreter.pyi": interpreter.OPS,
 }
 """The table of each stub."""
 
@@ -48,13 +50,14 @@ def xdsl_dialect() -> Dialect: ...
 def stub(table: OpTable) -> str:
     """The stub of a dialect's package."""
     dialect = table.notation.dialect
-    syntaxes = ("QUANT", "STABLEHLO") if dialect == "stablehlo" else ("CHLO",)
+    syntaxes = ("QUANT", "STABLEHLO") if dialect == "stablehlo" else (dialect.upper(),)
     body = _HEAD.format(syntaxes="\n".join(f"{name}: DialectSyntax" for name in syntaxes))
     body += "".join("\n" + "\n".join(_class(row, table.notation)) + "\n" for row in table.rows.values())
     used = set(re.findall(r"\w+", body))
     modules = {name: names.split() for name, names in _IMPORTS.items()}
-    for module in ("attributes", "structs") if dialect == "stablehlo" else ("attributes",):
-        source = (_DIALECTS / dialect / f"{module}.py").read_text()
+    for module in ("attributes", "structs"):
+        path = _DIALECTS / dialect / f"{module}.py"
+        source = path.read_text() if path.exists() else ""
         modules[f"shardy_py.dialects.{dialect}.{module}"] = re.findall(r"^class (\w+)", source, re.MULTILINE)
     lines = [
         f"from {module} import {', '.join(found)}"

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     f32,
+    f64,
     i1,
     i32,
     i64,
@@ -53,7 +54,8 @@ class Encoding:
     encode: Callable[[Any], Attribute] = lambda value: value
 
 
-def _integer(type_: Any) -> Encoding:
+def integer_encoding(type_: Any) -> Encoding:
+    """Integers of that type."""
     return Encoding("IntegerAttr[IntegerType]", "int", lambda value: IntegerAttr(_index(value), type_))
 
 
@@ -185,9 +187,12 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {"int": _index, "tuple[int, ...]": _i
 """Readers of fields by their annotation; others are taken as they are."""
 
 ATTRIBUTE = Encoding("Attribute")
-INT64, INT32 = _integer(i64), _integer(i32)
+INT64, INT32 = integer_encoding(i64), integer_encoding(i32)
 BOOL = Encoding("IntegerAttr[IntegerType]", "bool", lambda value: IntegerAttr(int(bool(value)), i1))
-FLOAT32 = Encoding("FloatAttr[AnyFloat]", "float", lambda value: FloatAttr(float(value), f32))
+FLOAT32, FLOAT64 = (
+    Encoding("FloatAttr[AnyFloat]", "float", lambda value, type_=type_: FloatAttr(float(value), type_))
+    for type_ in (f32, f64)
+)
 INTEGERS = Encoding("DenseArrayBase[IntegerType]", "Sequence[int]", lambda value: integers(_indexes(value)))
 BOOLEANS = Encoding(
     "DenseArrayBase[IntegerType]", "Sequence[bool]", lambda value: booleans(tuple(map(bool, value)))

@@ -36,7 +36,7 @@ from shardy_py.dialects.encoding import Encoding
 from shardy_py.errors import ShardyError
 from shardy_py.text.assembly import Element, Spelling
 from shardy_py.text.attribute_reader import string_attribute
-from shardy_py.text.attribute_writer import untyped_text
+from shardy_py.text.attribute_writer import attribute_text, untyped_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.syntax import AttributeSyntax
 
@@ -65,7 +65,7 @@ def _class_kind(
     return AttributeKind(description, accepts, spelling, accepts, encoding)
 
 
-def _held_kind(
+def held_kind(
     description: str,
     accepts: Callable[[Any], bool],
     held: type,
@@ -76,7 +76,7 @@ def _held_kind(
     return AttributeKind(description, accepts, spelling, is_instance(held), encoding)
 
 
-def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
+def typed_spelling(attribute_class: type[Attribute], type_: Attribute | None = None) -> Spelling:
     """An attribute without its type, which the form knows: `5`, `true`, `"text"`."""
 
     def read(cursor: Cursor) -> Attribute:
@@ -87,6 +87,22 @@ def _typed(attribute_class: type[Attribute], type_: Attribute | None = None) -> 
         return attribute
 
     return Spelling(read, untyped_text)
+
+
+def is_instance(*classes: type) -> Callable[[Any], bool]:
+    """Whether an attribute is of one of the classes, as a predicate."""
+    return lambda attribute: isinstance(attribute, classes)
+
+
+_is_elements = is_instance(DenseIntOrFPElementsAttr, DenseResourceAttr)
+
+
+def _read_elements(cursor: Cursor) -> Attribute:
+    start = cursor.offset
+    attribute = cursor.attribute()
+    if not _is_elements(attribute):
+        cursor.form_error("invalid kind of attribute specified", start)
+    return attribute
 
 
 def _read_string(cursor: Cursor) -> Attribute:
@@ -124,12 +140,7 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
 
     encoding = encodings.INT64 if type_ == i64 else encodings.INT32
     description = f"{bits} signless integer attribute{bound}"
-    return _held_kind(description, accepts, IntegerAttr, encoding, _typed(IntegerAttr, type_))
-
-
-def is_instance(*classes: type) -> Callable[[Any], bool]:
-    """Whether an attribute is of one of the classes, as a predicate."""
-    return lambda attribute: isinstance(attribute, classes)
+    return held_kind(description, accepts, IntegerAttr, encoding, typed_spelling(IntegerAttr, type_))
 
 
 def _is_dense(attribute: Any) -> bool:
@@ -157,7 +168,7 @@ def array_of(
     def is_array(attribute: Any) -> bool:
         return is_of(attribute, ArrayAttr) and all(map(accepts, attribute.data))
 
-    return _held_kind(description, is_array, ArrayAttr, encodings.array_encoding(element), spelling)
+    return held_kind(description, is_array, ArrayAttr, encodings.array_encoding(element), spelling)
 
 
 def _is_flat_symbol(attribute: Any) -> bool:
@@ -179,11 +190,14 @@ KINDS: dict[str, AttributeKind] = {
     "i32": _integer("32-bit", i32),
     "index32": _integer("32-bit", i32, 0),
     "count32": _integer("32-bit", i32, 1),
-    "f32": _held_kind(
+    "f32": held_kind(
         "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), FloatAttr, encodings.FLOAT32
     ),
     "bool": _class_kind(
-        "bool attribute", lambda a: is_of(a, IntegerAttr, type=i1), encodings.BOOL, _typed(IntegerAttr, i1)
+        "bool attribute",
+        lambda a: is_of(a, IntegerAttr, type=i1),
+        encodings.BOOL,
+        typed_spelling(IntegerAttr, i1),
     ),
     "string": _class_kind(
         "string attribute", is_instance(StringAttr), encodings.STRING, Spelling(_read_string, untyped_text)
@@ -193,10 +207,11 @@ KINDS: dict[str, AttributeKind] = {
     "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), encodings.BOOLEANS),
     "elements": _class_kind(
         "constant vector/tensor attribute",
-        is_instance(DenseIntOrFPElementsAttr, DenseResourceAttr),
+        _is_elements,
         Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
+        Spelling(_read_elements, attribute_text),
     ),
-    "table": _held_kind(
+    "table": held_kind(
         "64-bit signless integer elements attribute", _is_dense, DenseIntOrFPElementsAttr, encodings.TABLE
     ),
     "array": _class_kind("array attribute", is_instance(ArrayAttr), encodings.array_encoding(encodings.ANY)),

@@ -25,11 +25,13 @@ from shardy_py.text.syntax import provide_table
 
 def _joined() -> SyntaxTable:
     """The syntax of all dialects; they are imported when text is first read or printed."""
+    from shardy_py.dialects.check import CHECK
     from shardy_py.dialects.chlo import CHLO
+    from shardy_py.dialects.interpreter import INTERPRETER
     from shardy_py.dialects.sdy import SDY
     from shardy_py.dialects.stablehlo import QUANT, STABLEHLO
 
-    dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT]
+    dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER]
     table = SyntaxTable({d.name: d for d in dialects}, xdsl_context, _verify)
     use_syntax(table)
     return table
@@ -62,6 +64,8 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "stablehlo": lambda: import_module("shardy_py.dialects.stablehlo").xdsl_dialect(),
     "chlo": lambda: import_module("shardy_py.dialects.chlo").xdsl_dialect(),
     "quant": _quant,
+    "check": lambda: import_module("shardy_py.dialects.check").xdsl_dialect(),
+    "interpreter": lambda: import_module("shardy_py.dialects.interpreter").xdsl_dialect(),
 }
 """The dialects of this package as xDSL knows them, by name; imported when first used."""
 

@@ -26,7 +26,9 @@ _NONE, _ALIAS = RuleSource.NONE, Storage.ALIAS
 
 WITHOUT_RULE = names("""stablehlo.after_all stablehlo.create_token stablehlo.infeed stablehlo.outfeed
     stablehlo.partition_id stablehlo.recv stablehlo.return stablehlo.send
-    sdy.mesh sdy.return sdy.sharding_group func.return""")
+    sdy.mesh sdy.return sdy.sharding_group func.return
+    check.expect_almost_eq check.expect_almost_eq_const check.expect_close check.expect_eq
+    check.expect_eq_const check.expect_serialized_eq interpreter.print interpreter.run_parallel""")
 UNSTATED = names("stablehlo.async_done stablehlo.replica_id chlo.scan")
 FORWARDING = names("stablehlo.optimization_barrier sdy.data_flow_edge sdy.func_data_flow_edge")
 HLO_UNSTATED = names("ragged-all-to-all recv-done scaled-dot send-done")
@@ -92,6 +94,7 @@ ROWS = (
     OpSpec("stablehlo.while", rule_source=_NONE, control=Control.LOOP),
     OpSpec("sdy.manual_computation", rule_source=_NONE, control=Control.MANUAL),
     OpSpec("sdy.named_computation", rule_source=_NONE, control=Control.REGION),
+    OpSpec("interpreter.probe", pointwise, storage=_ALIAS),
     OpSpec("sdy.propagation_barrier", pointwise, is_elementwise=True, rule_source=_NONE, storage=_ALIAS),
     OpSpec(
         "sdy.sharding_constraint",

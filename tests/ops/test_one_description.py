@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import shardy_py
-from shardy_py.dialects import chlo, sdy, stablehlo
+from shardy_py.dialects import check, chlo, interpreter, sdy, stablehlo
 from shardy_py.ops import TABLE
 from shardy_py.text.builtin_forms import BUILTIN, FUNC
 
@@ -28,7 +28,8 @@ LEFT: dict[str, tuple[int, str]] = {
 
 
 def test_every_op_of_the_dialects_has_a_row_and_every_row_an_op() -> None:
-    ops = {f"stablehlo.{name}" for name in stablehlo.OPS.rows} | {f"chlo.{name}" for name in chlo.OPS.rows}
+    tables = (stablehlo.OPS, chlo.OPS, check.OPS, interpreter.OPS)
+    ops = {f"{table.notation.dialect}.{name}" for table in tables for name in table.rows}
     ops |= {op.name for op in sdy.Sdy.operations}
     ops |= {name for name in DESCRIBED if BUILTIN.op(name) or FUNC.op(name)}
     assert ops == DESCRIBED - WITHOUT_CLASS

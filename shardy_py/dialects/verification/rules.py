@@ -32,11 +32,11 @@ def register_checks(names: Iterable[str]) -> None:
 @cache
 def rules() -> Rules:
     """The verifiers; dialects are imported when they are first asked for."""
-    from shardy_py.dialects import chlo, stablehlo
+    from shardy_py.dialects import check, chlo, interpreter, stablehlo
     from shardy_py.dialects.checks import checks_of
     from shardy_py.dialects.sdy import verify as sdy
 
-    rows = checks_of((stablehlo.OPS, chlo.OPS))
+    rows = checks_of((stablehlo.OPS, chlo.OPS, check.OPS, interpreter.OPS))
     return Rules(
         checks={**sdy.CHECKS, **rows.signature},
         results={**dict.fromkeys(_REGISTERED, _check_registered), **sdy.RESULTS, **rows.results},

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import ComplexType, IntegerType
 from xdsl.ir import Attribute
 
 from shardy_py.text.attribute_writer import attribute_text
+
+_STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d+)")
 
 
 def is_float(element: Attribute | None) -> bool:
@@ -33,10 +36,13 @@ def is_quantized(element: Attribute | None) -> bool:
 
 
 def bit_width(element: Attribute | None) -> int:
-    """The bits of an element; 0 if unknown."""
+    """The bits of an element, of the storage of a quantized one; 0 if unknown."""
     if is_complex(element):
         return 2 * bit_width(element.element_type)
     if is_integer(element):
         return element.width.data
+    if is_quantized(element) and element is not None:
+        storage = _STORAGE.match(attribute_text(element))
+        return int(storage[1]) if storage else 0
     width: Any = getattr(element, "bitwidth", 0)
     return width if isinstance(width, int) else 0
