@@ -43,15 +43,17 @@ from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.template import Template
 from shardy_py.dialects.type_tails import read_types
 from shardy_py.text import DialectSyntax
-from shardy_py.text.assembly import ATTRIBUTES, OPERAND_TYPE, Draft, Element
+from shardy_py.text.assembly import OPERAND_TYPE, Draft, Element
 from shardy_py.text.op_writer import OpWriter
 from shardy_py.text.reader import OpReader
 
 
+_TENSORS: Any = (TensorType, UnrankedTensorType)
+
+
 def _is_float_or_complex(type_: Any) -> bool:
-    if not isinstance(type_, TensorType | UnrankedTensorType):
-        return False
-    return is_float(type_.element_type) or is_complex(type_.element_type)
+    is_tensor = isinstance(type_, _TENSORS)
+    return is_tensor and (is_float(type_.element_type) or is_complex(type_.element_type))
 
 
 def _check_one_type(view: View) -> None:

@@ -1,15 +1,7 @@
 # Generated from the rows of ops by `make docs`.
 from collections.abc import Mapping
 from typing import TypeAlias
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-)
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, DenseResourceAttr, FloatAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.text import DialectSyntax

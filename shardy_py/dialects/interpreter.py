@@ -3,7 +3,9 @@
     interpreter.print %0 : tensor<2xi32>
     %1 = interpreter.probe %0, probe_id = "before" : tensor<2xi32>
 
-`run_parallel` runs a grid of functions, one a device: replicas by partitions. Not here: running (`interpret/`).
+`run_parallel` runs a grid of functions, one a device: replicas by partitions.
+
+Not here: running (`interpret/`).
 
 >>> op_class("probe").name
 'interpreter.probe'
@@ -37,7 +39,7 @@ def _require(holds: object, message: str) -> None:
 
 
 def _check_run_parallel(op: Any, scope: Scope) -> None:
-    """Programs are a grid of functions, which take the inputs and give the results; queues are functions, too.
+    """Programs are a grid of functions that take the inputs and give the results; queues are functions.
 
     Raises `Fault`. Not checked, as in C++: the types of inputs and results.
     """

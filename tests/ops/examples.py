@@ -40,7 +40,9 @@ CHLO_BROADCASTING = names(
     shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select"""
 )
 WITHOUT_MAPS = names(
-    """builtin.module func.call func.func func.return chlo.ragged_dot chlo.scan sdy.all_gather
+    """check.expect_almost_eq check.expect_almost_eq_const check.expect_close check.expect_eq
+    check.expect_eq_const check.expect_serialized_eq interpreter.print interpreter.run_parallel
+    builtin.module func.call func.func func.return chlo.ragged_dot chlo.scan sdy.all_gather
     sdy.all_reduce sdy.all_slice sdy.all_to_all sdy.collective_permute sdy.data_flow_edge
     sdy.func_data_flow_edge sdy.manual_computation sdy.mesh sdy.named_computation sdy.reduce_scatter
     sdy.replicated_to_unreduced sdy.return sdy.sharded_to_unreduced sdy.sharding_group
@@ -134,6 +136,7 @@ _ALL = (
     op("linalg.generic", (A, t(8, 3), t(4, 3)), (t(4, 3),), indexing_maps=PRODUCT),
     op("stablehlo.reduce", (A, SCALAR), (t(8),), dimensions=(0,)),
     op("stablehlo.sort", (A, A), (A, A), dimension=1),
+    op("interpreter.probe", (A,), (A,), probe_id="p"),
     op("chlo.top_k", (A,), (t(4, 2), t(4, 2)), k=2),
     op("stablehlo.cholesky", (B,), (B,), lower=True),
     op("stablehlo.triangular_solve", (B, B), (B,), left_side=True, transpose_a="NO_TRANSPOSE"),
