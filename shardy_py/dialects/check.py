@@ -47,7 +47,6 @@ from shardy_py.text.assembly import OPERAND_TYPE, Draft, Element
 from shardy_py.text.op_writer import OpWriter
 from shardy_py.text.reader import OpReader
 
-
 _TENSORS: Any = (TensorType, UnrankedTensorType)
 
 

@@ -16,7 +16,7 @@ WITHOUT_CLASS = {"linalg.generic"}
 """Rows of ops of dialects that are not in this package."""
 
 DESCRIPTIONS = ("ops/", "compute/", "dialects/", "text/builtin_forms.py", "hlo/opcodes.py")
-"""Where ops are described: rows, what they compute, classes, syntax, verifiers; HLO opcodes of other names."""
+"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes by other names."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (
