@@ -28,6 +28,7 @@ from shardy_py.compute import (
     contraction,
     conversion,
     convolution,
+    custom_calls,
     elementwise,
     indexed,
     linear_algebra,
@@ -41,6 +42,7 @@ from shardy_py.compute import (
     scatter,
     windowed,
 )
+from shardy_py.compute.custom_calls import CustomCall, register_custom_call
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
@@ -51,6 +53,7 @@ _FAMILIES = (
     contraction,
     conversion,
     convolution,
+    custom_calls,
     elementwise,
     indexed,
     linear_algebra,
@@ -77,4 +80,4 @@ def compute_of(record: OpRecord) -> Compute:
     return function if is_plain else quantization.quantized(function)
 
 
-__all__ = ["COMPUTE", "Array", "Body", "Compute", "compute_of"]
+__all__ = ["COMPUTE", "Array", "Body", "Compute", "CustomCall", "compute_of", "register_custom_call"]

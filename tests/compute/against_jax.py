@@ -28,7 +28,7 @@ def compare(
     """
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     with jax.enable_x64(x64):
-        lowered = jax.jit(function).lower(*(argument[0] for argument in arguments))
+        lowered = jax.jit(function, keep_unused=True).lower(*(argument[0] for argument in arguments))
         text = lowered.as_text()
         compiled = lowered.compile()
         got = run_text(text, *arguments)
