@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.op_errors import error_at
@@ -28,6 +30,7 @@ from shardy_py.interpret.machine import Devices, Limits, Run
 from shardy_py.interpret.plan import Plan, Step, execute
 from shardy_py.interpret.values import Value
 from shardy_py.ir import operands_of, terminator_of, type_of
+from shardy_py.text.naming import ValueNames
 
 Handler = Callable[["Builder", Operation, "tuple[Nested, ...]"], Run]
 """Makes the execution of an op with these regions."""
@@ -109,6 +112,14 @@ class Builder:
         inner = _BlockBuilder(self, plan)
         inner.fill(block)
         return plan, inner.captured
+
+    def name_of(self, value: SSAValue) -> str:
+        """Returns the name of a value in the printed program, as `%0`."""
+        return self._names.of[id(value)]
+
+    @cached_property
+    def _names(self) -> ValueNames:
+        return ValueNames(self.symbols.module, syntax_table())
 
     def note(self, op: Operation, error: ShardyError) -> None:
         """Adds an op that cannot run."""

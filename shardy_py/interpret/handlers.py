@@ -14,7 +14,7 @@ from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import ShardyError
 from shardy_py.graph.record import record_of
-from shardy_py.interpret import collectives, effects
+from shardy_py.interpret import collectives, effects, instruments
 from shardy_py.interpret.bodies import body_maker
 from shardy_py.interpret.build import Builder, Handler, Nested
 from shardy_py.interpret.constants import constant_array
@@ -50,7 +50,7 @@ _NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
 
 @cache
 def _by_name() -> dict[str, Handler]:
-    return {op_class(name).name: handler for name, handler in _STABLEHLO.items()}
+    return {op_class(name).name: handler for name, handler in _STABLEHLO.items()} | instruments.HANDLERS
 
 
 @cache

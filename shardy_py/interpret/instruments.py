@@ -1,0 +1,221 @@
+"""Ops that look at values while a program runs: prints, probes, expectations.
+
+Messages of expectations are those of StableHLO's interpreter. Not here: the dialects (`dialects/check.py`,
+`dialects/interpreter.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from shardy_py.compute import Array
+from shardy_py.dialects import check, interpreter
+from shardy_py.errors import ShardyError
+from shardy_py.interpret.build import Builder, Handler, Nested
+from shardy_py.interpret.constants import array_of
+from shardy_py.interpret.machine import Devices, Run
+from shardy_py.interpret.parallel import run_parallel
+from shardy_py.interpret.printing import array_text
+from shardy_py.interpret.values import Value
+from shardy_py.ir import operands_of, type_of
+
+def differs_by_more(left: Array, right: Array, tolerance: float) -> Array:
+    """Whether elements are further apart than the tolerance, in each part of a complex number.
+
+    Infinities of one sign, and two NaN, are equal.
+    """
+    if left.dtype.kind == "c":
+        return differs_by_more(left.real, right.real, tolerance) | differs_by_more(
+            left.imag, right.imag, tolerance
+        )
+    wide = [array.astype(np.float64) for array in (left, right)]
+    same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
+    return ~(same | (np.abs(wide[0] - wide[1]) <= tolerance))
+
+
+def ulp_difference(left: Array, right: Array) -> Array:
+    """Returns how many floats lie between elements; of a finite and another number, the largest integer."""
+    if left.dtype.kind == "c":
+        return np.maximum(ulp_difference(left.real, right.real), ulp_difference(left.imag, right.imag))
+    bits = np.dtype(f"u{left.dtype.itemsize}")
+    wide = [np.ascontiguousarray(array) for array in (left, right)]
+    raw = [array.view(bits).astype(np.uint64) for array in wide]
+    sign = np.uint64(1 << (8 * left.dtype.itemsize - 1))
+    size = [value & ~sign for value in raw]
+    opposite = ((raw[0] ^ raw[1]) & sign) != 0
+    apart = np.where(opposite, size[0] + size[1], np.maximum(*size) - np.minimum(*size))
+    floats = [array.astype(np.float64) for array in wide]
+    finite = np.isfinite(floats[0]) & np.isfinite(floats[1])
+    same = (raw[0] == raw[1]) | (np.isnan(floats[0]) & np.isnan(floats[1]))
+    return np.where(same, np.uint64(0), np.where(finite, apart, np.uint64(2**64 - 1)))
+
+
+# ---------------------------------------------------------------------- expectations
+
+
+def _expected(op: Operation) -> Array | None:
+    """The constant that the operand is compared with; None if it is the second operand."""
+    value = op.properties.get("value")
+    return None if value is None else array_of(value)[None]
+
+
+def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
+    constant = _expected(op)
+    return np.broadcast_arrays(operands[0], operands[1] if constant is None else constant)
+
+
+def _fail(what: str, left: Array, right: Array, bad: Array) -> None:
+    """Raises `ShardyError` that names the first bad element."""
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    place = f"[{', '.join(map(str, index[1:]))}]"
+    device = f" of device {index[0]}" if len(bad) > 1 else ""
+    raise ShardyError(f"{what}: {left[index]} (actual) vs {right[index]} (expected) at index {place}{device}")
+
+
+def expect_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """Elements are equal."""
+
+    def run(devices: Devices, operands: list[Value]) -> tuple[()]:
+        left, right = _pair(op, operands)
+        if (bad := left != right).any():
+            _fail("Element values don't match", left, right, bad)
+        return ()
+
+    return run
+
+
+def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """Elements are at most `tolerance` apart."""
+    given: Any = op.properties.get("tolerance")
+    tolerance = 1e-4 if given is None else float(given.value.data)
+
+    def run(devices: Devices, operands: list[Value]) -> tuple[()]:
+        left, right = _pair(op, operands)
+        if (bad := differs_by_more(left, right, tolerance)).any():
+            _fail(f"Element values don't match with tolerance {tolerance:f}", left, right, bad)
+        return ()
+
+    return run
+
+
+def expect_close(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """The number of floats between elements is within bounds."""
+    bounds: list[Any] = [op.properties.get(f"{name}_ulp_difference") for name in ("min", "max")]
+    low, high = (default if b is None else b.value.data for b, default in zip(bounds, (0, 1), strict=True))
+
+    def run(devices: Devices, operands: list[Value]) -> tuple[()]:
+        left, right = np.broadcast_arrays(*operands[:2])
+        apart = ulp_difference(left, right)
+        bad = (apart > np.uint64(high)) | (apart < np.uint64(low))
+        if bad.any():
+            raise ShardyError(_ulp_message(left, right, apart, bad, high))
+        return ()
+
+    return run
+
+
+_COUNTED, _LISTED = 5, 20
+
+
+def _ulp_message(left: Array, right: Array, apart: Array, bad: Array, high: int) -> str:
+    text = f"Elements values don't match with respect to maximal ULP difference={high} limit:"
+    for row in np.argwhere(bad)[:_LISTED]:
+        index = tuple(row.tolist())
+        text += (
+            f" index=[{', '.join(map(str, index[1:]))}], actual={left[index]}, expected={right[index]}, "
+            f"ULP difference={apart[index]};"
+        )
+    counts = np.bincount(np.minimum(apart, _COUNTED - 1).astype(np.intp).ravel(), minlength=_COUNTED)
+    words = [f"{'>=' if n == _COUNTED - 1 else '=='} {n} count is {c}" for n, c in enumerate(counts)]
+    return text + "".join(f" ULP difference {word};" for word in words)
+
+
+def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """The value equals what a probe has written."""
+    properties: Any = op.properties
+    probe: str = properties["probe_id"].data
+    iteration: int = properties["iteration"].value.data if "iteration" in properties else 0
+
+    def run(devices: Devices, operands: list[Value]) -> tuple[()]:
+        found = [name for id_, name in devices.machine.probes if id_ == probe]
+        if not 0 <= iteration < len(found):
+            raise ShardyError(f"Failed to find serialized data for probe {probe}.")
+        saved: Array = np.load(found[iteration])
+        (value,) = operands
+        if saved.shape != value.shape[1:] or saved.itemsize != value.itemsize:
+            raise ShardyError(f"Failed to verify serialized tensor {probe}.")
+        left, right = np.broadcast_arrays(value, saved.view(value.dtype)[None])
+        if (bad := left != right).any():
+            _fail("Element values don't match", left, right, bad)
+        return ()
+
+    return run
+
+
+# ---------------------------------------------------------------------- prints and probes
+
+
+def print_(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """Prints the operand of each device as StableHLO's interpreter does."""
+    (operand,) = operands_of(op)
+    name = builder.name_of(operand)
+    type_ = type_of(operand)
+
+    def run(devices: Devices, operands: list[Value]) -> tuple[()]:
+        for lane in operands[0]:
+            devices.machine.write(f"{name} = {array_text(lane, type_)}")
+        return ()
+
+    return run
+
+
+def probe(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """Passes the operand on; writes it to a file of numpy if there is a folder for probes."""
+    identifier: str = cast(Any, op.properties["probe_id"]).data
+    type_text = str(type_of(operands_of(op)[0]))
+
+    def run(devices: Devices, operands: list[Value]) -> list[Value]:
+        machine = devices.machine
+        if machine.probe_folder:
+            for lane in operands[0]:
+                path = Path(machine.probe_folder) / f"probe{len(machine.probes) + 1}.npy"
+                write_probe(path, lane, identifier, type_text)
+                machine.probes.append((identifier, str(path)))
+        return operands
+
+    return run
+
+
+def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> None:
+    """Writes an array, and a line about it in `index.csv` beside it.
+
+    Raises:
+        ShardyError: a file cannot be written.
+    """
+    try:
+        np.save(path, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}"))
+        with (path.parent / "index.csv").open("a") as index:
+            index.write(f"{identifier},{type_text},{path}\n")
+    except OSError as error:
+        raise ShardyError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+HANDLERS: dict[str, Handler] = {
+    check.op_class(name).name: handler
+    for name, handler in {
+        "expect_almost_eq": expect_almost_eq,
+        "expect_almost_eq_const": expect_almost_eq,
+        "expect_close": expect_close,
+        "expect_eq": expect_eq,
+        "expect_eq_const": expect_eq,
+        "expect_serialized_eq": expect_serialized_eq,
+    }.items()
+} | {
+    interpreter.op_class(name).name: handler
+    for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
+}
+"""What runs each op of the dialects `check` and `interpreter`."""

@@ -1,0 +1,51 @@
+"""Arrays as text, as StableHLO's interpreter prints them.
+
+>>> from xdsl.dialects.builtin import TensorType, f32
+>>> print(array_text(np.float32([[1, 2], [3, -np.inf]]), TensorType(f32, [2, 2])))
+tensor<2x2xf32> {
+  [
+    [1.000000e+00, 2.000000e+00],
+    [3.000000e+00, 0xFF800000]
+  ]
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ComplexType
+from xdsl.ir import Attribute
+
+from shardy_py.compute import Array
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.dense import element_printer
+
+
+def array_text(array: Array, type_: Any) -> str:
+    """Returns the value of one device; `type_` is its type in the program, whose dynamic sizes are replaced."""
+    element = element_text(type_.element_type)
+    shape = "".join(f"{size}x" for size in array.shape)
+    return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
+
+
+def element_text(type_: Attribute) -> Callable[[Any], str]:
+    """Returns what prints an element of that type."""
+    if isinstance(type_, ComplexType):
+        part = element_text(type_.element_type)
+        return lambda value: f"[{part(value.real)}, {part(value.imag)}]"
+    show = element_printer(type_)
+    return lambda value: show(np.asarray(value).tobytes())
+
+
+def _nested(array: Array, element: Callable[[Any], str], depth: int) -> str:
+    """The elements in brackets; those of the last dimension on one line."""
+    if not array.ndim:
+        return element(array[()])
+    indent = "  " * depth
+    if array.ndim == 1 or not len(array):
+        return f"\n{indent}[{', '.join(map(element, array))}]\n{indent[2:]}"
+    rows = ",".join(_nested(row, element, depth + 1).rstrip() for row in array)
+    return f"\n{indent}[{rows}\n{indent}]\n{indent[2:]}"
