@@ -41,11 +41,9 @@ def array_of(attribute: Attribute) -> Array:
 
 def _decoded(raw: Array, dtype: np.dtype[Any]) -> Array:
     """Elements as MLIR stores them (whole bytes, little-endian) in the numpy type."""
-    bytes_ = raw.view(np.uint8).reshape(len(raw), raw.itemsize)
-    if dtype.itemsize == bytes_.shape[1]:
-        flat = np.ascontiguousarray(bytes_).reshape(-1)
-        return flat != 0 if dtype == np.bool_ else cast(Array, flat.view(dtype))
-    raise ShardyError.unsupported(f"a constant of {bytes_.shape[1]} bytes an element as {dtype.name}")
+    if dtype.itemsize != raw.itemsize:
+        raise ShardyError.unsupported(f"a constant of {raw.itemsize} bytes an element as {dtype.name}")
+    return raw.view(np.uint8) != 0 if dtype == np.bool_ else raw.view(dtype)
 
 
 def constant_array(op: Operation) -> Array:

@@ -23,15 +23,20 @@ from shardy_py.interpret.printing import array_text
 from shardy_py.interpret.values import Value
 from shardy_py.ir import operands_of, type_of
 
+
+def _parts(left: Array, right: Array) -> list[tuple[Array, Array]]:
+    """The real and the imaginary parts of two arrays."""
+    return [(np.real(left), np.real(right)), (np.imag(left), np.imag(right))]
+
+
 def differs_by_more(left: Array, right: Array, tolerance: float) -> Array:
     """Whether elements are further apart than the tolerance, in each part of a complex number.
 
     Infinities of one sign, and two NaN, are equal.
     """
     if left.dtype.kind == "c":
-        return differs_by_more(left.real, right.real, tolerance) | differs_by_more(
-            left.imag, right.imag, tolerance
-        )
+        real, imag = (differs_by_more(*part, tolerance) for part in _parts(left, right))
+        return real | imag
     wide = [array.astype(np.float64) for array in (left, right)]
     same = (wide[0] == wide[1]) | (np.isnan(wide[0]) & np.isnan(wide[1]))
     return ~(same | (np.abs(wide[0] - wide[1]) <= tolerance))
@@ -40,7 +45,7 @@ def differs_by_more(left: Array, right: Array, tolerance: float) -> Array:
 def ulp_difference(left: Array, right: Array) -> Array:
     """Returns how many floats lie between elements; of a finite and another number, the largest integer."""
     if left.dtype.kind == "c":
-        return np.maximum(ulp_difference(left.real, right.real), ulp_difference(left.imag, right.imag))
+        return np.maximum(*(ulp_difference(*part) for part in _parts(left, right)))
     bits = np.dtype(f"u{left.dtype.itemsize}")
     wide = [np.ascontiguousarray(array) for array in (left, right)]
     raw = [array.view(bits).astype(np.uint64) for array in wide]
@@ -65,7 +70,8 @@ def _expected(op: Operation) -> Array | None:
 
 def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
     constant = _expected(op)
-    return np.broadcast_arrays(operands[0], operands[1] if constant is None else constant)
+    left, right = np.broadcast_arrays(operands[0], operands[1] if constant is None else constant)
+    return left, right
 
 
 def _fail(what: str, left: Array, right: Array, bad: Array) -> None:

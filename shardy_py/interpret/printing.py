@@ -13,7 +13,7 @@ tensor<2x2xf32> {
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ComplexType
@@ -25,7 +25,7 @@ from shardy_py.text.dense import element_printer
 
 
 def array_text(array: Array, type_: Any) -> str:
-    """Returns the value of one device; `type_` is its type in the program, whose dynamic sizes are replaced."""
+    """Returns the text of one device's value; `type_`: in the program, where sizes may be dynamic."""
     element = element_text(type_.element_type)
     shape = "".join(f"{size}x" for size in array.shape)
     return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
@@ -34,7 +34,7 @@ def array_text(array: Array, type_: Any) -> str:
 def element_text(type_: Attribute) -> Callable[[Any], str]:
     """Returns what prints an element of that type."""
     if isinstance(type_, ComplexType):
-        part = element_text(type_.element_type)
+        part = element_text(cast(Any, type_).element_type)
         return lambda value: f"[{part(value.real)}, {part(value.imag)}]"
     show = element_printer(type_)
     return lambda value: show(np.asarray(value).tobytes())
