@@ -17,7 +17,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from shardy_py.compute.lanes import Array, Compute, in_lanes, lanes_of
-from shardy_py.compute.movement import sizes_in
+from shardy_py.compute.movement import as_declared, shape_in
+from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord, integers
 
 Starts = Sequence[Array | None]
@@ -141,7 +142,15 @@ def gather(record: OpRecord, operand: Array, start_indices: Array) -> Array:
 
 def dynamic_gather(record: OpRecord, operand: Array, start_indices: Array, slice_sizes: Array) -> Array:
     """StableHLO's specification, "dynamic_gather"."""
-    return _gather(record, operand, start_indices, sizes_in(record, slice_sizes))
+    sizes = shape_in(record, slice_sizes)
+    numbers = record.attributes["dimension_numbers"]
+    dropped = integers(numbers, "collapsed_slice_dims") + integers(numbers, "operand_batching_dims")
+    for dimension, (size, full) in enumerate(zip(sizes, operand.shape[1:], strict=True)):
+        if size > full or (dimension in dropped and size != 1):
+            expected = "1" if dimension in dropped else f"at most {full}"
+            what = f"'{record.name}' op slice size of dimension {dimension}"
+            raise ShardyError.unexpected(what, expected=expected, got=f"{size}")
+    return as_declared(record, _gather(record, operand, start_indices, sizes))
 
 
 def _gather(record: OpRecord, operand: Array, start_indices: Array, sizes: tuple[int, ...]) -> Array:

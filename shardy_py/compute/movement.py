@@ -18,6 +18,9 @@ from shardy_py.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_l
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 
+_MAX_ELEMENTS = 1 << 48
+"""A limit for shapes that views may have; `interpret/` has limits of what a run may use."""
+
 
 def reverse(record: OpRecord, operand: Array) -> Array:
     """StableHLO's specification, "reverse"."""
@@ -38,8 +41,14 @@ def slice_(record: OpRecord, operand: Array) -> Array:
 
 def real_dynamic_slice(record: OpRecord, operand: Array, *bounds: Array) -> Array:
     """The slice with bounds and strides that are operands."""
-    starts, limits, strides = (sizes_in(record, bound) for bound in bounds)
-    return operand[(slice(None), *map(slice, starts, limits, strides))]
+    ranges = [slice(None)]
+    for size, *bound in zip(operand.shape[1:], *(sizes_in(record, b) for b in bounds), strict=True):
+        start, limit, stride = bound
+        if not 0 <= start <= limit <= size or stride < 1:
+            expected, got = f"a slice of {size} elements", f"{start}:{limit}:{stride}"
+            raise ShardyError.unexpected(f"'{record.name}' op bounds", expected=expected, got=got)
+        ranges.append(slice(start, limit, stride))
+    return as_declared(record, operand[tuple(ranges)])
 
 
 def concatenate(record: OpRecord, *operands: Array) -> Array:
@@ -56,7 +65,10 @@ def pad(record: OpRecord, operand: Array, padding_value: Array) -> Array:
 
 def dynamic_pad(record: OpRecord, operand: Array, padding_value: Array, *amounts: Array) -> Array:
     """StableHLO's specification, "dynamic_pad"."""
-    return padded(operand, padding_value, *(sizes_in(record, amount) for amount in amounts))
+    low, high, interior = (sizes_in(record, amount) for amount in amounts)
+    if min(interior, default=0) < 0:
+        raise ShardyError(f"'{record.name}' op has a negative interior padding: {interior}")
+    return as_declared(record, padded(operand, padding_value, low, high, interior))
 
 
 def padded(
@@ -67,7 +79,9 @@ def padded(
     sizes = [
         (size - 1) * step + 1 if size else 0 for size, step in zip(operand.shape[1:], steps, strict=True)
     ]
-    shape = [max(sum(edges), 0) for edges in zip(low, sizes, high, strict=True)]
+    shape = [sum(edges) for edges in zip(low, sizes, high, strict=True)]
+    if min(shape, default=0) < 0:
+        raise ShardyError(f"padding by {tuple(low)} and {tuple(high)} leaves a negative size: {tuple(shape)}")
     lanes = lanes_of(operand, value)
     result: Array = np.empty((lanes, *shape), operand.dtype)
     result[...] = value.reshape(-1, *(1,) * len(shape))
@@ -99,13 +113,13 @@ def broadcast_in_dim(record: OpRecord, operand: Array) -> Array:
 
 def dynamic_broadcast_in_dim(record: OpRecord, operand: Array, output_dimensions: Array) -> Array:
     """StableHLO's specification, "dynamic_broadcast_in_dim"."""
-    shape = sizes_in(record, output_dimensions)
+    shape = shape_in(record, output_dimensions)
     dimensions: tuple[int, ...] = record.attributes["broadcast_dimensions"]
     for dimension, size in zip(dimensions, operand.shape[1:], strict=True):
         if size not in (1, shape[dimension]):
             what = f"'{record.name}' op result shape"
             raise ShardyError.unexpected(what, expected=f"one for {operand.shape[1:]}", got=f"{shape}")
-    return spread(operand, dimensions, shape)
+    return as_declared(record, spread(operand, dimensions, shape))
 
 
 def broadcast(record: OpRecord, operand: Array) -> Array:
@@ -144,11 +158,11 @@ def reshape(record: OpRecord, operand: Array) -> Array:
 
 def dynamic_reshape(record: OpRecord, operand: Array, output_shape: Array) -> Array:
     """StableHLO's specification, "dynamic_reshape"."""
-    shape = sizes_in(record, output_shape)
+    shape = shape_in(record, output_shape)
     if prod(shape) != prod(operand.shape[1:]):
         expected = f"one with {prod(operand.shape[1:])} elements"
         raise ShardyError.unexpected(f"'{record.name}' op result shape", expected=expected, got=f"{shape}")
-    return operand.reshape(len(operand), *shape)
+    return as_declared(record, operand.reshape(len(operand), *shape))
 
 
 def iota(record: OpRecord) -> Array:
@@ -162,8 +176,9 @@ def iota(record: OpRecord) -> Array:
 
 def dynamic_iota(record: OpRecord, output_shape: Array) -> Array:
     """StableHLO's specification, "dynamic_iota"."""
-    shape = sizes_in(record, output_shape)
-    return counted(shape, record.attributes["iota_dimension"], dtype_of(record.results[0]))
+    shape = shape_in(record, output_shape)
+    result = counted(shape, record.attributes["iota_dimension"], dtype_of(record.results[0]))
+    return as_declared(record, result)
 
 
 def counted(shape: Sequence[int], dimension: int, dtype: np.dtype[Any]) -> Array:
@@ -184,7 +199,7 @@ def set_dimension_size(record: OpRecord, operand: Array, size: Array) -> Array:
     dimension: int = record.attributes["dimension"]
     if result.shape[dimension] is not None:
         return operand
-    (given,) = sizes_in(record, size[:, None])
+    (given,) = shape_in(record, size[:, None])
     if given > operand.shape[dimension + 1]:
         expected = f"at most {operand.shape[dimension + 1]}"
         raise ShardyError.unexpected(f"'{record.name}' op size", expected=expected, got=f"{given}")
@@ -200,6 +215,35 @@ def sizes_in(record: OpRecord, operand: Array) -> tuple[int, ...]:
     if len(operand) > 1 and (operand != operand[:1]).any():
         raise ShardyError(f"'{record.name}' op has sizes that differ between devices")
     return tuple(map(int, operand[0]))
+
+
+def shape_in(record: OpRecord, operand: Array) -> tuple[int, ...]:
+    """Returns the shape that an operand (lanes, rank) holds.
+
+    Raises:
+        ShardyError: sizes differ between lanes, are negative, or are too large for numpy.
+    """
+    shape = sizes_in(record, operand)
+    if min(shape, default=0) < 0:
+        raise ShardyError(f"'{record.name}' op has a negative size: {shape}")
+    if prod(size or 1 for size in shape) > _MAX_ELEMENTS:
+        raise ShardyError(f"'{record.name}' op has too large a shape: {shape}")
+    return shape
+
+
+def as_declared(record: OpRecord, result: Array) -> Array:
+    """Returns the result of an op whose shape was computed at run time.
+
+    Raises:
+        ShardyError: the shape does not fit the type of the result.
+    """
+    (tensor,) = record.results
+    assert tensor is not None
+    if any(size not in (None, got) for size, got in zip(tensor.shape, result.shape[1:], strict=True)):
+        expected = "x".join("?" if size is None else str(size) for size in tensor.shape)
+        got = "x".join(map(str, result.shape[1:]))
+        raise ShardyError.unexpected(f"'{record.name}' op result shape", expected=expected, got=got)
+    return result
 
 
 COMPUTE: dict[str, Compute] = {
