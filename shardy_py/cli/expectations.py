@@ -13,24 +13,28 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.cli.regular_expression import Regex
+from shardy_py.errors import Diagnostic, Position, ShardyError, located
 
 _COMMENT = re.compile(
-    r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *"
-    r"(?:@(?P<offset>[+-][0-9]+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
+    r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *+"
+    r"(?:@(?P<offset>[+-][0-9]++|above|below|unknown) *+)?\{\{(?P<text>.*)\}\}$"
 )
+_OFFSET_DIGITS = 9
+"""Digits of an offset that count; no file has as many lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """One comment.
 
+    pattern: what the message contains; None: `text`.
     line: the line of the expected diagnostic; None: unknown (`@unknown`).
     comment: the position of the comment.
     """
 
     severity: str
-    pattern: re.Pattern[str]
+    pattern: Regex | None
     text: str
     line: int | None
     comment: Position
@@ -39,19 +43,29 @@ class Expectation:
         """Returns whether `diagnostic` is the expected one."""
         line = diagnostic.where.line if diagnostic.where else None
         has_place = (self.severity, self.line) == (diagnostic.severity, line)
-        return has_place and self.pattern.search(diagnostic.message) is not None
+        message = diagnostic.message
+        return has_place and (self.pattern.search(message) if self.pattern else self.text in message)
 
 
 def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expectation, ...]:
-    """The comments of a text, in order."""
-    comments = {n: m for n, line in enumerate(text.split("\n"), first_line) if (m := _COMMENT.search(line))}
-    return tuple(
-        Expectation(
-            *(match["severity"], _pattern(match["text"], is_regex=match["regex"] is not None), match["text"]),
-            *(_target(match["offset"], number, comments), Position(file, number, match.start() + 1)),
-        )
-        for number, match in comments.items()
-    )
+    """The comments of a text, in order.
+
+    Raises:
+        ShardyError: the regular expression of a comment is invalid.
+    """
+    lines = enumerate(text.split("\n"), first_line)
+    ending = ((number, line) for number, whole in lines if (line := whole.rstrip()).endswith("}}"))
+    comments = {number: match for number, line in ending if (match := _COMMENT.search(line))}
+    return tuple(_expectation(match, number, comments, file) for number, match in comments.items())
+
+
+def _expectation(
+    match: re.Match[str], number: int, comments: dict[int, re.Match[str]], file: str
+) -> Expectation:
+    comment, text = Position(file, number, match.start() + 1), match["text"]
+    with located(comment):
+        pattern = _pattern(text) if match["regex"] else None
+    return Expectation(match["severity"], pattern, text, _target(match["offset"], number, comments), comment)
 
 
 def unmet(
@@ -90,13 +104,19 @@ def _target(offset: str | None, number: int, comments: dict[int, re.Match[str]])
                 number += step
             return number
         case _:
-            return number + int(offset)
+            return number + int(offset[: 1 + _OFFSET_DIGITS])
 
 
-def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
-    """Returns a pattern of literal text; with is_regex, `{{...}}` in it are regular expressions."""
-    parts = re.split(r"\{\{(.*?)\}\}", text) if is_regex else [text]
-    return re.compile("".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts)))
+def _pattern(text: str) -> Regex:
+    """Returns a pattern of literal text, with regular expressions as `{{...}}` in it."""
+    parts: list[str] = []
+    while "{{" in text:
+        literal, _, rest = text.partition("{{")
+        expression, end, text = rest.partition("}}")
+        if not end:
+            raise ShardyError("found start of regex with no end '}}'")
+        parts += (re.escape(literal), f"(?:{expression})")
+    return Regex("".join((*parts, re.escape(text))))
 
 
 def _flat(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:

@@ -14,11 +14,15 @@ from shardy_py.errors import ShardyError
 
 _MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
-_SECONDS = 60
-"""How long the reader may take; damaged bytecode may keep it for ever."""
+_SECONDS, _BYTES_A_SECOND = 3, 1 << 20
+"""Processor time of the reader: damaged bytecode may keep it for ever."""
+_PATIENCE = 20
+"""How many times as long it may take on a busy machine, and to import jaxlib."""
 _READER = Path(__file__).with_name("bytecode_reader.py")
 NO_JAXLIB, INVALID = 3, 4
 """Exit codes of the reader."""
+OUT_OF_TIME = (24, 9)
+"""Signals that end a process out of processor time: SIGXCPU, SIGKILL."""
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -32,11 +36,14 @@ def text_of_bytecode(data: bytes) -> str:
     Raises:
         ShardyError: jaxlib is not installed, or cannot read the data.
     """
-    command = [sys.executable, "-P", str(_READER)]  # -P: modules beside the reader must not hide others
+    seconds = _SECONDS + len(data) // _BYTES_A_SECOND
+    # -P: modules beside the reader must not hide others
+    command = [sys.executable, "-P", str(_READER), str(seconds)]
+    patience = seconds * _PATIENCE
     try:
-        reader = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, check=False)
+        reader = subprocess.run(command, input=data, capture_output=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
-        raise _unreadable(f"no end within {_SECONDS} s") from None
+        raise _unreadable(f"no end within {patience} s") from None
     match reader.returncode:
         case 0:
             return reader.stdout.decode("utf-8", "surrogateescape")
@@ -45,6 +52,8 @@ def text_of_bytecode(data: bytes) -> str:
             raise ShardyError.unsupported("MLIR bytecode without jaxlib", remedy=remedy)
         case code if code == INVALID:
             raise _unreadable(reader.stdout.decode("utf-8", "replace"))
+        case code if -code in OUT_OF_TIME:
+            raise _unreadable(f"no end within {seconds} s of processor time, the limit for {len(data)} bytes")
         case code:
             raise _unreadable(f"its reader ended with exit code {code}")
 

@@ -32,9 +32,10 @@ def order_ops(module: ModuleOp) -> None:
     HloComputation::MakeInstructionPostOrder.
     """
     for inner in walk_pre_order(module, include_root=False):
-        if inner.regions:
+        if inner.regions and not isinstance(inner, ModuleOp):
             for block in blocks_of(inner):
-                _order(block)
+                if block.first_op is not None:  # unregistered ops may have empty blocks
+                    _order(block)
 
 
 def mark_late(block: Block) -> None:

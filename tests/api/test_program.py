@@ -177,6 +177,19 @@ def test_bytecode_that_ends_its_reader_is_an_error(monkeypatch: pytest.MonkeyPat
             Program.parse(b"ML\xefRxx")
 
 
+def test_bytecode_may_take_processor_time_by_its_size(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("resource", reason="no limits of processes on this platform")
+    reader = tmp_path / "reader.py"
+    monkeypatch.setattr("shardy_py.text.bytecode._READER", reader)
+    monkeypatch.setattr("shardy_py.text.bytecode._SECONDS", 1)
+    limited = "import resource, sys\nresource.setrlimit(resource.RLIMIT_CPU, 2 * (int(sys.argv[1]),))\n"
+    reader.write_text(f"{limited}sys.stdin.buffer.read()\nwhile True:\n  pass\n")
+    with pytest.raises(ShardyError, match="no end within 1 s of processor time, the limit for 6 bytes"):
+        Program.parse(b"ML\xefRxx")
+
+
 def test_a_module_is_copied(program: Program) -> None:
     copy = Program.from_module(program.module)
     assert copy.module is not program.module

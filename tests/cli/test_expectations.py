@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.cli.expectations import read_expectations, unmet
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.errors import Diagnostic, Position, ShardyError
 
 ERROR = Diagnostic("operand 0 is bad", Position("f", 3, 7))
 
@@ -86,3 +86,17 @@ def test_each_expectation_is_fulfilled() -> None:
 def test_lines_of_a_chunk() -> None:
     (expectation,) = read_expectations("x // expected-error {{a}}", "f", 41)
     assert expectation.line == 41
+
+
+def test_a_faulty_expression_has_a_place() -> None:
+    with pytest.raises(ShardyError, match="f:2:4: error: invalid regular expression: unexpected '\\['"):
+        read_expectations("\n// expected-error-re {{a {{[}} b}}", "f")
+    with pytest.raises(ShardyError, match="f:1:1: error: found start of regex with no end '}}'"):
+        read_expectations("expected-error-re {{" + "{{" * 50_000 + "a}}", "f")
+
+
+def test_hostile_comments_end_soon() -> None:
+    (expectation,) = read_expectations(f"// expected-error@+{'9' * 5000} {{{{a}}}}", "f")
+    assert expectation.line == 1_000_000_000
+    assert not read_expectations("// expected-error" + " " * 200_000, "f")
+    assert not read_expectations("expected-error {{" * 20_000, "f")

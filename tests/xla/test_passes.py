@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import propagate
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.passes import pass_call
+from shardy_py.passes.runner import run_passes
 from tests.xla.running import after
 
 CALLS = """
@@ -313,3 +316,9 @@ func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<8xf32>) -> (tensor<?xf32>, t
     dynamic, static = after("xla-populate-expanded-op-rules", text).values.of_op("chlo.asin")
     assert "sdy.sharding_rule" not in dynamic.entry.op.attributes
     assert "sdy.sharding_rule" in static.entry.op.attributes
+
+
+def test_order_of_empty_blocks_and_nested_modules() -> None:
+    text = 'module {\n  module {\n  }\n  "t.x"() ({\n  ^bb0:\n  }, {\n  }) : () -> ()\n}\n'
+    module = run_passes(parse_module(text, allow_unregistered=True), [pass_call("xla-order-ops")])
+    assert print_module(module) == text

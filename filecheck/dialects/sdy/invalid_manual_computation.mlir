@@ -194,3 +194,25 @@ func.func @main(%arg0: !stablehlo.token) {
   } : (!stablehlo.token) -> !stablehlo.token
   return
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'sdy.manual_computation' op expects region #0 to have 0 or 1 blocks}}
+  %0 = "sdy.manual_computation"(%arg0) <{in_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, out_shardings = #sdy.sharding_per_value<[<@mesh, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>}> ({
+  ^bb0(%a: tensor<8xf32>):
+    sdy.return %a : tensor<8xf32>
+  ^bb1(%b: tensor<8xf32>):
+    sdy.return %b : tensor<8xf32>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'sdy.named_computation' op region #0 ('body') failed to verify constraint: region with 1 blocks}}
+  %0 = "sdy.named_computation"(%arg0) <{name = "f"}> ({}) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

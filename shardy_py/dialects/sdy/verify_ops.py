@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy.value_sharding import sharding_behind_barriers
 from shardy_py.dialects.sdy.verify_manual import check_manual_axes, check_manual_computation
 from shardy_py.dialects.sdy.verify_sharding import check_sharding, check_shardings, sizes_of
 from shardy_py.dialects.sdy.verify_values import check_mesh
+from shardy_py.dialects.verification.declared import check_single_block
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import difference, overlaps
@@ -175,7 +176,12 @@ def _check_named_computation(op: ops.NamedComputationOp, scope: Scope) -> None:
                 check_shardings(shardings.data, [value.type for value in values], scope)
 
 
-CHECKS = {"sdy.propagation_barrier": _check_barrier, "sdy.constant": _check_constant}
+CHECKS = {
+    "sdy.propagation_barrier": _check_barrier,
+    "sdy.constant": _check_constant,
+    "sdy.manual_computation": check_single_block,
+    "sdy.named_computation": check_single_block,
+}
 """Checks of an op by itself."""
 
 RESULTS = {"sdy.named_computation": _check_named_results}

@@ -82,6 +82,15 @@ def check_declared(op: Operation, *, with_results: bool = True) -> None:
         _check_types(definition.results, op, results, "result", context)
 
 
+def check_single_block(op: Operation, name: str = "body") -> None:
+    """The region `name` of an op has one block."""
+    blocks = len(op.regions[0].blocks)
+    if blocks > 1:
+        raise Fault("expects region #0 to have 0 or 1 blocks")
+    if not blocks:
+        raise Fault(f"region #0 ('{name}') failed to verify constraint: region with 1 blocks")
+
+
 def _check_count(side: _Side, count: int, what: str) -> None:
     minimum = side.minimum
     got = f", but found {count}" if what == "operand" else ""

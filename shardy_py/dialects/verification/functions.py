@@ -12,6 +12,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.faults import Fault, note
+from shardy_py.dialects.verification.declared import check_single_block
 from shardy_py.dialects.verification.scope import Scope, symbol_name
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -20,11 +21,7 @@ _VISIBILITIES = ("public", "private", "nested")
 
 def check_module(op: ModuleOp, scope: Scope) -> None:
     """A module has one block, and its own attributes have a dialect prefix."""
-    blocks = len(op.body.blocks)
-    if blocks > 1:
-        raise Fault("expects region #0 to have 0 or 1 blocks")
-    if not blocks:
-        raise Fault("region #0 ('bodyRegion') failed to verify constraint: region with 1 blocks")
+    check_single_block(op, "bodyRegion")
     for name in op.attributes:
         if "." not in name:
             raise Fault(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
