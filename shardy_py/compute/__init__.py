@@ -38,11 +38,11 @@ from shardy_py.compute import (
     quantization,
     random,
     reduction,
-    register_custom_call,
     scan,
     scatter,
     windowed,
 )
+from shardy_py.compute.custom_calls import CustomCall, register_custom_call
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
@@ -63,7 +63,6 @@ _FAMILIES = (
     quantization,
     random,
     reduction,
-    register_custom_call,
     scan,
     scatter,
     windowed,

@@ -1,4 +1,4 @@
-"""Conversions, quantized types and the text of values: against XLA on a CPU, and by hand."""
+"""Conversions and quantized types: against XLA on a CPU, and by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from shardy_py.compute import Array, compute_of
 from shardy_py.compute.precision import NARROW
 from shardy_py.compute.quantization import quantization
 from shardy_py.errors import ShardyError
-from shardy_py.interpret.printing import format_array
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 from tests.compute.test_elementwise import run, values
@@ -106,29 +105,3 @@ def test_quantized_types_compute_by_their_definition() -> None:
 def test_other_quantized_types_are_unsupported() -> None:
     with pytest.raises(ShardyError, match=r"!quant\.any<i8:f32>"):
         quantization("!quant.any<i8:f32>")
-
-
-@pytest.mark.parametrize(
-    ("array", "element", "text"),
-    [
-        (np.uint8(1), "ui8", "tensor<ui8> {1}"),
-        (np.array([1.0, -4.0, np.nan], np.float16), "f16", "[1.000000e+00, -4.000000e+00, 0x7E00]"),
-        (np.array([True, False]), "i1", "tensor<2xi1> {\n  [true, false]\n}"),
-        (np.zeros((0, 2), np.int8), "i8", "tensor<0x2xi8> {\n  []\n}"),
-        (np.zeros((2, 0), np.int8), "i8", "tensor<2x0xi8> {\n  [\n    [],\n    []\n  ]\n}"),
-        (np.complex64([3.14 + 1j]), "complex<f32>", "{\n  [[3.140000e+00, 1.000000e+00]]\n}"),
-        (np.array([1, -2]).astype(element_type("i2").dtype), "i2", "  [1, -2]\n"),
-        (
-            np.array([1, -3]).astype(element_type("f6E2M3FN").dtype),
-            "f6E2M3FN",
-            "[1.000000e+00, -3.000000e+00]",
-        ),
-        (
-            np.arange(4).reshape(2, 1, 2),
-            "i64",
-            "tensor<2x1x2xi64> {\n  [\n    [\n      [0, 1]\n    ],\n    [\n      [2, 3]\n    ]\n  ]\n}",
-        ),
-    ],
-)
-def test_values_as_text(array: Array, element: str, text: str) -> None:
-    assert text in format_array(np.asarray(array), element)
