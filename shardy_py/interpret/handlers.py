@@ -60,15 +60,15 @@ def _by_control() -> dict[Control, Handler]:
 
 def handler_of(op: Operation) -> Handler:
     """Returns what runs `op`. Raises `ShardyError` if nothing does."""
-    named = _by_name().get(op.name)
+    record = record_of(op)
+    row = row_of(record)
+    named = _by_name().get(row.name)
     if named is not None:
         return named
     if isinstance(op, _NOTHING):
         return lambda builder, op, regions: lambda devices, operands: ()
     if is_constant(op):
         return _constant
-    record = record_of(op)
-    row = row_of(record)
     if row.control is not Control.NONE:
         return _by_control()[row.control]
     if row.storage is Storage.ELEMENT:

@@ -22,6 +22,7 @@ from shardy_py.interpret.parallel import run_parallel
 from shardy_py.interpret.printing import array_text
 from shardy_py.interpret.values import Value
 from shardy_py.ir import operands_of, type_of
+from shardy_py.ops.custom_calls import CALL
 
 
 def _parts(left: Array, right: Array) -> list[tuple[Array, Array]]:
@@ -211,7 +212,9 @@ def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> No
 
 
 HANDLERS: dict[str, Handler] = {
-    check.op_class(name).name: handler
+    # StableHLO's testdata spells expectations as custom calls.
+    prefix + check.op_class(name).name: handler
+    for prefix in ("", f"{CALL}@")
     for name, handler in {
         "expect_almost_eq": expect_almost_eq,
         "expect_almost_eq_const": expect_almost_eq,
@@ -224,4 +227,4 @@ HANDLERS: dict[str, Handler] = {
     interpreter.op_class(name).name: handler
     for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
 }
-"""What runs each op of the dialects `check` and `interpreter`."""
+"""What runs each op of the dialects `check` and `interpreter`, by its name or that of its row."""
