@@ -81,8 +81,8 @@ def identity_of(ufunc: np.ufunc, dtype: Dtype) -> Any:
     if dtype.kind in "iu":
         bounds = np.iinfo(dtype)
         return dtype.type(bounds.min if is_maximum else bounds.max)
-    infinity = dtype.type(-np.inf if is_maximum else np.inf)
-    return dtype.type(complex(infinity, infinity)) if dtype.kind == "c" else infinity
+    infinity = -np.inf if is_maximum else np.inf
+    return dtype.type(complex(infinity, infinity) if dtype.kind == "c" else infinity)
 
 
 def with_signed_zeros(ufunc: np.ufunc, run: Callable[..., Array], *arrays: Array) -> Array:
@@ -92,7 +92,7 @@ def with_signed_zeros(ufunc: np.ufunc, run: Callable[..., Array], *arrays: Array
     only needed if the result has a zero that is in doubt.
     """
     result = run(ufunc, *arrays)
-    if ufunc not in (np.maximum, np.minimum) or result.dtype.kind != "f":
+    if (ufunc is not np.maximum and ufunc is not np.minimum) or result.dtype.kind != "f" or result.all():
         return result
     is_maximum = ufunc is np.maximum
     doubtful: Array = (result == 0) & (np.signbit(result) == is_maximum)

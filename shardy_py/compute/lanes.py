@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,7 +69,12 @@ def in_lanes(array: Array, lanes: int) -> Array:
 def dtype_of(tensor: TensorType | None) -> np.dtype[Any]:
     """Returns the numpy type of a tensor's elements."""
     assert tensor is not None
-    return element_type(tensor.element).dtype
+    return _dtype(tensor.element)
+
+
+@lru_cache(maxsize=256)
+def _dtype(element: str) -> np.dtype[Any]:
+    return element_type(element).dtype
 
 
 def behind_lanes(dimensions: Sequence[int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ Not here: offsets that differ between lanes (`indexed.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -18,6 +19,10 @@ from shardy_py.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_l
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 
+_KEPT = 1 << 16
+"""The longest coordinates that are kept for the next op that asks for them."""
+_SMALL = 1 << 14
+"""The number of elements up to which a copy is faster than numpy's view with repetitions."""
 _MAX_ELEMENTS = 1 << 48
 """A limit for shapes that views may have; `interpret/` has limits of what a run may use."""
 
@@ -75,26 +80,35 @@ def padded(
     operand: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
 ) -> Array:
     """Returns the operand with `value` (lanes,) around and between elements; negative amounts drop some."""
-    steps = [amount + 1 for amount in interior]
-    sizes = [
-        (size - 1) * step + 1 if size else 0 for size, step in zip(operand.shape[1:], steps, strict=True)
-    ]
-    shape = [sum(edges) for edges in zip(low, sizes, high, strict=True)]
-    if min(shape, default=0) < 0:
-        raise ShardyError(f"padding by {tuple(low)} and {tuple(high)} leaves a negative size: {tuple(shape)}")
+    shape, source, target = _padding(operand.shape[1:], tuple(low), tuple(high), tuple(interior))
     lanes = lanes_of(operand, value)
     result: Array = np.empty((lanes, *shape), operand.dtype)
     result[...] = value.reshape(-1, *(1,) * len(shape))
-    source: list[slice] = [slice(None)]
-    target: list[slice] = [slice(None)]
-    for start, step, size, full in zip(low, steps, operand.shape[1:], shape, strict=True):
+    result[target] = operand[source]
+    return result
+
+
+Slices = tuple[slice, ...]
+
+
+@lru_cache(maxsize=256)
+def _padding(
+    sizes: tuple[int, ...], low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]
+) -> tuple[tuple[int, ...], Slices, Slices]:
+    """Returns the padded shape, the elements of the operand that stay, and where they are in the result."""
+    steps = [amount + 1 for amount in interior]
+    spaced = [(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)]
+    shape = tuple(sum(parts) for parts in zip(low, spaced, high, strict=True))
+    if min(shape, default=0) < 0:
+        raise ShardyError(f"padding by {low} and {high} leaves a negative size: {shape}")
+    source, target = [slice(None)], [slice(None)]
+    for start, step, size, full in zip(low, steps, sizes, shape, strict=True):
         first = max(0, -(start // step))
         last = min(size, -(-(full - start) // step))
         source.append(slice(first, max(first, last)))
         place = start + first * step
         target.append(slice(place, max(place, start + (last - 1) * step + 1), step))
-    result[tuple(target)] = operand[tuple(source)]
-    return result
+    return shape, tuple(source), tuple(target)
 
 
 def broadcast_in_dim(record: OpRecord, operand: Array) -> Array:
@@ -130,15 +144,28 @@ def broadcast(record: OpRecord, operand: Array) -> Array:
 
 
 def spread(operand: Array, dimensions: Sequence[int], shape: Sequence[int]) -> Array:
-    """Returns a view of that shape, in which operand dimension i is `dimensions[i]`."""
-    if list(dimensions) != sorted(dimensions):
-        order = np.argsort(dimensions)
-        operand = operand.transpose(0, *behind_lanes(order.tolist()))
-    sizes = [1] * len(shape)
-    for dimension, size in zip(sorted(dimensions), operand.shape[1:], strict=True):
-        sizes[dimension] = size
+    """Returns an array of that shape, in which operand dimension i is `dimensions[i]`."""
+    order, sizes = _spreading(tuple(dimensions), operand.shape[1:], len(shape))
+    if order:
+        operand = operand.transpose(order)
     lanes = len(operand)
-    return np.broadcast_to(operand.reshape(lanes, *sizes), (lanes, *shape))
+    operand = operand.reshape(lanes, *sizes)
+    if lanes * prod(shape) > _SMALL:
+        return np.broadcast_to(operand, (lanes, *shape))
+    result: Array = np.empty((lanes, *shape), operand.dtype)
+    result[...] = operand
+    return result
+
+
+@lru_cache(maxsize=1024)
+def _spreading(
+    dimensions: tuple[int, ...], shape: tuple[int, ...], rank: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the order of axes of an operand in the result, () if they stay, and its sizes in its rank."""
+    given = dict(zip(dimensions, shape, strict=True))
+    order = sorted(range(len(dimensions)), key=lambda axis: dimensions[axis])
+    moved = () if order == sorted(order) else (0, *behind_lanes(order))
+    return moved, tuple(given.get(dimension, 1) for dimension in range(rank))
 
 
 def reshape(record: OpRecord, operand: Array) -> Array:
@@ -183,6 +210,12 @@ def dynamic_iota(record: OpRecord, output_shape: Array) -> Array:
 
 def counted(shape: Sequence[int], dimension: int, dtype: np.dtype[Any]) -> Array:
     """Returns the coordinates along a dimension, for one lane; wrapped or rounded to the type."""
+    count = _counted if shape[dimension] <= _KEPT else _counted.__wrapped__
+    return count(tuple(shape), dimension, dtype)
+
+
+@lru_cache(maxsize=64)
+def _counted(shape: tuple[int, ...], dimension: int, dtype: np.dtype[Any]) -> Array:
     values: Array = np.arange(shape[dimension]).astype(dtype)
     return spread(values[None], (dimension,), shape)
 
