@@ -66,7 +66,7 @@ def bitcast_convert(record: OpRecord, operand: Array) -> Array:
     source, target = (element_type(type_.element) for type_ in (*record.operands, *record.results) if type_)
     before, after = source.value_bits, target.value_bits
     if min(before, after) < 8:
-        return _of_bits(_regrouped(_to_bits(operand, before), before, after), target.dtype, after)
+        return _regrouped(_to_bits(operand, before), before, after).view(target.dtype)
     if before == after:
         return operand.view(target.dtype)
     operand = np.ascontiguousarray(operand)
@@ -79,14 +79,6 @@ def _to_bits(operand: Array, bits: int) -> Array:
     """Returns the elements as unsigned integers."""
     unsigned = operand.view(f"u{operand.dtype.itemsize}")
     return unsigned & ((1 << bits) - 1) if bits < 8 else unsigned
-
-
-def _of_bits(unsigned: Array, dtype: Dtype, bits: int) -> Array:
-    """Inverts `_to_bits`; integers narrower than a byte have their sign in its upper bits."""
-    if kind_of(dtype) == "i" and bits < 8:
-        sign = 1 << (bits - 1)
-        unsigned = (unsigned ^ sign) - np.uint8(sign)
-    return unsigned.view(dtype)
 
 
 def _regrouped(unsigned: Array, before: int, after: int) -> Array:

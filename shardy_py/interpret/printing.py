@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute
 
 from shardy_py.compute import Array
+from shardy_py.compute.precision import SMALL_INTEGERS
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.dense import element_printer
 
@@ -27,6 +28,8 @@ from shardy_py.text.dense import element_printer
 def array_text(array: Array, type_: Any) -> str:
     """Returns the text of one device's value; `type_`: in the program, where sizes may be dynamic."""
     element = element_text(type_.element_type)
+    # ml_dtypes does not extend the sign of narrow integers, as MLIR does.
+    array = array.astype(SMALL_INTEGERS.get(array.dtype, array.dtype), copy=False)
     shape = "".join(f"{size}x" for size in array.shape)
     return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
 
