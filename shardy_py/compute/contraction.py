@@ -17,6 +17,8 @@ from shardy_py.compute.lanes import Array, Compute, dtype_of, lanes_of
 from shardy_py.compute.products import summed_products
 from shardy_py.ops import OpRecord
 
+_FEW_TERMS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class _Geometry:
@@ -47,10 +49,24 @@ class _Geometry:
         n = prod(rhs.shape[batch + contracted :])
         result = self.result(lhs, rhs)
         if batch == 1 and len(rhs) == 1:
-            return np.matmul(lhs.reshape(len(lhs) * m, k), rhs.reshape(k, n)).reshape(result)
+            return _matrix_product(lhs.reshape(len(lhs) * m, k), rhs.reshape(k, n)).reshape(result)
         left, right = lhs.reshape(*lhs.shape[:batch], m, k), rhs.reshape(*rhs.shape[:batch], k, n)
-        # An outer product: matmul would call BLAS for each element of the batch.
-        return (left * right if k == 1 else np.matmul(left, right)).reshape(result)
+        return _matrix_product(left, right).reshape(result)
+
+
+def _matrix_product(lhs: Array, rhs: Array) -> Array:
+    """Returns the products of (..., m, k) and (..., k, n).
+
+    Term by term if matmul would call BLAS for each element of the batch (k = 1), and for complex numbers if
+    there are few terms: BLAS rounds those in another order than XLA.
+    """
+    terms = lhs.shape[-1]
+    if terms != 1 and (lhs.dtype.kind != "c" or not 0 < terms <= _FEW_TERMS):
+        return np.matmul(lhs, rhs)
+    result = lhs[..., :1] * rhs[..., :1, :]
+    for k in range(1, terms):
+        result += lhs[..., k : k + 1] * rhs[..., k : k + 1, :]
+    return result
 
 
 @lru_cache(maxsize=1024)
