@@ -61,6 +61,7 @@ class _Analysis:
         self.composed: dict[tuple[int, int], tuple[IndexMap, IndexMap, IndexMap | None]] = {}
         self.identities: dict[int, tuple[IndexMap, bool]] = {}
         self.known: dict[IndexMap, IndexMap] = {}
+        self.wholes: dict[tuple[TensorType | None, TensorType | None], dict[int, IndexMap]] = {}
         self.given_up: dict[tuple[Function, int], None] = {}
         for function in _called(nodes):
             self.grid(function, "output-to-input")
@@ -107,6 +108,13 @@ class _Analysis:
     def one(self, index_map: IndexMap) -> IndexMap:
         """The one object among equal maps."""
         return self.known.setdefault(index_map, index_map)
+
+    def whole(self, source: TensorType | None, target: TensorType | None) -> dict[int, IndexMap]:
+        """The map from a tensor to all of another one."""
+        known = self.wholes.get((source, target))
+        if known is None:
+            known = self.wholes[source, target] = _by_id(map(self.one, everything(source, target)))
+        return known
 
     def compose(self, first: IndexMap, then: IndexMap) -> IndexMap | None:
         """The simplified composition; None if its domain is empty."""
@@ -257,7 +265,7 @@ class _Walk:
     def reach_whole(self, value: int) -> None:
         """Makes every element of `value` count as read."""
         self.whole.add(value)
-        self.reached[value] = _by_id(map(self.analysis.one, everything(self.source, self.types[value])))
+        self.reached[value] = self.analysis.whole(self.source, self.types[value])
 
     def maps(self, values: Iterable[int]) -> tuple[Maps, ...]:
         return tuple(tuple(self.reached[v].values()) if v in self.reached else () for v in values)

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from shardy_py.analysis import Function, Node, function_maps, fusion, hlo_function
+from shardy_py.analysis.maps import everything
 from shardy_py.errors import collected_warnings
 from shardy_py.hlo import read_module
 from shardy_py.indexing import parse_map
@@ -189,3 +190,13 @@ def test_the_budget_of_compositions(monkeypatch: pytest.MonkeyPatch) -> None:
         "'main': 1 values, and all behind them, count as read whole: expected at most 1 "
     )
     assert str(warning.where) == "-:6:9"
+
+
+def test_maps_to_whole_tensors_are_made_once_for_each_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(fusion, "MOST_COMPOSITIONS", 0)
+    monkeypatch.setattr(fusion, "everything", lambda *types: made.append(types) or everything(*types))
+    swaps = "\n".join(f"t{i + 1} = f32[4,4] transpose(t{i}), dimensions={{1,0}}" for i in range(50))
+    with collected_warnings():
+        function_maps(of(f"t0 = f32[4,4] parameter(0)\n{swaps}\nROOT n = f32[4,4] negate(t50)"))
+    assert len(made) == 1
