@@ -102,6 +102,16 @@ def test_keys_are_expressions() -> None:
     assert not key.is_descending
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_plain_comparison_of_floats(dtype: Any) -> None:
+    """Zeros are equal and stay in order; NaN is last, whatever its sign."""
+    term = _compared("LT", 0, 1, "FLOAT")
+    x = np.array([[np.nan, 0.0, -0.0, -np.nan, -1.0, 0.0, np.inf]], dtype)
+    got = compute_of(sort())(sort(), Region(lambda *_: (), terms=(term,)), x)
+    np.testing.assert_array_equal(got, np.array([[-1, 0, 0, 0, np.inf, np.nan, np.nan]], dtype))
+    assert np.signbit(got[0, 1:4]).tolist() == [False, True, False]
+
+
 SPECIAL = (3, -0.0, 0.0, np.nan, -np.nan, -np.inf, np.inf, -3, 0.0, -0.0, 1, -1)
 
 

@@ -205,7 +205,7 @@ def test_argmax_of_any_indices() -> None:
     def first(a: Any, b: Any) -> Any:
         is_best = (a[0] > b[0]) | (a[0] != a[0])
         is_first = is_best | ((a[0] == b[0]) & (a[1] < b[1]))
-        return jnp.where(is_best, a[0], b[0]), jnp.where(is_first, a[1], b[1])
+        return jax.lax.select(is_best, a[0], b[0]), jax.lax.select(is_first, a[1], b[1])
 
     def best(x: Any, index: Any) -> Any:
         return jax.lax.reduce((x, index), (jnp.float32(-jnp.inf), jnp.int32(99)), first, (0,))
