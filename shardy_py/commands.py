@@ -64,3 +64,8 @@ def sdy_diff() -> int:
 def shardy_view() -> int:
     """Runs `shardy-view`."""
     return run("shardy_py.cli.view")
+
+
+def stablehlo_interpret() -> int:
+    """Runs `stablehlo-interpret`."""
+    return run("shardy_py.cli.interpret")

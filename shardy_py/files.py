@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from errno import EISDIR, ELOOP
 
 
-def write_whole(name: str, text: str, *, follows_links: bool = True) -> None:
+def write_whole(name: str, content: str | bytes, *, follows_links: bool = True) -> None:
     """Writes a file whole or not at all; as `staged`."""
-    with staged(name, text, follows_links=follows_links):
+    with staged(name, content, follows_links=follows_links):
         pass
 
 
 @contextmanager
-def staged(name: str, text: str, *, follows_links: bool = True) -> Generator[None]:
+def staged(name: str, content: str | bytes, *, follows_links: bool = True) -> Generator[None]:
     """Writes a file when the block ends, or not at all if that raises; faults of the file are found before.
 
     follows_links: for a name that the user gave: a link keeps its name, devices and pipes are written to.
@@ -32,18 +32,19 @@ def staged(name: str, text: str, *, follows_links: bool = True) -> Generator[Non
     from pathlib import Path
     from tempfile import mkstemp
 
+    data = content.encode("utf-8") if isinstance(content, str) else content
     path = Path(os.path.realpath(name) if follows_links else name)  # the target may be on another file system
     if follows_links and path.is_symlink():
         raise OSError(ELOOP, os.strerror(ELOOP), name)
     if follows_links and path.exists() and not path.is_file():
         yield
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
         return
     is_kept = path.is_file() and not path.is_symlink()
     handle, temporary = mkstemp(dir=path.parent, prefix=".sdy-")
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(data)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, path.stat().st_mode & 0o777 if is_kept else 0o666 & ~mask)

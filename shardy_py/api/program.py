@@ -8,13 +8,14 @@ Not here: propagation (`propagate.py`), building programs without text (`shardy_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
+from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
@@ -33,6 +34,9 @@ from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
+
+if TYPE_CHECKING:
+    from shardy_py.api.execution import Inputs, RunKeywords, RunResults
 
 ValueKey = str | Value
 """A value, or its name, label or source location."""
@@ -197,13 +201,34 @@ class Program:
 
         return self._changed(edit, {name: mesh for name, mesh in named.items() if name in self.meshes})
 
-    @without_collection()
-    def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program:
-        """Returns the program after a pass or pipeline of `sdy-opt`, with options by field name.
+    @overload
+    def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program: ...
+    @overload
+    def run(
+        self, inputs: Inputs = (), /, *, function: str = ..., **options: Unpack[RunKeywords]
+    ) -> RunResults: ...
+    def run(self, name: Any = (), /, *, function: str | None = None, **options: Any) -> Program | RunResults:
+        """Runs the program on arrays, or runs a pass or pipeline of `sdy-opt` on the program.
+
+        Given inputs, by the names, labels or positions of arguments, or in order: returns the results by
+        name. Keywords are the function (default: @main, or the only one) and the fields of `RunOptions`:
+        devices, probe, limits.
+
+        Given the name of a pass, and its options by field name: returns the program after it.
 
         Raises:
-            ShardyError: there is no such pass, pipeline or option, or the pass rejects the program.
+            ShardyError: inputs do not fit or the program fails; there is no such pass, pipeline or option,
+                or the pass rejects the program.
         """
+        if isinstance(name, str):
+            return self._after(name, options if function is None else {**options, "function": function})
+        from shardy_py.api.execution import run_options, run_program
+
+        expect(name, (Mapping, Sequence), 'inputs by argument, as {"%arg0": x}, or the name of a pass')
+        return run_program(self.values, name, function, run_options(options))
+
+    @without_collection()
+    def _after(self, name: str, options: Mapping[str, Any]) -> Program:
         calls = _calls(name, options)
         program = self.copy()
         run_passes(program.module, calls)

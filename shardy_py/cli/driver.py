@@ -126,14 +126,14 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
 
 
 def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:
-    """The parts of a source between lines that start with `marker`."""
+    """The parts of a source between lines that start with `marker`, also behind the `//` of a comment."""
     if not marker:
         yield Chunk(source)
         return
     start = 0
     lines = source.split("\n")
     for number, line in enumerate([*lines, marker]):
-        if line.startswith(marker):
+        if line.startswith(marker) or (line[:2] == "//" and line[2:].lstrip().startswith(marker)):
             yield Chunk("\n".join(lines[start:number]) + "\n", start + 1)
             start = number + 1
 

@@ -113,6 +113,11 @@ class Files:
             else:
                 write_whole(name, text)
 
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Writes a binary file whole or not at all. Raises `ShardyError` if it cannot be written."""
+        with _output(name):
+            write_whole(name, data)
+
     def write_all(self, outputs: Iterable[tuple[str, str]]) -> None:
         """Writes several outputs: all files or none, then what goes to standard output.
 

@@ -1,0 +1,312 @@
+"""Running programs: inputs by name or position, results by name.
+
+    results = Program.load("model.mlir").run({"%arg0": x, "%arg1": y}, probe=["%5"])
+    results["result 0"], results.probes["%5"]
+
+On several devices, an input has the shape of its argument, or an axis of devices before it; results have that
+axis. Not here: the interpreter (`interpret/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+import numpy as np
+from typing_extensions import override
+from xdsl.ir import Operation, OpResult
+
+from shardy_py.api.arguments import shown
+from shardy_py.api.values import Value, Values
+from shardy_py.compute import Array
+from shardy_py.compute.quantization import quantization
+from shardy_py.errors import ShardyError
+from shardy_py.graph.plain import tensor_type
+from shardy_py.interpret import Executable, Grid, Limits, Settings
+from shardy_py.interpret.machine import Devices
+from shardy_py.interpret.values import TOKEN, expanded, is_array
+from shardy_py.layout.element_types import element_type
+from shardy_py.ops import TensorType
+from shardy_py.text.attribute_writer import attribute_text
+
+Inputs = Mapping[str, Any] | Sequence[Any]
+"""Arrays by the argument's name, label or position as text; or in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunResults(Mapping[str, Any]):
+    """The results of a run by name, `result 0`, or by JAX's label; also by position.
+
+    arrays: numpy arrays in order; with an axis of devices before the others if there are several.
+    outputs: the results as values of the program.
+    probes: what the probed values were, each time they were computed.
+    """
+
+    arrays: tuple[Any, ...]
+    outputs: tuple[Value, ...]
+    probes: Mapping[str, tuple[Any, ...]]
+
+    @override
+    def __getitem__(self, key: str | int) -> Any:
+        """Returns a result. Raises `ShardyError` for an unknown name."""
+        if isinstance(key, int):
+            return self.arrays[key]
+        for value, array in zip(self.outputs, self.arrays, strict=True):
+            if key in (value.name, value.label):
+                return array
+        raise ShardyError.unknown("result", key, list(self))
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return (value.name for value in self.outputs)
+
+    @override
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to run a program.
+
+    devices: their number, or (replicas, partitions).
+    probe: values to return beside the results: names, labels, source locations.
+    max_elements, max_steps: limits of one tensor's elements, and of executed ops.
+    seed: of random numbers whose algorithm the program leaves open.
+    write: prints what `interpreter.print` prints. probe_folder: where `interpreter.probe` writes; "": nowhere.
+    """
+
+    devices: int | tuple[int, int] = 1
+    probe: Sequence[str] = ()
+    max_elements: int = Limits().elements
+    max_steps: int = Limits().steps
+    seed: int = 0
+    write: Callable[[str], None] = print
+    probe_folder: str = ""
+
+    def grid(self, values: Values) -> Grid:
+        """Returns the grid of processes: partitions, or replicas if the program says so."""
+        given = self.devices
+        counts = (1, given) if isinstance(given, int) else tuple(given)
+        if len(counts) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):  # pyright: ignore[reportUnnecessaryIsInstance]
+            expected = "a number of devices, or (replicas, partitions)"
+            raise ShardyError.unexpected("devices", expected=expected, got=shown(given))
+        replicas: Any = values.table.module.attributes.get("mhlo.num_replicas")
+        if isinstance(given, int) and replicas is not None and replicas.value.data == given:
+            return Grid(given, 1)
+        return Grid(*counts)
+
+
+class RunKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` as keywords."""
+
+    devices: int | tuple[int, int]
+    probe: Sequence[str]
+    max_elements: int
+    max_steps: int
+    seed: int
+    write: Callable[[str], None]
+    probe_folder: str
+
+
+def run_options(keywords: Mapping[str, Any]) -> RunOptions:
+    """Returns the options of these names. Raises `ShardyError` for unknown ones, and for one value to probe."""
+    names = RunKeywords.__annotations__
+    for name in keywords:
+        if name not in names:
+            raise ShardyError.unknown("option", name, names)
+    if isinstance(keywords.get("probe"), str):
+        got, remedy = shown(keywords["probe"]), "put it in a list"
+        raise ShardyError.unexpected("probe", expected="a list of values", got=got, remedy=remedy)
+    return RunOptions(**keywords)
+
+
+DEFAULT = RunOptions()
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Sees the results of some ops."""
+
+    observed: Callable[[Operation], bool]
+    observe: Callable[[Operation, Devices, list[Any]], object]
+
+
+@dataclass(eq=False)
+class Seen:
+    """Collects the results of ops while they run."""
+
+    values: dict[Operation, list[tuple[str, int]]] = field(
+        default_factory=dict[Operation, "list[tuple[str, int]]"]
+    )
+    found: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+
+    def add(self, key: str, value: Value) -> None:
+        """Looks for a value that an op computes. Raises `ShardyError` for arguments."""
+        if not isinstance(value.entry.value, OpResult):
+            raise ShardyError.unexpected(
+                f"probe '{key}'", expected="a value that an op computes", got=f"{value.role} {value.name}"
+            )
+        self.values.setdefault(value.entry.op, []).append((key, value.entry.index))
+        self.found[key] = []
+
+    def __call__(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+        """Keeps the results that are looked for."""
+        for key, index in self.values.get(op, ()):
+            value = results[index]
+            self.found[key].append(_returned(value, devices.count) if is_array(value) else value)
+
+
+def _returned(value: Any, devices: int) -> Any:
+    """A value as users get it: without the axis of devices if there is only one."""
+    if not is_array(value):
+        return value
+    return value[0, ...] if devices == 1 else expanded(value, devices)
+
+
+def run_program(
+    values: Values,
+    inputs: Inputs,
+    function: str | None = None,
+    options: RunOptions = DEFAULT,
+    observer: Observer | None = None,
+) -> RunResults:
+    """Runs a function of a program: @main, or the only one, by default.
+
+    observer: sees the results of ops besides the probes.
+
+    Raises:
+        ShardyError: an input is missing or does not fit, an op cannot run, or the program fails.
+    """
+    grid = options.grid(values)
+    arguments, results = values.arguments(function), values.results(function)
+    arrays = arrays_of(arguments, inputs, grid.size)
+    seen = Seen()
+    for key in options.probe:
+        seen.add(key, values[key])
+    settings = Settings(
+        grid=grid,
+        limits=Limits(options.max_elements, options.max_steps),
+        observed=lambda op: op in seen.values or (observer is not None and observer.observed(op)),
+        observe=seen if observer is None else lambda *result: (seen(*result), observer.observe(*result)),
+        write=options.write,
+        probe_folder=options.probe_folder,
+        seed=options.seed,
+    )
+    name = arguments_owner(values, function)
+    computed = Executable(values.table.module, name, settings).run(arrays)
+    shown_arrays = tuple(_returned(value, grid.size) for value in computed)
+    return RunResults(shown_arrays, tuple(results), {key: tuple(found) for key, found in seen.found.items()})
+
+
+def arguments_owner(values: Values, function: str | None) -> str:
+    """Returns the name of the function to run."""
+    functions = values.table.functions
+    if function is not None:
+        return function.removeprefix("@")
+    return functions[0] if len(functions) == 1 else "main"
+
+
+def arrays_of(arguments: Sequence[Value], inputs: Inputs, devices: int) -> list[Any]:
+    """Returns the inputs in order, with an axis of lanes. Raises `ShardyError` for those that do not fit."""
+    given = _by_argument(arguments, inputs)
+    return [
+        TOKEN if type_ is None else _input(argument, type_, given[position], devices)
+        for position, argument in enumerate(arguments)
+        if (type_ := tensor_type(argument.entry.type)) is not None or _is_token(argument, given)
+    ]
+
+
+def _is_token(argument: Value, given: Mapping[int, Any]) -> bool:
+    text = attribute_text(argument.entry.type)
+    if text == "!stablehlo.token":
+        return True
+    raise ShardyError.unsupported(f"argument {argument.name}: an input of type {text}")
+
+
+def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
+    tensors = [n for n, argument in enumerate(arguments) if tensor_type(argument.entry.type) is not None]
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(tensors):
+            raise ShardyError.unexpected("", expected=f"{len(tensors)} inputs", got=str(len(inputs)))
+        return dict(zip(tensors, inputs, strict=True))
+    names: dict[str, int] = {}
+    for number, argument in enumerate(arguments):
+        for name in (str(number), argument.label, argument.name.removeprefix("%"), argument.name):
+            if name:
+                names[name] = number
+    given: dict[int, Any] = {}
+    for key, value in inputs.items():
+        if key not in names:
+            raise ShardyError.unknown(
+                "argument", key, [arguments[n].label or arguments[n].name for n in tensors]
+            )
+        if names[key] in given:
+            raise ShardyError(f"argument {arguments[names[key]].name} has two inputs")
+        given[names[key]] = value
+    missing = [arguments[n] for n in tensors if n not in given]
+    if missing:
+        listed = ", ".join(f"{a.name} ({a.label})" if a.label else a.name for a in missing[:12])
+        raise ShardyError(f"expected an input for each argument, got none for {listed}")
+    return given
+
+
+def _input(argument: Value, type_: TensorType, value: Any, devices: int) -> Array:
+    """An input as an array with lanes."""
+    dtype = dtype_of(type_)
+    array = np.asarray(value) if hasattr(value, "dtype") else _converted(value, dtype)
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        array = array.view(dtype)  # a file of numpy does not name the types of ml_dtypes
+    if array.dtype == dtype:
+        if _fits(array.shape, type_.shape):
+            return array[None]
+        if devices > 1 and array.shape[:1] == (devices,) and _fits(array.shape[1:], type_.shape):
+            return array
+    name = f"argument {argument.name}" + (f" ({argument.label})" if argument.label else "")
+    sizes = "x".join(map(str, (*array.shape, array.dtype)))
+    axis = f", or {devices} of them along a first axis" if devices > 1 else ""
+    expected = f"{attribute_text(argument.entry.type)} ({dtype}){axis}"
+    raise ShardyError.unexpected(name, expected=expected, got=f"an array {sizes}")
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> Array:
+    try:
+        return np.asarray(value).astype(dtype)
+    except (TypeError, ValueError):
+        raise ShardyError.unexpected("", expected="an array", got=shown(value)) from None
+
+
+def _fits(shape: tuple[int, ...], expected: Sequence[int | None]) -> bool:
+    pairs = zip(shape, expected, strict=False)
+    return len(shape) == len(expected) and all(wanted in (None, size) for size, wanted in pairs)
+
+
+def dtype_of(type_: TensorType) -> np.dtype[Any]:
+    """Returns the numpy type of a tensor's elements; of a quantized one, that of its storage."""
+    spelling = type_.element
+    return quantization(spelling).storage if spelling[0] == "!" else element_type(spelling).dtype
+
+
+def random_inputs(values: Values, function: str | None, seed: int) -> dict[str, Array]:
+    """Returns inputs for all arguments: normal floats, integers from 0 to 9, dynamic sizes 1.
+
+    Raises:
+        ShardyError: there is no such function.
+    """
+    rng = np.random.default_rng(seed)
+    types = ((argument.name, tensor_type(argument.entry.type)) for argument in values.arguments(function))
+    return {name: _random(rng, type_) for name, type_ in types if type_ is not None}
+
+
+def _random(rng: np.random.Generator, type_: TensorType) -> Array:
+    dtype, shape = dtype_of(type_), [1 if size is None else size for size in type_.shape]
+    if dtype == np.bool_:
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return rng.integers(
+            0, 2 if dtype.name.endswith("int2") else 8 if "int4" in dtype.name else 10, shape
+        ).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)

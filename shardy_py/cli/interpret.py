@@ -1,0 +1,313 @@
+"""`stablehlo-interpret`: runs programs, on one device or many, and prints results.
+
+    stablehlo-interpret program.mlir --random 0
+    stablehlo-interpret program.mlir --inputs x.npz --devices 8 --output y.npz --probe model.py:12
+
+With `--interpret` it prints as `stablehlo-translate --interpret`, for StableHLO's and Shardy's test files.
+
+Not here: inputs and results (`api/execution.py`), the interpreter (`interpret/`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
+from shardy_py.errors import ShardyError
+from shardy_py.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from shardy_py.api import Program
+    from shardy_py.api.execution import Observer, RunOptions, RunResults
+    from shardy_py.cli.driver import Chunk
+
+_CODES = "Exit codes: 0; 1: invalid input, or a failure while running, such as of check.expect_eq; 2: internal error."
+_WHOLE = 256
+"""Elements of a result that are printed at most; of more, a summary."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The console script: runs the command line, returns the exit code."""
+    return run_command("stablehlo-interpret", _parse, _run, arguments)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES)
+    add = parser.add_argument
+    add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
+    add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")
+    add("--inputs", metavar="FILE", help="arrays by argument name, label or position: a .npz file")
+    add("--random", type=int, metavar="SEED", help="random inputs for arguments that --inputs lacks")
+    add("--args", metavar="ATTRS", help="inputs as MLIR attributes: [dense<1> : tensor<2xi32>, ...]")
+    devices = "number of devices, or REPLICASxPARTITIONS (default: 1)"
+    add("--devices", type=_grid, default=1, metavar="N", help=devices)
+    add("--output", "-o", metavar="FILE", help="write results and probed values to this .npz file")
+    probe = "also return this value: %%5, @f:%%5, a label, or file.py:12; repeatable"
+    add("--probe", action="append", default=[], metavar="VALUE", help=probe)
+    add("--trace", action="store_true", help="print min, max and NaN count of each value as it is computed")
+    add("--seed", type=int, default=0, help="seed of stablehlo.rng (default: 0)")
+    add("--max-elements", type=int, metavar="N", help="largest number of elements of a tensor")
+    add("--max-steps", type=int, metavar="N", help="largest number of executed ops")
+    add("--probe-output-dir", default="", metavar="DIR", help="folder for files of interpreter.probe")
+    split = "run each program between lines that start with // -----"
+    add("--split-input-file", "-split-input-file", action="store_true", help=split)
+    translate = "print results as stablehlo-translate --interpret does"
+    add("--interpret", "-interpret", action="store_true", help=translate)
+    dense = "print results as dense attributes"
+    add("--interpreter-print-dense", action="store_true", help=dense)
+    add("--no-progress", action="store_true", help="show no progress bar on a terminal")
+    options = parser.parse_args(arguments)
+    if options.args is not None and (options.inputs is not None or options.random is not None):
+        raise usage_error("--args takes the place of --inputs and --random")
+    if options.split_input_file and (options.output is not None or options.inputs is not None):
+        raise usage_error("--inputs and --output take a single program")
+    return options
+
+
+def _grid(text: str) -> int | tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected a number of devices such as 8 or 2x4, got '{text}'")
+    return int(found[1]) if found[2] is None else (int(found[1]), int(found[2]))
+
+
+def _run(options: argparse.Namespace, files: Files) -> int:
+    from shardy_py.cli.driver import split_chunks
+    from shardy_py.cli.flags import SPLIT_MARKER
+
+    source = files.read(options.program)
+    given = _given(options)
+    chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
+    for chunk in chunks:
+        _run_chunk(chunk, source.file, given, options, files)
+    return SUCCESS
+
+
+def _run_chunk(
+    chunk: Chunk, file: str, given: Mapping[str, Any] | list[Any], options: argparse.Namespace, files: Files
+) -> None:
+    from shardy_py.api import Program
+    from shardy_py.api.execution import random_inputs, run_program
+    from shardy_py.dialects import parse_module
+    from shardy_py.dialects.verification import verify_module
+
+    module = parse_module(chunk.text, file, first_line=chunk.first_line)
+    verify_module(module)
+    program = Program(module)
+    if not program.functions and options.interpret:
+        return
+    inputs = given
+    if options.random is not None and not isinstance(inputs, list):
+        missing = random_inputs(program.values, options.function, options.random)
+        named = {
+            name for value in program.values.arguments(options.function) for name in _names(value, given)
+        }
+        inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
+    with _observer(program, options) as observer:
+        results = run_program(program.values, inputs, options.function, _options(options, files), observer)
+    if options.output is not None:
+        files.write_bytes(options.output, _npz(results))
+    files.write(STANDARD, _text(program, results, options))
+
+
+def _names(value: Any, given: Any) -> list[str]:
+    """The name of an argument that has an input already."""
+    keys = (value.name, value.name.removeprefix("%"), value.label, str(value.entry.index))
+    return [value.name] if any(key and key in given for key in keys) else []
+
+
+def _options(options: argparse.Namespace, files: Files) -> RunOptions:
+    from shardy_py.api.execution import run_options
+
+    limits = {"max_elements": options.max_elements, "max_steps": options.max_steps}
+    return run_options(
+        {
+            "devices": options.devices,
+            "probe": options.probe,
+            "seed": options.seed,
+            "write": files.show,
+            "probe_folder": options.probe_output_dir,
+            **{name: limit for name, limit in limits.items() if limit is not None},
+        }
+    )
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any] | list[Any]:
+    """The inputs of the command line."""
+    if options.args is not None:
+        with argument("--args"):
+            return _arguments(options.args)
+    if options.inputs is None:
+        return {}
+    import numpy as np
+
+    name = options.inputs
+    try:
+        loaded = np.load(name, allow_pickle=False)
+        return {key: loaded[key] for key in loaded.files}
+    except OSError as error:
+        raise usage_error(f"cannot open input file '{name}': {error.strerror or error}") from None
+    except (AttributeError, ValueError, EOFError) as error:
+        raise usage_error(
+            f"argument --inputs: expected a .npz file of arrays, got '{name}' ({error})"
+        ) from None
+
+
+_USAGE = "i.e. --args=[dense<1> : tensor<2xi32>, ...]"
+
+
+def _arguments(text: str) -> list[Any]:
+    from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr
+
+    from shardy_py.interpret.constants import array_of
+    from shardy_py.text import syntax_table
+    from shardy_py.text.cursor import Cursor
+    from shardy_py.text.source import Source
+
+    try:
+        attribute: Any = Cursor(Source(text, "--args"), syntax_table()).attribute()
+    except ShardyError:
+        attribute = None
+    if not isinstance(attribute, ArrayAttr):
+        raise ShardyError(f"expected array attribute string for args, {_USAGE}")
+    elements: Sequence[Any] = attribute.data
+    if not all(isinstance(element, DenseIntOrFPElementsAttr) for element in elements):
+        raise ShardyError(f"expected dense elements attribute for args elements, {_USAGE}")
+    return [array_of(element) for element in elements]
+
+
+@contextmanager
+def _observer(program: Program, options: argparse.Namespace) -> Generator[Observer | None]:
+    """Traces values, or moves the progress bar with the ops of the function that runs."""
+    from shardy_py.api.execution import Observer, arguments_owner
+    from shardy_py.graph.symbols import function_name, functions_of
+
+    if options.trace:
+        yield Observer(lambda op: bool(op.results), _tracer(program))
+        return
+    if options.no_progress or not sys.stderr.isatty():
+        yield None
+        return
+    name = arguments_owner(program.values, options.function)
+    ops = {op for f in functions_of(program.module) if function_name(f) == name for op in f.body.ops}
+    with progress(len(ops)) as begin:
+        yield Observer(ops.__contains__, lambda op, devices, results: begin(op.name))
+
+
+def _tracer(program: Program) -> Callable[..., None]:
+    """Prints a line a value: its name, op, line, type, minimum, maximum, number of NaN."""
+    from shardy_py.graph.op_errors import place_of
+    from shardy_py.interpret.values import is_array
+
+    table = program.values.table
+
+    def trace(op: Any, devices: Any, results: list[Any]) -> None:
+        where = place_of(op)
+        for result, value in zip(op.results, results, strict=False):
+            if is_array(value):
+                entry = table.by_value.get(id(result))
+                name = "" if entry is None else str(entry)
+                log(f"{name} {op.name} {where or ''}: {_figures(value)}\n")
+
+    return trace
+
+
+def _figures(array: Any) -> str:
+    """The shape, least and greatest element, and number of NaN of an array."""
+    import numpy as np
+
+    shape = "x".join(map(str, (*array.shape[1:], array.dtype)))
+    lanes = f"{len(array)} x " if len(array) > 1 else ""
+    if not array.size:
+        return f"{lanes}{shape}, no elements"
+    if array.dtype.kind == "c":
+        array = np.abs(array)
+    wide = array if array.dtype.kind in "iub" else array.astype(np.float64)
+    nans = 0 if wide.dtype.kind != "f" else int(np.isnan(wide).sum())
+    finite = wide[~np.isnan(wide)] if nans else wide
+    ends = f"min {finite.min():g}, max {finite.max():g}" if finite.size else "all NaN"
+    return f"{lanes}{shape}, {ends}, {nans} NaN"
+
+
+def _npz(results: RunResults) -> bytes:
+    """The results and probed values as a file of numpy."""
+    import io
+
+    import numpy as np
+
+    arrays = {key: array for key, array in results.items() if isinstance(array, np.ndarray)}
+    for key, values in results.probes.items():
+        arrays[key] = values[0] if len(values) == 1 else np.stack(values) if values else np.empty(0)
+    data = io.BytesIO()
+    np.savez(data, **arrays)
+    return data.getvalue()
+
+
+def _text(program: Program, results: RunResults, options: argparse.Namespace) -> str:
+    """The results and probed values as text."""
+    pairs = list(zip(results.outputs, results.arrays, strict=True))
+    if options.interpret or options.interpreter_print_dense:
+        show = _dense_text if options.interpreter_print_dense else _whole_text
+        return "".join(f"{show(value.entry.type, array)}\n" for value, array in pairs)
+    devices = options.devices if isinstance(options.devices, int) else options.devices[0] * options.devices[1]
+    lines: list[str] = []
+    for value, array in pairs:
+        name = f"{value.name} ({value.label})" if value.label else value.name
+        lines += _lines(name, value.entry.type, array, devices)
+    for key, found in results.probes.items():
+        for number, array in enumerate(found, 1):
+            name = f"{key} ({number} of {len(found)})" if len(found) > 1 else key
+            lines += _lines(name, program.values[key].entry.type, array, devices)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(name: str, type_: Any, array: Any, devices: int) -> Iterator[str]:
+    """A value with its name: once if it is the same on all devices."""
+    import numpy as np
+
+    if devices == 1 or not isinstance(array, np.ndarray) or len(array) != devices:
+        yield f"{name} = {_short_text(type_, array)}"
+    elif array.tobytes() == np.broadcast_to(array[:1], array.shape).tobytes():
+        yield f"{name} on all {devices} devices = {_short_text(type_, array[0])}"
+    else:
+        for device, part in enumerate(array):
+            yield f"{name} on device {device} = {_short_text(type_, part)}"
+
+
+def _short_text(type_: Any, array: Any) -> str:
+    """The elements, or a summary if there are many."""
+    size = getattr(array, "size", 0)
+    return _whole_text(type_, array) if size <= _WHOLE else f"{_figures(array[None])}"
+
+
+def _whole_text(type_: Any, array: Any) -> str:
+    from shardy_py.interpret.printing import array_text
+    from shardy_py.interpret.values import is_array
+
+    if is_array(array):
+        return array_text(array, type_)
+    if not isinstance(array, tuple):
+        return str(array)
+    parts = zip(type_.types.data, cast("tuple[Any, ...]", array), strict=True)
+    return f"({', '.join(_whole_text(part, value) for part, value in parts)})"
+
+
+def _dense_text(type_: Any, array: Any) -> str:
+    import numpy as np
+    from xdsl.dialects.builtin import TensorType
+
+    from shardy_py.text.attribute_writer import attribute_text
+    from shardy_py.text.dense import make_dense
+
+    flat = np.ascontiguousarray(array).reshape(-1)
+    one = flat[:1].tobytes()
+    data = one if one * flat.size == flat.tobytes() else flat.tobytes()
+    return attribute_text(make_dense(TensorType(type_.element_type, array.shape), data))

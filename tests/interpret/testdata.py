@@ -1,0 +1,10 @@
+"""Runs StableHLO's testdata, made by JAX: `python -m tests.interpret.testdata CHECKOUT [-j 4] [-k scatter]`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.interpret.programs import testdata
+
+if __name__ == "__main__":
+    sys.exit(testdata())

@@ -1,0 +1,10 @@
+"""Runs the tests of StableHLO's interpreter: `python -m tests.interpret.upstream CHECKOUT [-j 4] [-k reduce]`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.interpret.programs import interpret
+
+if __name__ == "__main__":
+    sys.exit(interpret())
