@@ -74,7 +74,8 @@ class RunOptions:
     probe: values to return beside the results: names, labels, source locations.
     max_elements, max_steps: limits of one tensor's elements, and of executed ops.
     seed: of random numbers whose algorithm the program leaves open.
-    write: prints what `interpreter.print` prints. probe_folder: where `interpreter.probe` writes; "": nowhere.
+    write: prints what `interpreter.print` prints.
+    probe_folder: where `interpreter.probe` writes; "": nowhere.
     """
 
     devices: int | tuple[int, int] = 1
@@ -111,7 +112,7 @@ class RunKeywords(TypedDict, total=False):
 
 
 def run_options(keywords: Mapping[str, Any]) -> RunOptions:
-    """Returns the options of these names. Raises `ShardyError` for unknown ones, and for one value to probe."""
+    """Returns the options of these names. Raises `ShardyError` for other names, and for text to probe."""
     names = RunKeywords.__annotations__
     for name in keywords:
         if name not in names:
@@ -133,14 +134,16 @@ class Observer:
     observe: Callable[[Operation, Devices, list[Any]], object]
 
 
+def _no_ops() -> dict[Operation, list[tuple[str, int]]]:
+    return {}
+
+
 @dataclass(eq=False)
 class Seen:
     """Collects the results of ops while they run."""
 
-    values: dict[Operation, list[tuple[str, int]]] = field(
-        default_factory=dict[Operation, "list[tuple[str, int]]"]
-    )
-    found: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    values: dict[Operation, list[tuple[str, int]]] = field(default_factory=_no_ops)
+    found: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
 
     def add(self, key: str, value: Value) -> None:
         """Looks for a value that an op computes. Raises `ShardyError` for arguments."""
@@ -185,11 +188,17 @@ def run_program(
     seen = Seen()
     for key in options.probe:
         seen.add(key, values[key])
+
+    def observe(op: Operation, devices: Devices, results: list[Any]) -> None:
+        seen(op, devices, results)
+        if observer is not None and observer.observed(op):
+            observer.observe(op, devices, results)
+
     settings = Settings(
         grid=grid,
         limits=Limits(options.max_elements, options.max_steps),
         observed=lambda op: op in seen.values or (observer is not None and observer.observed(op)),
-        observe=seen if observer is None else lambda *result: (seen(*result), observer.observe(*result)),
+        observe=observe,
         write=options.write,
         probe_folder=options.probe_folder,
         seed=options.seed,

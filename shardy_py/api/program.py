@@ -202,12 +202,12 @@ class Program:
         return self._changed(edit, {name: mesh for name, mesh in named.items() if name in self.meshes})
 
     @overload
-    def run(self, name: str, **options: bool | int | str | Iterable[str]) -> Program: ...
+    def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...
     @overload
     def run(
         self, inputs: Inputs = (), /, *, function: str = ..., **options: Unpack[RunKeywords]
     ) -> RunResults: ...
-    def run(self, name: Any = (), /, *, function: str | None = None, **options: Any) -> Program | RunResults:
+    def run(self, name: Any = (), /, *, function: Any = None, **options: Any) -> Program | RunResults:
         """Runs the program on arrays, or runs a pass or pipeline of `sdy-opt` on the program.
 
         Given inputs, by the names, labels or positions of arguments, or in order: returns the results by

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from shardy_py.api.execution import Observer, RunOptions, RunResults
     from shardy_py.cli.driver import Chunk
 
-_CODES = "Exit codes: 0; 1: invalid input, or a failure while running, such as of check.expect_eq; 2: internal error."
+_CODES = "Exit codes: 0; 1: invalid input, or an op that fails, such as check.expect_eq; 2: internal error."
 _WHOLE = 256
 """Elements of a result that are printed at most; of more, a summary."""
 
@@ -91,11 +90,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     return SUCCESS
 
 
-def _run_chunk(
-    chunk: Chunk, file: str, given: Mapping[str, Any] | list[Any], options: argparse.Namespace, files: Files
-) -> None:
+def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
-    from shardy_py.api.execution import random_inputs, run_program
+    from shardy_py.api.execution import arrays_of, random_inputs, run_program
     from shardy_py.dialects import parse_module
     from shardy_py.dialects.verification import verify_module
 
@@ -105,14 +102,17 @@ def _run_chunk(
     if not program.functions and options.interpret:
         return
     inputs = given
-    if options.random is not None and not isinstance(inputs, list):
+    if options.random is not None:  # never with --args, so the inputs have names
         missing = random_inputs(program.values, options.function, options.random)
-        named = {
-            name for value in program.values.arguments(options.function) for name in _names(value, given)
-        }
+        arguments = program.values.arguments(options.function)
+        named = {name for value in arguments for name in _names(value, given)}
         inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
+    settings = _options(options, files)
+    with argument():  # faults of inputs are faults of the command line
+        count = settings.grid(program.values).size
+        arrays_of(program.values.arguments(options.function), inputs, count)
     with _observer(program, options) as observer:
-        results = run_program(program.values, inputs, options.function, _options(options, files), observer)
+        results = run_program(program.values, inputs, options.function, settings, observer)
     if options.output is not None:
         files.write_bytes(options.output, _npz(results))
     files.write(STANDARD, _text(program, results, options))
@@ -178,7 +178,7 @@ def _arguments(text: str) -> list[Any]:
         attribute = None
     if not isinstance(attribute, ArrayAttr):
         raise ShardyError(f"expected array attribute string for args, {_USAGE}")
-    elements: Sequence[Any] = attribute.data
+    elements: tuple[Any, ...] = cast("Any", attribute).data
     if not all(isinstance(element, DenseIntOrFPElementsAttr) for element in elements):
         raise ShardyError(f"expected dense elements attribute for args elements, {_USAGE}")
     return [array_of(element) for element in elements]
@@ -243,9 +243,9 @@ def _npz(results: RunResults) -> bytes:
 
     import numpy as np
 
-    arrays = {key: array for key, array in results.items() if isinstance(array, np.ndarray)}
+    arrays: dict[str, Any] = {key: array for key, array in results.items() if hasattr(array, "dtype")}
     for key, values in results.probes.items():
-        arrays[key] = values[0] if len(values) == 1 else np.stack(values) if values else np.empty(0)
+        arrays |= {key if len(values) == 1 else f"{key}#{n}": value for n, value in enumerate(values, 1)}
     data = io.BytesIO()
     np.savez(data, **arrays)
     return data.getvalue()
@@ -271,11 +271,9 @@ def _text(program: Program, results: RunResults, options: argparse.Namespace) ->
 
 def _lines(name: str, type_: Any, array: Any, devices: int) -> Iterator[str]:
     """A value with its name: once if it is the same on all devices."""
-    import numpy as np
-
-    if devices == 1 or not isinstance(array, np.ndarray) or len(array) != devices:
+    if devices == 1 or len(getattr(array, "shape", ())) == 0 or len(array) != devices:
         yield f"{name} = {_short_text(type_, array)}"
-    elif array.tobytes() == np.broadcast_to(array[:1], array.shape).tobytes():
+    elif all(part.tobytes() == array[0].tobytes() for part in array):
         yield f"{name} on all {devices} devices = {_short_text(type_, array[0])}"
     else:
         for device, part in enumerate(array):

@@ -20,7 +20,7 @@ from shardy_py.interpret.constants import array_of
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.parallel import run_parallel
 from shardy_py.interpret.printing import array_text
-from shardy_py.interpret.values import Value
+from shardy_py.interpret.values import Value, expanded
 from shardy_py.ir import operands_of, type_of
 from shardy_py.ops.custom_calls import CALL
 
@@ -173,7 +173,7 @@ def print_(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     type_ = type_of(operand)
 
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
-        for lane in operands[0]:
+        for lane in expanded(operands[0], devices.count):
             devices.machine.write(f"{name} = {array_text(lane, type_)}")
         return ()
 

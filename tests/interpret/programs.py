@@ -25,9 +25,12 @@ from shardy_py.cli.driver import split_chunks
 from shardy_py.cli.flags import SPLIT_MARKER
 
 
+NEEDS_INPUTS = "the program has arguments, and no inputs come with it"
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """A program: its file, its number within the file, how long it took, and why it failed; "" if it passed."""
+    """A program: its file, its number within it, how long it took, why it failed ("" if it passed)."""
 
     path: Path
     number: int
@@ -56,6 +59,9 @@ def run_program(text: str, name: str, probe_folder: str = "") -> tuple[str, str]
         if not functions:
             return "", ""
         main = "main" if "main" in functions or len(functions) > 1 else functions[0]
+        (function,) = (f for f in functions_of(module) if f.sym_name.data == main)
+        if function.function_type.inputs.data:
+            return "", NEEDS_INPUTS
         settings = Settings(write=lines.append, probe_folder=probe_folder)
         Executable(module, main, settings).run([])
     except ShardyError as error:
@@ -89,13 +95,16 @@ def report(outcomes: Iterable[Outcome], root: Path) -> int:
     count = 0
     for outcome in outcomes:
         count += 1
-        if outcome.fault:
+        if outcome.fault == NEEDS_INPUTS:
+            kinds[NEEDS_INPUTS] += 1
+        elif outcome.fault:
             kinds[re.sub(r"[-\d.e+()j, ]+|nan|inf", " ", outcome.fault.split("\n")[0])[:80]] += 1
             name = outcome.path.relative_to(root)
             print(f"{name}#{outcome.number}: {outcome.fault[:300]}".replace("\n", " "), flush=True)
+    skipped = kinds.pop(NEEDS_INPUTS, 0)
     failed = sum(kinds.values())
     print(*(f"{number:6} {kind}" for kind, number in kinds.most_common(30)), sep="\n")
-    print(f"{count} run, {count - failed} passed, {failed} failed")
+    print(f"{count - skipped} run, {count - skipped - failed} passed, {failed} failed; {skipped} need inputs")
     return failed
 
 

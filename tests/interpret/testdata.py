@@ -1,4 +1,4 @@
-"""Runs StableHLO's testdata, made by JAX: `python -m tests.interpret.testdata CHECKOUT [-j 4] [-k scatter]`."""
+"""Runs StableHLO's testdata, made by JAX: `python -m tests.interpret.testdata CHECKOUT [-k scatter]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the tests of StableHLO's interpreter: `python -m tests.interpret.upstream CHECKOUT [-j 4] [-k reduce]`."""
+"""Runs tests of StableHLO's interpreter: `python -m tests.interpret.upstream CHECKOUT [-k reduce]`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,72 @@
+"""The command `stablehlo-interpret`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shardy_py.cli.interpret import main
+
+TEXT = """func.func @main(%arg0: tensor<2xi32>, %arg1: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<2xi32>
+  return %0 : tensor<2xi32>
+}
+"""
+CHECK = """func.func @main() {
+  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  check.expect_eq_const %0, dense<[1, 3]> : tensor<2xi32>
+  return
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(TEXT)
+    Path("check.mlir").write_text(CHECK)
+    return "p.mlir"
+
+
+def test_arrays_in_and_out(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("x.npz", **{"%arg0": np.int32([1, 2]), "1": np.int32([3, 4])})
+    assert main([program, "--inputs", "x.npz", "-o", "y.npz", "--probe", "%0", "--trace"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "result 0 = tensor<2xi32> {\n  [4, 6]\n}\n%0 = tensor<2xi32> {\n  [4, 6]\n}\n"
+    assert err == "%0 stablehlo.add p.mlir:2:8: 2xint32, min 4, max 6, 0 NaN\n"
+    with np.load("y.npz") as saved:
+        assert {name: saved[name].tolist() for name in saved} == {"result 0": [4, 6], "%0": [4, 6]}
+
+
+def test_as_stablehlo_translate(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "--args=[dense<1> : tensor<2xi32>, dense<2> : tensor<2xi32>]"
+    assert main([program, "--interpret", arguments]) == 0
+    assert main([program, "--interpret", "--interpreter-print-dense", arguments]) == 0
+    assert capsys.readouterr().out == "tensor<2xi32> {\n  [3, 3]\n}\ndense<3> : tensor<2xi32>\n"
+
+
+def test_failed_checks_have_a_place(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check.mlir"]) == 1
+    message = "Element values don't match: 2 (actual) vs 3 (expected) at index [1]"
+    assert f"check.mlir:3:3: error: 'check.expect_eq_const' op {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "expected an input for each argument, got none for %arg0, %arg1"),
+        (["--args=1"], "expected array attribute string for args"),
+        (["--args=[1 : i32]"], "expected dense elements attribute for args elements"),
+        (["--inputs", "none.npz"], "cannot open input file 'none.npz'"),
+        (["--inputs", "p.mlir"], "expected a .npz file of arrays"),
+        (["--random", "1", "--devices", "0"], "expected a number of devices such as 8 or 2x4, got '0'"),
+        (["--random", "1", "--probe", "%9"], "%9"),
+        (["--random", "1", "--max-steps", "1"], "max-steps raises it"),
+    ],
+)
+def test_mistakes(flags: list[str], message: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([program, *flags, "-o", "y.npz"]) == 1
+    assert message in capsys.readouterr().err
+    assert not Path("y.npz").exists()
