@@ -24,7 +24,6 @@ import numpy as np
 from shardy_py.cli.driver import split_chunks
 from shardy_py.cli.flags import SPLIT_MARKER
 
-
 NEEDS_INPUTS = "the program has arguments, and no inputs come with it"
 
 
