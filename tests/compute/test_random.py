@@ -18,10 +18,10 @@ SHAPES = ((), (1,), (5,), (3, 5), (3, 4, 6), (2, 0, 3), (7, 1, 3), (70_001,))
 MOST = 2**64 - 1
 
 
-@pytest.mark.parametrize("algorithm", ["RNG_DEFAULT", "RNG_PHILOX", "RNG_THREE_FRY"])
+@pytest.mark.parametrize("algorithm", ["RNG_DEFAULT", "RNG_THREE_FRY"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 def test_bits_of_xla(algorithm: str, dtype: Any) -> None:
-    """Odd and even sizes, the counters of more than one block, and one that overflows."""
+    """Odd and even sizes, the counters of more than one block, and one that overflows; DEFAULT is PHILOX."""
     lax: Any = pytest.importorskip("jax.lax", reason="JAX is not installed")
     state = np.array([[3, 5], [MOST, 1 << 40], [1, MOST]], np.uint64)
 
@@ -72,3 +72,23 @@ def test_rng() -> None:
     assert (normal != again).any()
     with seeded(1):
         assert (draw("UNIFORM", [0, 100], [1, 101], 3000) == low).all()
+
+
+@pytest.mark.parametrize(("implementation", "words"), [("threefry2x32", 2), ("rbg", 4), ("unsafe_rbg", 4)])
+def test_numbers_of_jax(implementation: str, words: int) -> None:
+    """Keys, bits and integers are JAX's for both kinds of generators; normal numbers but for rounding."""
+    jax: Any = pytest.importorskip("jax", reason="JAX is not installed")
+    pytest.importorskip("scipy", reason="scipy is not installed")
+    data = np.array([[1, 2, 3, 4], [5, 6, 7, 1 << 31]], np.uint32)[:, :words]
+
+    def draw(data: Any) -> Any:
+        key, other = jax.random.split(jax.random.wrap_key_data(data, impl=implementation))
+        random = jax.random
+        drawn = [random.bits(key, (5,)), random.permutation(other, 9), random.randint(other, (3, 5), -7, 9)]
+        return [random.key_data(other), *drawn]
+
+    def normal(data: Any) -> Any:
+        return jax.random.normal(jax.random.wrap_key_data(data, impl=implementation), (3, 5))
+
+    compare(draw, data, rtol=0, atol=0)
+    compare(normal, data)
