@@ -10,6 +10,7 @@ import numpy as np
 
 from shardy_py.compute import COMPUTE, Array
 from shardy_py.compute.lanes import Term, lanes_of
+from shardy_py.compute.quantization import is_quantized
 from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.record import record_of
 from shardy_py.interpret.build import Nested
@@ -56,6 +57,9 @@ def _terms(plan: Plan) -> Terms:
             return ()
         record = record_of(step.op)
         if row_name(record) not in COMPUTE or not all(slot in known for slot in step.operands):
+            return ()
+        if any(map(is_quantized, record.operands)):
+            # Its function is not that of the stored integers.
             return ()
         known[step.results[0]] = Term(record, tuple(known[slot] for slot in step.operands))
     return tuple(known[slot] for slot in plan.returned)

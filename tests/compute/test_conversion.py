@@ -13,6 +13,7 @@ from shardy_py.compute.quantization import quantization
 from shardy_py.errors import ShardyError
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
+from tests.compute.against_jax import run_text
 from tests.compute.test_elementwise import run, values
 
 
@@ -100,6 +101,18 @@ def test_quantized_types_compute_by_their_definition() -> None:
         -(2**30) - 1,
         2**31 - 1,
     ]
+
+
+def test_regions_on_quantized_types_run_on_their_values() -> None:
+    scalar = "tensor<!quant.uniform<i8:f32, 0.5:-20>>"
+    vector = scalar.replace("<", "<4x", 1)
+    text = f"""func.func @main(%a: {vector}, %z: {scalar}) -> {scalar} {{
+      %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]
+        : ({vector}, {scalar}) -> {scalar}
+      return %0 : {scalar}
+    }}"""
+    (total,) = run_text(text, np.int8([[-18, -16, -14, -20]]), np.int8([-20]))
+    assert total.tolist() == [-8]
 
 
 def test_other_quantized_types_are_unsupported() -> None:
