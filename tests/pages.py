@@ -42,6 +42,7 @@ COMMANDS = {
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",
     "hlo-layout": "shardy_py.cli.layout",
+    "stablehlo-interpret": "shardy_py.cli.interpret",
 }
 
 

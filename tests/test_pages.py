@@ -23,6 +23,7 @@ PAGES = {
     "coming_from": 14,
     "communication": 6,
     "diff": 2,
+    "interpret": 3,
     "testing": 2,
     "tutorial": 12,
 }
