@@ -3,8 +3,9 @@
 python -m tests.fuzz.run [TARGET ...] [--count 10000] [--seed 0] [--seconds 60] [--show TARGET/INDEX]
 
 Targets are listed in `targets.py`. Faults are exceptions other than `ShardyError`, exit codes other than 0
-and 1, diagnostics without a place, control characters in the output, more than 10 s or 1 GB. `--seconds`
-ends the run early. Inputs with faults are written to build/fuzz, named by target, seed and index.
+and 1, diagnostics without a place, control characters in the output, more than 10 s of processor time, more
+than 1 GB. `--seconds` ends the run early. Inputs with faults are written to build/fuzz, named by target, seed
+and index.
 """
 
 from __future__ import annotations

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.fuzz.mutation import damaged
 from tests.fuzz.planted import PLANTED
+from tests.fuzz.targets import TARGETS
+
+SAMPLES = {"bytecode": 4}
+"""Inputs by target, where they take long."""
 
 
 def test_each_fault_is_reported_for_each_input(root: Path) -> None:
@@ -17,6 +24,19 @@ def test_each_fault_is_reported_for_each_input(root: Path) -> None:
     finished = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=True)
     expected = {name: [[0, name], [1, name], [2, name]] for name in PLANTED}
     assert json.loads(finished.stdout) == expected
+
+
+@pytest.mark.parametrize("name", [target.name for target in TARGETS])
+def test_a_sample_has_no_faults(root: Path, tmp_path: Path, name: str) -> None:
+    """At length: `make fuzz`."""
+    if name == "bytecode":
+        pytest.importorskip("jax", reason="MLIR bytecode is read by jaxlib")
+    count = str(SAMPLES.get(name, 300))
+    command = [sys.executable, "-m", "tests.fuzz.run", name, "--count", count, "--seed", "12"]
+    environment = {**os.environ, "FUZZ_OUTPUT": str(tmp_path)}
+    finished = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment, check=False)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "0 faults" in finished.stdout
 
 
 def test_a_damaged_input_is_a_function_of_its_seed() -> None:

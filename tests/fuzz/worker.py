@@ -24,13 +24,15 @@ from typing import NoReturn
 
 from tests.fuzz.targets import Fault, Target, work_folder
 
+PATIENCE = 10
+"""How many times its processor time an input may take in all, on a busy machine or waiting for a process."""
 BATCH = 2_000
 """Inputs of one child: memory that a process gathers must not be taken for that of an input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one input may use."""
+    """What one input may use; seconds: of processor time."""
 
     seconds: float = 10.0
     memory_bytes: int = 1 << 30
@@ -85,11 +87,10 @@ def _batch(target: Target, seed: int, indices: range, limits: Limits) -> Iterato
     expected = indices.start
     try:
         while expected < indices.stop:
-            if not receiver.poll(2 * limits.seconds + 5):
+            longest = (PATIENCE + 1) * limits.seconds + 5
+            if not receiver.poll(longest):
                 os.kill(child, signal.SIGKILL)
-                yield Verdict(
-                    expected, "hang", f"no end within {2 * limits.seconds + 5:.0f} s, uninterruptible"
-                )
+                yield Verdict(expected, "hang", f"no end within {longest:.0f} s, uninterruptible")
                 return
             try:
                 verdict: Verdict = receiver.recv()
@@ -118,6 +119,7 @@ def _child(target: Target, seed: int, indices: range, limits: Limits, sender: Co
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, _ring)
+        signal.signal(signal.SIGPROF, _ring)
         # Commands leave their garbage to the end of the process, and here one process runs many.
         gc.disable = gc.freeze = lambda: None
         work_folder.cache_clear()
@@ -142,7 +144,8 @@ def _ring(*_: object) -> NoReturn:
 def _verdict(target: Target, seed: int, index: int, limits: Limits) -> Verdict:
     data, random_ = input_of(target, seed, index)
     start = time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limits.seconds)
     try:
         kind = target.run(data, random_)
         return Verdict(index, kind)
@@ -157,4 +160,5 @@ def _verdict(target: Target, seed: int, index: int, limits: Limits) -> Verdict:
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         return Verdict(index, type(error).__name__, f"{str(error)[:300]} ({where})")
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
