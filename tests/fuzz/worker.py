@@ -129,6 +129,8 @@ def _child(target: Target, seed: int, indices: range, limits: Limits, sender: Co
         finally:
             shutil.rmtree(work_folder(), ignore_errors=True)
         code = 0
+    except BrokenPipeError:  # the run ended early
+        pass
     except BaseException:
         traceback.print_exc()
     finally:
