@@ -35,23 +35,24 @@ class _Geometry:
 
     def result(self, lhs: Array, rhs: Array) -> tuple[int, ...]:
         """Returns the shape of the product."""
-        rows, columns = (
-            lhs.shape[1 : lhs.ndim - self.contracted],
-            rhs.shape[1 + self.batch + self.contracted :],
-        )
-        return (lanes_of(lhs, rhs), *rows, *columns)
+        return self.shapes(lhs.shape, rhs.shape)[2]
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         """Returns the product, with the axes: lanes, batch, free ones of the left, free ones of the right."""
+        left, right, result = self.shapes(lhs.shape, rhs.shape)
+        return _matrix_product(lhs.reshape(left), rhs.reshape(right)).reshape(result)
+
+    @lru_cache(maxsize=1024)  # noqa: B019
+    def shapes(self, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+        """Returns the shapes of the matrices to multiply, and that of the result."""
         batch, contracted = self.batch + 1, self.contracted
-        m = prod(lhs.shape[batch : lhs.ndim - contracted])
-        k = prod(rhs.shape[batch : batch + contracted])
-        n = prod(rhs.shape[batch + contracted :])
-        result = self.result(lhs, rhs)
-        if batch == 1 and len(rhs) == 1:
-            return _matrix_product(lhs.reshape(len(lhs) * m, k), rhs.reshape(k, n)).reshape(result)
-        left, right = lhs.reshape(*lhs.shape[:batch], m, k), rhs.reshape(*rhs.shape[:batch], k, n)
-        return _matrix_product(left, right).reshape(result)
+        free, summed = lhs[batch : len(lhs) - contracted], rhs[batch : batch + contracted]
+        columns = rhs[batch + contracted :]
+        m, k, n = prod(free), prod(summed), prod(columns)
+        result = (max(lhs[0], rhs[0]), *lhs[1:batch], *free, *columns)
+        if batch == 1 and rhs[0] == 1:
+            return (lhs[0] * m, k), (k, n), result
+        return (*lhs[:batch], m, k), (*rhs[:batch], k, n), result
 
 
 def _matrix_product(lhs: Array, rhs: Array) -> Array:
@@ -86,8 +87,8 @@ _ROLES = [f"{side}_{role}_dimensions" for role in ("batching", "contracting") fo
 
 def _product(lhs: Array, rhs: Array, dtype: np.dtype[Any], *numbers: tuple[int, ...]) -> Array:
     geometry = _geometry((lhs.ndim - 1, rhs.ndim - 1), *numbers)
-    terms = prod(lhs.shape[d + 1] for d in numbers[2])
     left, right = lhs.transpose(geometry.lhs), rhs.transpose(geometry.rhs)
+    terms = prod(right.shape[1 + geometry.batch : 1 + geometry.batch + geometry.contracted])
     return summed_products(geometry.multiply, left, right, terms, dtype)
 
 
