@@ -60,7 +60,7 @@ def best_place(value: Value) -> tuple[int, str] | None:
 def is_forwarded(value: Value) -> bool:
     """Whether the value is a block argument, which stands for another value that is checked itself."""
     entry = value.entry
-    return entry.role == "intermediate" and entry.value not in entry.op.results
+    return entry.role == "intermediate" and isinstance(entry.value, BlockArgument)
 
 
 def relates_dimensions(value: Value) -> bool:

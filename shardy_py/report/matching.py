@@ -59,6 +59,7 @@ class _ValueKinds:
         self._entries = {id_: entry for table in tables for id_, entry in table.by_value.items()}
         self._numbers: dict[Hashable, int] = {}
         self._known: dict[tuple[int, bool], int] = {}
+        self._operands_known: dict[int, int] = {}
 
     def of(self, entry: ValueEntry, with_operands: bool = False) -> int:
         """Returns the number for the op, the position of the value in it, and the type.
@@ -69,9 +70,20 @@ class _ValueKinds:
         if number is None:
             key: tuple[Hashable, ...] = entry.op.name, entry.role, entry.index, entry.type
             if with_operands:
-                key = self.of(entry), entry.label, *map(self.of, self._operands(entry))
+                key = self.of(entry), entry.label, self._operand_kinds(entry)
             number = self._numbers.setdefault(key, len(self._numbers))
             self._known[id(entry), with_operands] = number
+        return number
+
+    def _operand_kinds(self, entry: ValueEntry) -> int:
+        """Returns a number for the kinds of the operands, found once an op: it may have many results."""
+        if entry.role != "intermediate":
+            return -1
+        number = self._operands_known.get(id(entry.op))
+        if number is None:
+            key = tuple(map(self.of, self._operands(entry)))
+            number = self._numbers.setdefault(key, len(self._numbers))
+            self._operands_known[id(entry.op)] = number
         return number
 
     def with_operands(self, entry: ValueEntry) -> int:
@@ -98,19 +110,20 @@ def _paired_functions(
     before: dict[str, list[ValueEntry]], after: dict[str, list[ValueEntry]], key: KeyFunction
 ) -> Iterator[tuple[Values, Values]]:
     """Returns the values of matching functions; () beside those that only one module has."""
-    free = [name for name in after if name not in before]
+    free = {name: None for name in reversed(after) if name not in before}
     alone = [name for name in before if name not in after]
-    kinds = {name: [key(entry) for entry in after[name]] for name in free}
+    alike: dict[tuple[Hashable, ...], list[str]] = {}
+    for name in free:
+        alike.setdefault(tuple(map(key, after[name])), []).append(name)
+    is_renamed = len(alone) == len(free) == 1
     for name, values in before.items():
         new = name
         if name not in after:
-            own = [key(entry) for entry in values]
-            alike = (other for other in free if kinds[other] == own)
-            new = next(alike, free[0] if len(alone) == len(kinds) == 1 else "")
-        if new in free:
-            free.remove(new)
+            same = alike.get(tuple(map(key, values)))
+            new = same.pop() if same else next(iter(free), "") if is_renamed else ""
+            free.pop(new, None)
         yield values, after.get(new, ())
-    yield from (((), after[name]) for name in free)
+    yield from (((), after[name]) for name in reversed(free))
 
 
 def _is_first(first: Values, second: Values, kinds: _ValueKinds) -> bool:

@@ -11,7 +11,7 @@ all have the axis, in the directions in which axes may propagate. Not here: the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from shardy_py.graph.run_record import Propagation
@@ -19,7 +19,10 @@ from shardy_py.propagation.flat import UNSHARDABLE, Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, Source
 from shardy_py.report.explain.tracing import AtSpot, InSlot, Path, State, Tracer, Transition, overlapping
 from shardy_py.sharding import AxisRef
+from shardy_py.sharding.rule import TensorMapping
 
+Way = tuple[int, int, int]
+"""A dimension with a factor of a step: the position of its tensor, its slot, the dimension."""
 _VISITED = 5_000
 """The limit of tensors that `Agreements` visits."""
 
@@ -50,6 +53,7 @@ class Neighbourhood:
     def __init__(self, propagation: Propagation) -> None:
         self.propagation = propagation
         self._returned: dict[int, list[int]] = {}
+        self._known_positions: dict[int, dict[int, list[int]]] = {}
         for index, returned in enumerate(propagation.program.flat.returned):
             for slot in (returned.slot, returned.result_slot):
                 self._returned.setdefault(slot, []).append(FUNCTION_RESULT - index)
@@ -73,24 +77,56 @@ class Neighbourhood:
                         seen.add(at)
                         waiting.append((*at, distance + 1))
 
-    def crossings(self, slot: int, dimension: int, distance: int) -> Iterator[Crossing]:
-        """Returns the crossings from a dimension of a slot; those to function results come last."""
+    def crossings(
+        self,
+        slot: int,
+        dimension: int,
+        distance: int,
+        ways: dict[tuple[int, int], list[Way]] | None = None,
+        reached: Container[tuple[int, int]] = (),
+    ) -> Iterator[Crossing]:
+        """Returns the crossings from a dimension of a slot; those to function results come last.
+
+        ways: kept from call to call, so that a step with n tensors costs n for all of them together; those to
+            dimensions that are `reached` are removed.
+        """
         arrivals = self.propagation.arrivals
+        ways = {} if ways is None else ways
         for step in (*self.propagation.steps_at.get(slot, ()), *self._returned.get(slot, ())):
             rule = arrivals.rule_of(step)
             if rule is None:
                 continue
             slots = arrivals.slots_of(step)
-            for position in (position for position, own in enumerate(slots) if own == slot):
-                for factor in rule.tensors[position][dimension]:
-                    for source, mapping in enumerate(rule.tensors):
-                        other = slots[source]
-                        for at, factors in enumerate(mapping):
-                            is_way = source != position and factor in factors
-                            if is_way and other != UNSHARDABLE and (other, at) != (slot, dimension):
-                                yield Crossing(
-                                    *(step, factor, position, slot, dimension, source, other, at, distance)
-                                )
+            tensors = rule.tensors
+            for position in self._positions(step)[slot]:
+                for factor in tensors[position][dimension]:
+                    known = ways.get((step, factor))
+                    if known is None:
+                        known = list(_ways(slots, tensors, factor))
+                    ways[step, factor] = [way for way in known if way[1:] not in reached]
+                    for source, other, at in ways[step, factor]:
+                        if source != position and (other, at) != (slot, dimension):
+                            yield Crossing(
+                                *(step, factor, position, slot, dimension, source, other, at, distance)
+                            )
+
+    def _positions(self, step: int) -> dict[int, list[int]]:
+        """Returns the positions of each slot in a step."""
+        known = self._known_positions.get(step)
+        if known is None:
+            known = self._known_positions[step] = {}
+            for position, slot in enumerate(self.propagation.arrivals.slots_of(step)):
+                known.setdefault(slot, []).append(position)
+        return known
+
+
+def _ways(slots: Sequence[int], tensors: Sequence[TensorMapping], factor: int) -> Iterator[Way]:
+    """Returns the dimensions with a factor."""
+    for position, (slot, dimensions) in enumerate(zip(slots, tensors, strict=True)):
+        if slot != UNSHARDABLE:
+            for dimension, factors in enumerate(dimensions):
+                if factor in factors:
+                    yield position, slot, dimension
 
 
 class Agreements:
@@ -110,6 +146,7 @@ class Agreements:
         known: the keys of the roots to leave out. No path leads through other annotated tensors.
         """
         parents: dict[tuple[int, int], Crossing | None] = {(slot, dimension): None}
+        ways: dict[tuple[int, int], list[Way]] = {}
         waiting = deque([(slot, dimension)])
         while waiting and len(parents) < _VISITED:
             at = waiting.popleft()
@@ -119,7 +156,7 @@ class Agreements:
                 if path is not None and path.root.key not in used:
                     yield Path(path.root, (*path.transitions, *self._transitions(at, parents, axis)))
                     continue
-            for crossing in self._neighbourhood.crossings(*at, 0):
+            for crossing in self._neighbourhood.crossings(*at, 0, ways, parents):
                 before = (crossing.source_slot, crossing.source_dimension)
                 if before not in parents and self._agrees(crossing, axis):
                     parents[before] = crossing

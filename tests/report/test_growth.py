@@ -1,0 +1,84 @@
+"""Reports on an op with many tensors cost as much as it has tensors, in executed lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from shardy_py import Program, Result, propagate
+from shardy_py.check import check
+from shardy_py.graph.value_table import ValueTable
+from shardy_py.report.difference import difference
+
+ROW = "tensor<8xf32>"
+
+
+def _program(body: str, result: str, type_: str = ROW) -> Result:
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: {ROW} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> {type_} {{
+  {body}
+  return {result} : {type_}
+}}"""
+    return propagate(Program.parse(text))
+
+
+def _results(n: int) -> Result:
+    operands, types = ", ".join(["%a"] * n), ", ".join([ROW] * n)
+    return _program(f"%0:{n} = stablehlo.optimization_barrier {operands} : {types}", "%0#0")
+
+
+def _concatenation(n: int) -> Result:
+    whole = f"tensor<{8 * n}xf32>"
+    types = ", ".join([ROW] * n)
+    body = f"%0 = stablehlo.concatenate {', '.join(['%a'] * n)}, dim = 0 : ({types}) -> {whole}"
+    return _program(body, "%0", whole)
+
+
+def _branches(n: int) -> Result:
+    region = f"{{ %w = stablehlo.tanh %a : {ROW}\n stablehlo.return %w : {ROW} }}"
+    body = f"""%c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.case"(%c) ({", ".join([region] * n)}) : (tensor<i32>) -> {ROW}"""
+    return _program(body, "%0")
+
+
+def _diff(result: Result) -> object:
+    return difference(ValueTable(result.source.module), ValueTable(result.program.module))
+
+
+def _explain(result: Result) -> object:
+    return result.explain(result.values[-1])
+
+
+def _lines(work: Callable[[], object]) -> int:
+    """The lines that are executed."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("program", "report"),
+    [(_results, _diff), (_results, check), (_concatenation, _explain), (_branches, _explain)],
+)
+def test_reports_are_linear_in_the_tensors_of_an_op(
+    program: Callable[[int], Result], report: Callable[[Result], object]
+) -> None:
+    report(program(2))
+    small, large = (program(n) for n in (60, 240))
+    assert _lines(lambda: report(large)) < 5 * _lines(lambda: report(small))
