@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
 
 from shardy_py.compute import Array
@@ -81,6 +82,19 @@ def _fail(what: str, left: Array, right: Array, bad: Array) -> None:
     place = f"[{', '.join(map(str, index[1:]))}]"
     device = f" of device {index[0]}" if len(bad) > 1 else ""
     raise ShardyError(f"{what}: {left[index]} (actual) vs {right[index]} (expected) at index {place}{device}")
+
+
+def check_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """The custom call `check.eq`: integers are equal, other numbers almost; the result is true."""
+    element = getattr(type_of(operands_of(op)[1]), "element_type", None)
+    compare = (expect_eq if isinstance(element, IntegerType) else expect_almost_eq)(builder, op, regions)
+    results = [np.ones((1,), np.bool_)] * len(op.results)
+
+    def run(devices: Devices, operands: list[Value]) -> list[Value]:
+        compare(devices, operands)
+        return results
+
+    return run
 
 
 def expect_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
@@ -232,4 +246,5 @@ HANDLERS: dict[str, Handler] = {
     interpreter.op_class(name).name: handler
     for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
 }
+HANDLERS[f"{CALL}@{check.NOTATION.dialect}.eq"] = check_eq
 """What runs each op of the dialects `check` and `interpreter`, by its name or that of its row."""
