@@ -246,5 +246,5 @@ HANDLERS: dict[str, Handler] = {
     interpreter.op_class(name).name: handler
     for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
 }
-HANDLERS[f"{CALL}@{check.NOTATION.dialect}.eq"] = check_eq
+HANDLERS[f"{CALL}@check.eq"] = check_eq
 """What runs each op of the dialects `check` and `interpreter`, by its name or that of its row."""
