@@ -193,7 +193,7 @@ class Result:
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
-        return WhyNot(self._explainer).reasons(self[key].entry, dimension, axis)
+        return self._why_not.reasons(self[key].entry, dimension, axis)
 
     @without_collection()
     def sides(self, use: CollectiveUse) -> tuple[Side, ...]:
@@ -208,6 +208,10 @@ class Result:
         remedy = "result.communication().sending lists them"
         expect(use, CollectiveUse, "a collective of this result", remedy)
         return sides(self._explainer, use.cause.made_for, dict(use.axes))
+
+    @cached_property
+    def _why_not(self) -> WhyNot:
+        return WhyNot(self._explainer)
 
     @cached_property
     def _explainer(self) -> Explainer:

@@ -39,6 +39,9 @@ class Stopping:
     def __init__(self, explainer: Explainer, propagation: Propagation) -> None:
         self._view = PropagationView(explainer, propagation)
         self._program = propagation.program
+        self._with_step = {id(op) for op in self._program.step_ops}
+        self._without_rule = {id(op) for op, _ in self._program.without_rule}
+        self._names_without_rule = {op.name for op, _ in self._program.without_rule}
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
         """Returns what in the value's own sharding keeps the axis out."""
@@ -162,9 +165,6 @@ class Stopping:
 
     def _ops_without_rule(self, slot: int) -> Iterator[tuple[Operation, SSAValue]]:
         """Returns the ops that define or use the value of a slot and have no step, with that value."""
-        with_step = {id(op) for op in self._program.step_ops}
-        without = {id(op) for op, _ in self._program.without_rule}
-        names = {op.name for op, _ in self._program.without_rule}
         for spot in spots_of(self._view.propagation, slot):
             entry = self._view.names.entry(spot)
             value = None if entry is None else entry.value
@@ -174,7 +174,8 @@ class Stopping:
             if isinstance(value.owner, Operation):
                 ops.insert(0, value.owner)
             for op in ops:
-                is_without = id(op) in without or (id(op) not in with_step and op.name in names)
+                is_left_out = id(op) not in self._with_step and op.name in self._names_without_rule
+                is_without = id(op) in self._without_rule or is_left_out
                 is_data_flow = data_flow(op) is not None or isinstance(op, CallOp)
                 if is_without and op.operands and op.results and not is_data_flow:
                     yield op, value

@@ -62,6 +62,7 @@ class Explainer:
         self.tracer = Tracer(record)
         self.names = Names(record, module, table)
         self._agreements: dict[int, Agreements] = {}
+        self._links: dict[tuple[object, ...], ChainLink] = {}
 
     def explain(self, subject: Subject, *, most_chains: int = 16) -> Explanation:
         """Returns why `subject` is sharded as it is, with at most so many chains an axis."""
@@ -117,22 +118,27 @@ class Explainer:
         return (Path(path.root, (*path.transitions, *way)) for path in paths)
 
     def _chain(self, path: Path, *, happened: bool) -> Chain:
-        all_links = (self._link(state, transition) for state, transition in path.transitions)
+        all_links = (self._link(state, transition, happened) for state, transition in path.transitions)
         links = [link for link in all_links if link is not None]
-        if not happened:
-            links = [replace(link, strategy="", user_priority="", op_priority="") for link in links]
         root = path.root
         if root.sharding is None and self.tracer.latest(root.spot, len(self.tracer.events)) is None:
             root = replace(root, sharding=final_sharding(root.spot))  # no pass has changed it
         return Chain(self.names.annotation(root), tuple(links), happened)
 
-    def _link(self, state: State, transition: Transition) -> ChainLink | None:
-        if transition.arrival is not None:
+    def _link(self, state: State, transition: Transition, happened: bool) -> ChainLink | None:
+        arrival = transition.arrival
+        if arrival is not None:
             assert isinstance(state, InSlot)
-            return self._arrival_link(state, transition)
+            stage = self.tracer.propagation(state.event).journal.stage_of(arrival.entry) if happened else ""
+            key = state.key, arrival.step, arrival.position, arrival.factor, transition.source, stage
+            link = self._links.get(key)
+            if link is None:
+                link = self._links[key] = self._arrival_link(state, transition, stage)
+            return link
         return None if transition.movement is None else self._movement_link(state, transition.movement)
 
-    def _arrival_link(self, state: InSlot, transition: Transition) -> ChainLink:
+    def _arrival_link(self, state: InSlot, transition: Transition, stage: str) -> ChainLink:
+        """stage: the name of the round; "" for a link that did not happen."""
         arrival, source = transition.arrival, transition.source
         assert arrival is not None and source is not None  # noqa: PT018
         propagation = self.tracer.propagation(state.event)
@@ -142,7 +148,7 @@ class Explainer:
             member = self.names.place(spots_of(propagation, source.slot)[-1])
             note = "members of a sharding group have the same sharding"
             return ChainLink("group", target, state.dimension, axis, member, note=note)
-        priority, op_priority, strategy = stage_words(propagation.journal.stage_of(arrival.entry))
+        priority, op_priority, strategy = stage_words(stage) if stage else ("", "", "")
         rule = propagation.arrivals.rule_of(arrival.step)
         assert rule is not None
         if arrival.step <= FUNCTION_RESULT:

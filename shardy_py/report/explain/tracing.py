@@ -114,6 +114,7 @@ class Tracer:
 
     def __init__(self, record: Record) -> None:
         self.events = record.events
+        self._causes: dict[tuple[object, ...], tuple[Transition | Root, ...]] = {}
 
     @cached_property
     def _movements(self) -> dict[SpotKey, list[int]]:
@@ -228,7 +229,13 @@ class Tracer:
 
     def causes(self, state: State) -> Iterator[Transition | Root]:
         """Returns the moves that led to a state; a root for a state that the user's annotation gives."""
-        return self._causes_at_spot(state) if isinstance(state, AtSpot) else self._causes_in_slot(state)
+        if isinstance(state, AtSpot):
+            return self._causes_at_spot(state)
+        key = (*state.key, state.entry)
+        known = self._causes.get(key)
+        if known is None:
+            known = self._causes[key] = tuple(self._causes_in_slot(state))
+        return iter(known)
 
     def _causes_at_spot(self, state: AtSpot) -> Iterator[Transition | Root]:
         spot, dimension, axis = state.spot, state.dimension, state.axis

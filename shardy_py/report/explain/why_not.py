@@ -66,6 +66,7 @@ class WhyNot:
         self._tracer = explainer.tracer
         self._names = explainer.names
         self._meshes = Symbols(explainer.module).meshes()
+        self._stopping: dict[Propagation, Stopping] = {}
 
     def named(self, question: str) -> dict[str, Reasons]:
         """Returns the reasons for a question `VALUE,DIMENSION,AXIS`, by the name of each value of that name.
@@ -196,7 +197,9 @@ class WhyNot:
             remedy = f'remove "{axis.name}" from manual_axes, or shard explicitly inside'
             yield Reason("manual", message + "tensors inside are local", remedy, op, blame=op)
             return
-        stopping = Stopping(self._explainer, propagation)
+        if propagation not in self._stopping:
+            self._stopping[propagation] = Stopping(self._explainer, propagation)
+        stopping = self._stopping[propagation]
         neighbourhood = Neighbourhood(propagation)
         stops: dict[int, Reason] = {}
         weak: dict[int, Reason] = {}
