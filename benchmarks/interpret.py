@@ -112,7 +112,7 @@ def beside_reference() -> None:
     ratios: list[float] = []
     print(f"{'program':>28} {'reference':>12} {'shardy_py':>12} {'ratio':>8}")
     for name, (function, arguments) in jax_programs().items():
-        flat: list[Array] = [np.asarray(leaf) for leaf in jax.tree.leaves(arguments)]
+        flat: list[Array] = [np.ascontiguousarray(leaf) for leaf in jax.tree.leaves(arguments)]
         text = jax.jit(function, keep_unused=True).lower(*arguments).as_text()
         flat = [leaf.astype(np.int32) if leaf.dtype == np.int64 else leaf for leaf in flat]
         ours = Executable(parse_module(text))

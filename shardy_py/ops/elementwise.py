@@ -5,8 +5,7 @@ Those without operands are constants, iota and random numbers, whose state is re
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from shardy_py.indexing import Expr, IndexMap, dim
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import Compute, OpSpec, RuleSource
+from shardy_py.ops.spec import OpSpec, RuleSource
 
 
 def no_operands(record: OpRecord) -> tuple[Reads, ...]:
@@ -53,11 +52,6 @@ CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digam
 CHLO_WITHOUT_TRAIT = names("next_after polygamma zeta")
 CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
     shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
-
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    direction: getattr(operator, direction.lower()) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")
-}
-"""The comparison of each direction of StableHLO."""
 
 
 def pointwise(record: OpRecord) -> tuple[Reads, ...]:
@@ -109,26 +103,6 @@ def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
     return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, **columns)
 
 
-def _applied(function: Callable[..., int]) -> Compute:
-    return lambda attributes, operands: function(*operands)
-
-
-def _operator(name: str) -> Compute:
-    return _applied(getattr(operator, name))
-
-
-def _clamped(low: int, value: int, high: int) -> int:
-    return min(max(low, value), high)
-
-
-def _selected(chosen: int, left: int, right: int) -> int:
-    return left if chosen else right
-
-
-def _compared(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    return COMPARISONS[attributes["comparison_direction"]](*operands)
-
-
 ROWS = (
     OpSpec("stablehlo.constant", no_operands, rule_source=RuleSource.NONE),
     OpSpec("sdy.constant", no_operands, rule_source=RuleSource.NONE),
@@ -138,22 +112,22 @@ ROWS = (
     OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded)),
     *(_row(name, 1) for name in UNARY),
     *(_row(name, 2) for name in BINARY),
-    _row("add", 2, reduction="sum", compute=_operator("add")),
-    _row("and", 2, reduction="and", compute=_operator("and_")),
-    _row("clamp", 3, compute=_applied(_clamped)),
-    _row("compare", 2, compute=_compared),
-    _row("convert", 1, compute=_operator("pos")),
-    _row("maximum", 2, reduction="max", compute=_applied(max)),
-    _row("minimum", 2, reduction="min", compute=_applied(min)),
-    _row("multiply", 2, reduction="product", compute=_operator("mul")),
-    _row("negate", 1, compute=_operator("neg")),
-    _row("not", 1, compute=_operator("invert")),
-    _row("or", 2, reduction="or", compute=_operator("or_")),
-    _row("select", 3, compute=_applied(_selected)),
-    _row("subtract", 2, compute=_operator("sub")),
+    _row("add", 2, reduction="sum", is_folded=True),
+    _row("and", 2, reduction="and", is_folded=True),
+    _row("clamp", 3, is_folded=True),
+    _row("compare", 2, is_folded=True),
+    _row("convert", 1, is_folded=True),
+    _row("maximum", 2, reduction="max", is_folded=True),
+    _row("minimum", 2, reduction="min", is_folded=True),
+    _row("multiply", 2, reduction="product", is_folded=True),
+    _row("negate", 1, is_folded=True),
+    _row("not", 1, is_folded=True),
+    _row("or", 2, reduction="or", is_folded=True),
+    _row("select", 3, is_folded=True),
+    _row("subtract", 2, is_folded=True),
     _row("uniform_dequantize", 0, rule_source=RuleSource.UNKNOWN),
     _row("uniform_quantize", 0, rule_source=RuleSource.UNKNOWN),
-    _row("xor", 2, compute=_operator("xor")),
+    _row("xor", 2, is_folded=True),
     OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN),
     *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
     *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
 from math import prod
 from operator import mul
 from typing import Any
-
-import numpy as np
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, weighted_sum
 from shardy_py.ops.elementwise import broadcast_along
@@ -16,7 +14,7 @@ from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy
 from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import Compute, OpSpec, Role, RuleSource
+from shardy_py.ops.spec import OpSpec, Role, RuleSource
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -191,40 +189,33 @@ def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
     sketch.set_type(atom, MOVED_ALONG if of_slices else WHOLE)
 
 
-def _sliced(attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
-    bounds = (attributes[name] for name in ("start_indices", "limit_indices", "strides"))
-    return operands[0][tuple(map(slice, *bounds))]
-
-
-_COMPUTE: dict[str, Compute] = {
-    "concatenate": lambda attributes, operands: np.concatenate(operands, attributes["dimension"]),
-    "reverse": lambda attributes, operands: np.flip(operands[0], attributes["dimensions"]),
-    "slice": _sliced,
-    "transpose": lambda attributes, operands: operands[0].transpose(attributes["permutation"]),
-}
-
-
 def _padding_value(record: OpRecord) -> frozenset[int]:
     """Where the operand lies, the padding value is not read."""
     return frozenset((1,))
 
 
 def _row(name: str, maps: Maps, **columns: Any) -> OpSpec:
-    return OpSpec(f"stablehlo.{name}", maps, compute=_COMPUTE.get(name), **columns)
+    return OpSpec(f"stablehlo.{name}", maps, **columns)
 
 
 _MOVED: dict[str, Any] = {"moves_elements": True}
 _SHAPED = _MOVED | {"preserves_constants": True, "needs_static_operand": True}
 _CONCATENATED = Policy(adjust=adjust_concatenation)
 ROWS = (
-    _row("transpose", transpose, role=Role.PASS_THROUGH, **_MOVED),
+    _row("transpose", transpose, role=Role.PASS_THROUGH, is_folded=True, **_MOVED),
     _row("broadcast_in_dim", broadcast_in_dim, role=Role.BROADCAST, **_SHAPED),
     _row("broadcast", broadcast, rule_source=RuleSource.UNKNOWN),
     _row("reshape", reshape, role=Role.PASS_THROUGH, policy=Policy(keeps_order=True), **_SHAPED),
-    _row("slice", slice_, policy=Policy(resized), preserves_constants=True, **_MOVED),
-    _row("reverse", reverse, **_MOVED),
+    _row("slice", slice_, policy=Policy(resized), preserves_constants=True, is_folded=True, **_MOVED),
+    _row("reverse", reverse, is_folded=True, **_MOVED),
     _row("pad", pad, policy=Policy(resized), superset=_padding_value),
-    _row("concatenate", concatenate, policy=_CONCATENATED, context="context.concatenates_slices"),
+    _row(
+        "concatenate",
+        concatenate,
+        policy=_CONCATENATED,
+        context="context.concatenates_slices",
+        is_folded=True,
+    ),
     _row("bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),
     _row("set_dimension_size", set_dimension_size, rule_source=RuleSource.UNKNOWN),
 )

@@ -10,17 +10,16 @@ Every column has a default that means "nothing special". docs/design/ops.md list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Literal
+from typing import Literal
 
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.sharding import ShardingRule
 
-Compute = Callable[[Mapping[str, Any], Sequence[Any]], Any]
 Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
 
 
@@ -134,8 +133,8 @@ class OpSpec:
     preserves_constants: whether results are constant if all operands are; None: if it is elementwise.
     needs_static_operand: whether a dynamic dimension of its operand may make it invalid.
     reduction: what it computes when a reduction combines elements with it.
-    compute: its result from its attributes and operands: Python integers of any size for elementwise ops,
-        numpy arrays for ops that move elements.
+    is_folded: whether XLA computes its result before propagation if its operands are known integers, or
+        known elements that it moves.
     moves_elements: whether each element of the result is an element of the first operand.
 
     Execution:
@@ -160,7 +159,7 @@ class OpSpec:
     preserves_constants: bool | None = None
     needs_static_operand: bool = False
     reduction: Reduction = ""
-    compute: Compute | None = None
+    is_folded: bool = False
     moves_elements: bool = False
     control: Control = Control.NONE
     storage: Storage = Storage.NEW

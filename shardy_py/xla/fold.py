@@ -48,7 +48,7 @@ def fold(module: ModuleOp) -> None:
     (`folding.py`).
     """
     splats = Splats()
-    known = (name for name, row in TABLE.items() if row.compute or row.moves_elements)
+    known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
     _fold_each(ir.find_ops(module, *FOLDS, *known), splats)
     while users := [
         u for op in innermost_first(ir.find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)

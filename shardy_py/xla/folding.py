@@ -12,14 +12,17 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
+from shardy_py.compute import compute_of
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.ir import build_operation, operands_of, place_before
+from shardy_py.layout.element_types import element_type
 from shardy_py.ops import TABLE
 from shardy_py.text.builtin_attributes import is_integral
 from shardy_py.text.dense import (
@@ -75,17 +78,23 @@ class Splats:
         row = TABLE[op.name]
         if row.moves_elements:
             return self.of(operands_of(op)[0])
-        if row.compute is None or not row.is_elementwise:
+        if not (row.is_folded and row.is_elementwise):
             return None
-        element = _element_type(op.results[0])
-        operands = operands_of(op)
-        numbers = [self.integer(operand) for operand in operands] if is_integral(element) else [None]
-        if None in numbers:
-            return None
-        number = row.compute(record_of(op).attributes, numbers)
-        # Conversions to i1 ask whether a number is not zero; elsewhere numbers wrap around.
-        is_conversion = str(element) == "i1" != str(_element_type(operands[0]))
-        return store_integer(bool(number) if is_conversion else number, element)
+        numbers = [self.integer(operand) for operand in operands_of(op)]
+        return None if None in numbers else computed(op, cast("list[int]", numbers))
+
+
+def computed(op: Operation, numbers: Sequence[int]) -> bytes | None:
+    """The element of an op's result for these elements of its operands; None if one is no integer."""
+    record, element = record_of(op), _element_type(op.results[0])
+    types = [_element_type(value) for value in (*op.results, *operands_of(op))]
+    if not all(is_integral(type_) and element_size(type_) <= 8 for type_ in types):
+        return None
+    operands = [
+        np.array([number], element_type(str(type_)).dtype)
+        for number, type_ in zip(numbers, types[1:], strict=True)
+    ]
+    return store_integer(int(compute_of(record)(record, *operands)[0]), element)
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.compute import compute_of
 from shardy_py.dialects import stablehlo
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import plain
@@ -21,6 +22,7 @@ from shardy_py.text.dense import element_size, elements_type, store_integer
 from shardy_py.xla.folding import (
     Fold,
     Splats,
+    computed,
     integers,
     is_static,
     make,
@@ -76,11 +78,10 @@ def fold_same_operands(op: Operation, splats: Splats) -> SSAValue | None:
 def fold_compare(op: Operation, splats: Splats) -> SSAValue | None:
     """Compares integers with themselves; `x != false` and `x == true` are `x`."""
     first, second = operands_of(op)
-    attributes = record_of(op).attributes
-    compute = TABLE[op.name].compute
-    if compute and first is second and is_integral(cast(Any, first.type).element_type) and is_static(first):
-        return make_constant(op, bytes([compute(attributes, (0, 0))]))
-    neutral = {"NE": 0, "EQ": 1}.get(attributes["comparison_direction"])
+    data = computed(op, (0, 0)) if first is second and is_static(first) else None
+    if data is not None:
+        return make_constant(op, data)
+    neutral = {"NE": 0, "EQ": 1}.get(record_of(op).attributes["comparison_direction"])
     return first if same_type(op) and neutral is not None and splats.integer(second) == neutral else None
 
 
@@ -125,11 +126,11 @@ def fold_constant(op: Operation, splats: Splats) -> SSAValue | None:
         return None
     data = splats.of(result)
     if data is None:
-        compute = TABLE[op.name].compute
-        arrays = _elements(op, splats) if compute is not None else None
-        if compute is None or arrays is None:
+        arrays = _elements(op, splats) if TABLE[op.name].is_folded else None
+        if arrays is None:
             return None
-        data = compute(record_of(op).attributes, arrays).tobytes()
+        record = record_of(op)
+        data = compute_of(record)(record, *(array[None] for array in arrays)).tobytes()
     return make_constant(op, data)
 
 
