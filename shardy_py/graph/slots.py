@@ -44,7 +44,7 @@ class Slots:
     holders: by slot, the place of its sharding; None for slot 0.
     shardings, ranks: by slot.
     of: the slot by the identity of a value.
-    siblings: by slot, the slots of the other results of its op.
+    siblings: by slot, the slots of all results of its op.
     aliases: values that share the slot of an owner without an edge, or of an operand.
     function_results: by the identity of a function, the slots of its results.
     """
@@ -159,8 +159,7 @@ class Slots:
 
     def _relate(self, slots: list[int]) -> None:
         if len(slots) > 1:
-            for slot in slots:
-                self.siblings[slot] = tuple(other for other in slots if other != slot)
+            self.siblings.update(dict.fromkeys(slots, tuple(slots)))
 
 
 Adder = Callable[[Slots, Operation], None]

@@ -184,7 +184,7 @@ class Propagator:
         if self.shardings[slot] == NO_SHARDING and slot in self.program.siblings:
             # Once a result has a sharding, the other results of its op have open ones on the same mesh.
             for sibling in self.program.siblings[slot]:
-                if self.shardings[sibling] == NO_SHARDING:
+                if sibling != slot and self.shardings[sibling] == NO_SHARDING:
                     self.shardings[sibling] = self._open_number(new, sibling)
         self.shardings[slot] = new
 

@@ -123,7 +123,7 @@ class FlatProgram:
     step_kinds: by step, an index into `kinds`.
     dependents: by slot, the steps to enqueue when it changes, in this order.
     other_readers: by slot, the steps that read it and are not enqueued.
-    siblings: by slot, the slots of the other results of its op: they become open when it is first sharded.
+    siblings: by slot, the slots of all results of its op: the others become open when it is first sharded.
     groups: by slot, its member of a sharding group, and all members of the group.
     returned: the values that the main function returns.
     liveness: the dead ops, None if there are none.

@@ -113,7 +113,7 @@ def test_several_results_are_siblings() -> None:
     }""".replace("test.pair", "stablehlo.custom_call").replace("(%a) {", '(%a) <{call_target_name = "p"}> {')
     )
     (slots,) = program.flat.step_slots
-    assert program.flat.siblings == {slots[1]: (slots[2],), slots[2]: (slots[1],)}
+    assert program.flat.siblings == dict.fromkeys(slots[1:3], tuple(slots[1:3]))
 
 
 def test_groups_and_their_dependents() -> None:
@@ -214,3 +214,12 @@ def test_writing_back_erases_dead_ops() -> None:
     program.write(program.flat.shardings)
     names = [op.name for op in walk_pre_order(module)]
     assert names == ["builtin.module", "sdy.mesh", "func.func", "stablehlo.tanh", "func.return"]
+
+
+def test_results_of_an_op_share_their_siblings() -> None:
+    results = ", ".join(["tensor<8xf32>"] * 50)
+    text = f"  %1:50 = stablehlo.custom_call @f(%arg0) : (tensor<8xf32>) -> ({results})"
+    source = f"func.func @main(%arg0: tensor<8xf32>) {{\n{text}\n  return\n}}"
+    siblings = build(source).flat.siblings
+    assert len(siblings) == 50
+    assert len({id(slots) for slots in siblings.values()}) == 1

@@ -113,7 +113,7 @@ def test_members_of_a_group_change_together() -> None:
 def test_siblings_of_the_first_sharded_result_become_open() -> None:
     two = step("ij -> ij, i=8, j=8")
     program = program_of(shardings("[{a}, {?}]; -; -"), [(two, (1, 2))])
-    program.siblings = {2: (3,), 3: (2,)}
+    program.siblings = {2: (2, 3), 3: (2, 3)}
     program.ranks[3] = 3
     assert result(program)[2] == "[{?}, {?}, {?}]"
 
