@@ -61,7 +61,9 @@ def _rows(table: Any) -> Groups:
 @lru_cache(maxsize=1024)
 def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
     wanted = frozenset(map(frozenset, groups))
-    fitting = [mesh for mesh in meshes if mesh.device_count == sum(map(len, groups))]
+    count = sum(map(len, groups))
+    highest = max((device for group in groups for device in group), default=-1)
+    fitting = [mesh for mesh in meshes if mesh.device_count == count > highest]
     for mesh in fitting:
         sizes = tuple(axis.size for axis in mesh.axes)
         devices = np.array(mesh.device_ids or range(mesh.device_count)).reshape(sizes)
@@ -88,10 +90,11 @@ def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, .
 
 def _differing_axes(groups: Groups, mesh: Mesh) -> list[MeshAxis]:
     """Returns the axes along which devices of a group differ."""
-    positions = np.argsort(mesh.device_ids) if mesh.device_ids else np.arange(mesh.device_count)
-    grid = np.array(np.unravel_index(positions, tuple(axis.size for axis in mesh.axes)))
+    positions = np.argsort(mesh.device_ids) if mesh.device_ids else None
+    sizes = tuple(axis.size for axis in mesh.axes)
     differs = np.zeros(len(mesh.axes), bool)
     for group in groups:
-        places = grid[:, list(group)]
+        listed = np.array(group, np.int64)
+        places = np.array(np.unravel_index(listed if positions is None else positions[listed], sizes))
         differs |= (places != places[:, :1]).any(axis=1)
     return [axis for axis, moved in zip(mesh.axes, differs, strict=True) if moved]
