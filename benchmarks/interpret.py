@@ -216,7 +216,7 @@ def memory() -> None:
     )
     x = np.zeros((1, size, size), np.float32)
     plan = executable.plan
-    sizes = dict.fromkeys(range(-1, plan.slots), x.nbytes)
+    sizes = dict.fromkeys(range(-1, len(plan.frame)), x.nbytes)
     for step in plan.steps:
         for slot, result in zip(step.results, step.op.results, strict=True):
             sizes[slot] = 4 * int(np.prod(result.type.get_shape()))  # pyright: ignore

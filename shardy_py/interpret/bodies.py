@@ -11,10 +11,8 @@ import numpy as np
 from shardy_py.compute import COMPUTE, Array
 from shardy_py.compute.lanes import Term, lanes_of
 from shardy_py.compute.quantization import is_quantized
-from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.record import record_of
 from shardy_py.interpret.build import Nested
-from shardy_py.interpret.constants import constant_array
 from shardy_py.interpret.machine import Devices
 from shardy_py.interpret.plan import Plan
 from shardy_py.interpret.values import Value, lanes_of_values, repeated
@@ -48,11 +46,11 @@ class Form:
 
 def _terms(plan: Plan) -> Terms:
     """The returned values as terms; () if some op is not a function of elements."""
-    known: dict[int, Term | Array | int] = {slot: number for number, slot in enumerate(plan.inputs)}
+    known: dict[int, Term | Array | int] = {
+        slot: value for slot, value in enumerate(plan.frame) if value is not None
+    }
+    known |= {slot: number for number, slot in enumerate(plan.inputs)}
     for step in plan.steps:
-        if is_constant(step.op):
-            known[step.results[0]] = constant_array(step.op)
-            continue
         if step.op.regions or len(step.results) != 1:
             return ()
         record = record_of(step.op)

@@ -15,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from shardy_py.compute import Array
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Diagnostic, ShardyError
@@ -28,7 +31,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.machine import Devices, Limits, Run
 from shardy_py.interpret.plan import Plan, Step, execute
-from shardy_py.interpret.values import Value
+from shardy_py.interpret.values import Value, is_tuple
 from shardy_py.ir import operands_of, terminator_of, type_of
 from shardy_py.text.naming import ValueNames
 
@@ -47,6 +50,39 @@ class Nested:
         """Runs the region; empties `arguments`."""
         arguments += [operands[position] for position in self.captured]
         return execute(self.plan, devices, arguments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """The execution of a constant."""
+
+    value: Array
+
+    def __call__(self, devices: Devices, operands: list[Value]) -> tuple[Value]:
+        """Returns the value."""
+        return (self.value,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pure:
+    """The execution of an op with one result, which depends on its operands alone."""
+
+    function: Callable[..., Value]
+
+    def __call__(self, devices: Devices, operands: list[Value]) -> Sequence[Value]:
+        """Returns the result."""
+        result = self.function(*operands)
+        return result if is_tuple(result) else (result,)
+
+    @staticmethod
+    def is_small(op: Operation) -> bool:
+        """Whether the result may be kept for the whole run."""
+        tensor = tensor_type(type_of(op.results[0]))
+        return tensor is not None and prod(_SMALL if n is None else n for n in tensor.shape) < _SMALL
+
+
+_SMALL = 1 << 12
+"""Elements of results that are computed before the run, if the operands are constants."""
 
 
 class Builder:
@@ -144,7 +180,7 @@ class _BlockBuilder:
         self._plan = plan
         self._slots: dict[SSAValue, int] = {}
         self._captured: list[SSAValue] = []
-        self._block: Block | None = None
+        self._known: dict[int, Array] = {}
 
     @property
     def captured(self) -> tuple[SSAValue, ...]:
@@ -152,13 +188,15 @@ class _BlockBuilder:
         return tuple(self._captured)
 
     def fill(self, block: Block) -> None:
-        plan, self._block = self._plan, block
+        plan = self._plan
         arguments = [self._new_slot(argument) for argument in block.args]
         drafts: list[Step] = []
         for op in block.ops:
             if not is_terminator(op):
                 try:
-                    drafts.append(self._step(op))
+                    step = self._step(op)
+                    if not self._is_known(step):
+                        drafts.append(step)
                 except ShardyError as error:
                     self._builder.note(op, error)
                     for result in op.results:
@@ -166,8 +204,21 @@ class _BlockBuilder:
         end = terminator_of(cast(Any, block.parent))
         plan.returned = tuple(map(self._slot_of, operands_of(end))) if end is not None else ()
         plan.inputs = (*arguments, *(self._slots[value] for value in self._captured))
-        plan.slots = len(self._slots)
-        plan.steps = _with_lifetimes(drafts, plan.returned)
+        plan.frame = [self._known.get(slot) for slot in range(len(self._slots) + 1)]
+        plan.steps = _with_lifetimes(drafts, {*plan.returned, *self._known})
+
+    def _is_known(self, step: Step) -> bool:
+        """Whether the results do not depend on the run; they are then in the frame from the start."""
+        run = step.run
+        if step.is_observed or not isinstance(run, Known | Pure):
+            return False
+        if isinstance(run, Pure):
+            if not all(slot in self._known for slot in step.operands) or not run.is_small(step.op):
+                return False
+            with np.errstate(all="ignore"):
+                run = Known(run.function(*(self._known[slot] for slot in step.operands)))
+        self._known[step.results[0]] = run.value
+        return True
 
     def _new_slot(self, value: SSAValue) -> int:
         return self._slots.setdefault(value, len(self._slots))
@@ -202,17 +253,14 @@ class _BlockBuilder:
         return Step(op, run, slots, results, is_observed=builder.observed(op))
 
 
-def _with_lifetimes(drafts: list[Step], returned: tuple[int, ...]) -> list[Step]:
-    """Adds to each step the slots that nothing reads afterwards."""
-    from dataclasses import replace
-
-    needed = set(returned)
+def _with_lifetimes(drafts: list[Step], needed: set[int]) -> list[Step]:
+    """Adds to each step the slots that nothing reads afterwards; `needed`: slots that are never cleared."""
     steps: list[Step] = []
     for step in reversed(drafts):
         cleared = tuple({slot for slot in step.operands if slot not in needed})
         results = tuple(slot if slot in needed else NOWHERE for slot in step.results)
         needed.update(step.operands)
-        steps.append(replace(step, cleared=cleared, results=results))
+        steps.append(step._replace(cleared=cleared, results=results))
     return steps[::-1]
 
 

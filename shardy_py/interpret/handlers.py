@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from xdsl.ir import Operation
@@ -11,12 +11,12 @@ from xdsl.ir import Operation
 from shardy_py.compute import COMPUTE, compute_of
 from shardy_py.dialects.sdy import ops as sdy
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.dialects.traits import is_constant
+from shardy_py.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.errors import ShardyError
 from shardy_py.graph.record import record_of
 from shardy_py.interpret import collectives, effects, instruments
 from shardy_py.interpret.bodies import body_maker
-from shardy_py.interpret.build import Builder, Handler, Nested
+from shardy_py.interpret.build import Builder, Handler, Known, Nested, Pure
 from shardy_py.interpret.constants import constant_array
 from shardy_py.interpret.control import handlers as control_handlers
 from shardy_py.interpret.machine import Devices, Run
@@ -87,8 +87,7 @@ def handler_of(op: Operation) -> Handler:
 
 
 def _constant(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
-    results = (constant_array(op),)
-    return lambda devices, operands: results
+    return Known(constant_array(op))
 
 
 def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
@@ -102,14 +101,14 @@ def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))
-    if len(op.results) == 1:
+    if len(op.results) == 1 and is_dead_when_unused(op):
+        return Pure(partial(function, record))
 
-        def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
-            result = function(record, *operands)
-            return result if is_tuple(result) else (result,)
+    def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
+        results = function(record, *operands)
+        return results if is_tuple(results) else (results,)
 
-        return run
-    return lambda devices, operands: function(record, *operands)
+    return run
 
 
 def _with_bodies(record: OpRecord, function: Any, makers: list[Any], count: int) -> Run:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -16,8 +17,7 @@ from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One op.
 
     operands, results: slots. cleared: slots that nothing reads afterwards. is_observed: whether the machine's
@@ -38,10 +38,11 @@ class Plan:
 
     inputs: the slots of its arguments, and of the values that it captures. returned: those of the values that
         its terminator passes on. communicates: whether devices may have to wait for each other within.
-    callees: the plans of functions that it calls.
+    callees: the plans of functions that it calls. frame: the values of all slots before the first step: those
+        of constants, and None; the last one takes results that nothing uses.
     """
 
-    slots: int = 0
+    frame: list[Value] = field(default_factory=list[Value])
     steps: list[Step] = field(default_factory=list[Step])
     inputs: tuple[int, ...] = ()
     returned: tuple[int, ...] = ()
@@ -55,28 +56,28 @@ def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]
     Raises:
         ShardyError: with the name and place of the op that failed.
     """
-    frame: list[Value] = [None] * (plan.slots + 1)  # the last one takes what nothing uses
+    frame = plan.frame.copy()
     for slot, value in zip(plan.inputs, arguments, strict=True):
         frame[slot] = value
     arguments.clear()
     machine = devices.machine
     machine.count(len(plan.steps) + 1)
-    for step in plan.steps:
-        operands = [frame[slot] for slot in step.operands]
-        for slot in step.cleared:
+    for op, run, operands, results, cleared, is_observed in plan.steps:
+        given = [frame[slot] for slot in operands]
+        for slot in cleared:
             frame[slot] = None
         try:
-            results: Sequence[Value] = step.run(devices, operands)
+            made: Sequence[Value] = run(devices, given)
         except ShardyError as error:
-            raise error_at(step.op, error) from error
+            raise error_at(op, error) from error
         except MemoryError:
-            raise error_at(step.op, ShardyError("needs more memory than there is")) from None
+            raise error_at(op, ShardyError("needs more memory than there is")) from None
         except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise InternalError(f"running '{step.op.name}': {error}") from error
-        for slot, value in zip(step.results, results, strict=True):
+            raise InternalError(f"running '{op.name}': {error}") from error
+        for slot, value in zip(results, made, strict=True):
             frame[slot] = value
-        if step.is_observed and machine.observe is not None:
-            machine.observe(step.op, devices, list(results))
+        if is_observed and machine.observe is not None:
+            machine.observe(op, devices, list(made))
         frame[-1] = None
-        del operands, results
+        del given, made
     return [frame[slot] for slot in plan.returned]
