@@ -14,6 +14,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,8 +26,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from shardy_py.dialects import parse_module
+from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import Executable, Grid, Settings
 from shardy_py.interpret.plan import Plan
+from shardy_py.layout.element_types import element_type
 
 Array = np.ndarray[Any, Any]
 DEVICES = 64
@@ -46,13 +49,15 @@ def seconds(run: Callable[[], object], repeat: int = 7) -> float:
 # ---------------------------------------------------------------------- beside the reference
 
 
-def transformer_step() -> tuple[Any, tuple[Any, ...]]:
+def transformer_step(
+    batch: int = 2, length: int = 16, width: int = 32, heads: int = 4
+) -> tuple[Any, tuple[Any, ...]]:
     """A train step of one transformer layer: attention, a feed-forward network, gradients, SGD."""
     import jax
     import jax.numpy as jnp
 
-    batch, length, width, heads = 2, 16, 32, 4
-    shapes = {"qkv": (width, 3 * width), "out": (width, width), "up": (width, 64), "down": (64, width)}
+    wide = 4 * width
+    shapes = {"qkv": (width, 3 * width), "out": (width, width), "up": (width, wide), "down": (wide, width)}
     rng = np.random.default_rng(0)
     params = {k: rng.standard_normal(s).astype(np.float32) * 0.1 for k, s in shapes.items()}
     x = rng.standard_normal((batch, length, width)).astype(np.float32)
@@ -195,39 +200,39 @@ def lockstep() -> None:
 # ---------------------------------------------------------------------- memory
 
 
-def live_bytes(plan: Plan, sizes: dict[int, int]) -> int:
-    """Returns the most bytes that live values take, given the bytes of each slot."""
-    live = {slot: sizes[slot] for slot in plan.inputs}
-    most = sum(live.values())
+def live_bytes(plan: Plan) -> int:
+    """Returns the most bytes that live values take; inputs do not count, they are made outside."""
+    live = dict.fromkeys(plan.inputs, 0)
+    most = 0
     for step in plan.steps:
-        for slot in step.results:
-            live[slot] = sizes[slot]
-        most = max(most, sum(live.values()))
+        within = max((live_bytes(callee) for callee in getattr(step.run, "callees", ())), default=0)
+        for slot, result in zip(step.results, step.op.results, strict=True):
+            tensor = tensor_type(result.type)
+            assert tensor is not None
+            live[slot] = (
+                prod(size or 1 for size in tensor.shape) * element_type(tensor.element).dtype.itemsize
+            )
+        most = max(most, sum(live.values()) + within)
         for slot in (*step.cleared, -1):
             live.pop(slot, None)
     return most
 
 
 def memory() -> None:
-    """Prints the peak of allocations beside liveness, for a chain of layers on large tensors."""
-    size, layers = 1024, 6
-    executable = Executable(
-        parse_module(local_program(size, layers)), settings=Settings(grid=Grid(1, DEVICES))
-    )
-    x = np.zeros((1, size, size), np.float32)
-    plan = executable.plan
-    sizes = dict.fromkeys(range(-1, len(plan.frame)), x.nbytes)
-    for step in plan.steps:
-        for slot, result in zip(step.results, step.op.results, strict=True):
-            sizes[slot] = 4 * int(np.prod(result.type.get_shape()))  # pyright: ignore
-    live = live_bytes(plan, sizes) - 2 * x.nbytes  # the inputs are made here
-    executable.run([x, x])
+    """Prints the peak of allocations of a larger train step beside liveness."""
+    import jax
+
+    step, arguments = transformer_step(batch=8, length=128, width=256, heads=8)
+    executable = Executable(parse_module(jax.jit(step).lower(*arguments).as_text()))
+    flat = [np.ascontiguousarray(leaf)[None] for leaf in jax.tree.leaves(arguments)]
+    live = live_bytes(executable.plan)
+    executable.run(flat)
     tracemalloc.start()
-    executable.run([x, x])
+    executable.run(flat)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    print(f"\n{'memory':>28} {'live':>12} {'peak':>12} {'ratio':>8}")
-    print(f"{'':>28} {live / 1e6:>9.1f} MB {peak / 1e6:>9.1f} MB {peak / live:>7.2f}x")
+    print(f"\n{'memory of a train step':>28} {'live':>12} {'peak':>12} {'ratio':>8}")
+    print(f"{'':>28} {live / 1e6:>9.1f} MB {peak / 1e6:>9.1f} MB {peak / live:>7.2f}x\n")
 
 
 if __name__ == "__main__":
