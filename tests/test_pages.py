@@ -23,7 +23,7 @@ PAGES = {
     "coming_from": 14,
     "communication": 6,
     "diff": 2,
-    "interpret": 3,
+    "interpret": 4,
     "testing": 2,
     "tutorial": 12,
 }

@@ -11,8 +11,9 @@ Not here: what an op computes from its operands (`compute/`).
 
 from __future__ import annotations
 
+from shardy_py.compute import register_custom_call
 from shardy_py.interpret.grid import Grid
 from shardy_py.interpret.machine import Limits
 from shardy_py.interpret.run import Executable, Settings
 
-__all__ = ["Executable", "Grid", "Limits", "Settings"]
+__all__ = ["Executable", "Grid", "Limits", "Settings", "register_custom_call"]

@@ -81,7 +81,9 @@ def handler_of(op: Operation) -> Handler:
         return lambda builder, op, regions: lambda devices, operands: operands
     target = call_target(record)
     what, remedy = (
-        ("", "") if target is None else (f"@{target} ", "; register_custom_call gives it a function")
+        ("", "")
+        if target is None
+        else (f"@{target} ", "; shardy_py.interpret.register_custom_call gives it a function")
     )
     raise ShardyError(f"{what}cannot run{remedy}")
 

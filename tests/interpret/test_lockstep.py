@@ -196,7 +196,7 @@ def test_all_ops_that_cannot_run_are_reported_before_anything_runs() -> None:
 return %s : tensor<2xf32>"""
     with pytest.raises(ShardyError) as caught:
         run(function(body), values(1))
-    remedy = "cannot run; register_custom_call gives it a function"
+    remedy = "cannot run; shardy_py.interpret.register_custom_call gives it a function"
     assert [str(d) for d in caught.value.diagnostics] == [
         f"test.mlir:2:6: error: 'stablehlo.custom_call' op @mine {remedy}",
         f"test.mlir:3:6: error: 'stablehlo.custom_call' op @other {remedy}",
