@@ -43,6 +43,7 @@ from shardy_py.compute import (
     windowed,
 )
 from shardy_py.compute.custom_calls import CustomCall, register_custom_call
+from shardy_py.compute.indexed import IN_PLACE
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
@@ -80,4 +81,13 @@ def compute_of(record: OpRecord) -> Compute:
     return function if is_plain else quantization.quantized(function)
 
 
-__all__ = ["COMPUTE", "Array", "Body", "Compute", "CustomCall", "compute_of", "register_custom_call"]
+__all__ = [
+    "COMPUTE",
+    "IN_PLACE",
+    "Array",
+    "Body",
+    "Compute",
+    "CustomCall",
+    "compute_of",
+    "register_custom_call",
+]

@@ -48,15 +48,19 @@ def dynamic_slice(record: OpRecord, operand: Array, *starts: Array) -> Array:
 
 def dynamic_update_slice(record: OpRecord, operand: Array, update: Array, *starts: Array) -> Array:
     """StableHLO's specification, "dynamic_update_slice"."""
-    sizes = update.shape[1:]
     lanes = lanes_of(operand, update, *starts)
-    result = np.array(in_lanes(operand, lanes), order="C")
+    return write_slice(record, np.array(in_lanes(operand, lanes), order="C"), update, *starts)
+
+
+def write_slice(record: OpRecord, target: Array, update: Array, *starts: Array) -> Array:
+    """Does `dynamic_update_slice` in place, in a contiguous array with all lanes."""
+    lanes, sizes = len(target), update.shape[1:]
     if all(len(start) == 1 for start in starts):
-        result[_shared_slice(operand, starts, sizes)] = update
+        target[_shared_slice(target, starts, sizes)] = update
     else:
-        windows = all_slices(result, sizes, writeable=True)
-        windows[(np.arange(lanes), *_inside(operand, starts, sizes))] = in_lanes(update, lanes)
-    return result
+        windows = all_slices(target, sizes, writeable=True)
+        windows[(np.arange(lanes), *_inside(target, starts, sizes))] = in_lanes(update, lanes)
+    return target
 
 
 def _shared_slice(operand: Array, starts: Sequence[Array], sizes: Sequence[int]) -> tuple[slice, ...]:
@@ -234,3 +238,5 @@ COMPUTE: dict[str, Compute] = {
     "stablehlo.torch_index_select": torch_index_select,
 }
 """The function of each op."""
+IN_PLACE: dict[str, Compute] = {"stablehlo.dynamic_update_slice": write_slice}
+"""Functions that write the result into the first operand: contiguous, with all lanes, used nowhere else."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
+from sys import getrefcount
 from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from shardy_py.compute import COMPUTE, compute_of
+from shardy_py.compute import COMPUTE, IN_PLACE, Compute, compute_of
 from shardy_py.dialects.sdy import ops as sdy
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant, is_dead_when_unused
@@ -103,6 +104,9 @@ def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))
+    write = IN_PLACE.get(record.name)
+    if write is not None:
+        return partial(_in_place, record, function, write)
     if len(op.results) == 1 and is_dead_when_unused(op):
         return Pure(partial(function, record))
 
@@ -111,6 +115,18 @@ def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
         return results if is_tuple(results) else (results,)
 
     return run
+
+
+def _in_place(
+    record: OpRecord, function: Compute, write: Compute, devices: Devices, operands: list[Value]
+) -> tuple[Value]:
+    """Writes into the first operand if nothing else refers to it, as in loops that fill an array."""
+    target, operands[0] = operands[0], None
+    others = operands[1:]
+    is_own = getrefcount(target) == 2 and target.base is None  # this variable, and the argument
+    if is_own and target.flags.carray and len(target) >= lanes_of_values(others):
+        return (write(record, target, *others),)
+    return (function(record, target, *others),)
 
 
 def _with_bodies(record: OpRecord, function: Any, makers: list[Any], count: int) -> Run:

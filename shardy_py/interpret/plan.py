@@ -59,6 +59,7 @@ def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]
     frame = plan.frame.copy()
     for slot, value in zip(plan.inputs, arguments, strict=True):
         frame[slot] = value
+    value = None  # the frame alone holds the values
     arguments.clear()
     machine = devices.machine
     machine.count(len(plan.steps) + 1)
@@ -78,6 +79,6 @@ def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]
             frame[slot] = value
         if is_observed and machine.observe is not None:
             machine.observe(op, devices, list(made))
-        frame[-1] = None
+        frame[-1] = value = None
         del given, made
     return [frame[slot] for slot in plan.returned]

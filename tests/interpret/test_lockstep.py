@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shardy_py.compute import COMPUTE
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
@@ -218,3 +219,39 @@ def test_a_chain_of_a_thousand_calls_runs() -> None:
     last = "func.func private @f1000(%x: tensor<2xf32>) -> tensor<2xf32> {\nreturn %x : tensor<2xf32>\n}\n"
     main = function("%r = call @f0(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %r : tensor<2xf32>")
     assert run(calls + last + main, values(1))[0].tolist() == [[0, 1]]
+
+
+FILLED = """
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ten = stablehlo.constant dense<10> : tensor<i32>
+  %c = stablehlo.constant dense<0.0> : tensor<10xf32>
+  %start = stablehlo.add %c, %c : tensor<10xf32>
+  %w:2 = stablehlo.while(%i = %zero, %y = START) : tensor<i32>, tensor<10xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %ten : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %n = stablehlo.add %i, %one : tensor<i32>
+      %f = stablehlo.convert %n : (tensor<i32>) -> tensor<f32>
+      %u = stablehlo.reshape %f : (tensor<f32>) -> tensor<1xf32>
+      %z = stablehlo.dynamic_update_slice %y, %u, %i
+        : (tensor<10xf32>, tensor<1xf32>, tensor<i32>) -> tensor<10xf32>
+      stablehlo.return %n, %z : tensor<i32>, tensor<10xf32>
+    }
+  return %w#1, %x : tensor<10xf32>, tensor<10xf32>"""
+
+
+@pytest.mark.parametrize(("start", "copies"), [("%start", 1), ("%x", 1)])
+def test_a_loop_fills_an_array_in_place(start: str, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first update copies, because the array belongs to the program or the caller; the others write."""
+    copied: list[int] = []
+    name = "stablehlo.dynamic_update_slice"
+    update = COMPUTE[name]
+    monkeypatch.setitem(COMPUTE, name, lambda *given: (copied.append(1), update(*given))[1])
+    results = "tensor<10xf32>, tensor<10xf32>"
+    text = function(FILLED.replace("START", start), "%x: tensor<10xf32>", results)
+    filled, kept = run(text, np.zeros((1, 10), np.float32))
+    assert filled.tolist() == [[*range(1, 11)]]
+    assert kept.tolist() == [[0] * 10]
+    assert len(copied) == copies
