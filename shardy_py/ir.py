@@ -231,11 +231,6 @@ def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -
     return made
 
 
-def append_argument(block: Block, type_: Attribute, location: Any) -> BlockArgument:
-    """A new last argument of `block`."""
-    return append_arguments(block, [(type_, location)])[0]
-
-
 # ---------------------------------------------------------------------- changing
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.ir import append_argument, attach_operands, build_operation, operands_of
+from shardy_py.ir import append_arguments, attach_operands, build_operation, operands_of
 
 Mapping = dict[SSAValue, SSAValue]
 """From values to their counterparts in the copy; cloning adds the values that it defines."""
@@ -29,8 +29,8 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
     blocks: list[tuple[Block, Block]] = []
     for block in region.blocks:
         new_block = Block()
-        for argument in block.args:
-            mapping[argument] = append_argument(new_block, argument.type, argument.location)
+        types = [(argument.type, argument.location) for argument in block.args]
+        mapping.update(zip(block.args, append_arguments(new_block, types), strict=True))
         blocks.append((block, new_block))
         into.add_block(new_block)
     pairs: list[tuple[Operation, Operation]] = []

@@ -76,7 +76,7 @@ def read(holder: Holder) -> TensorSharding | None:
             dictionaries = _dictionaries(op.properties.get(_LISTS[holder.place]))
             return _value(dictionaries[index].data.get(SHARDING)) if index < len(dictionaries) else None
         case Place.INNER_ARGUMENT:
-            return _at(required_data_flow(op).block_argument_edge_owner_shardings(op), index)
+            return required_data_flow(op).block_argument_edge_owner_sharding(op, index)
         case Place.OUTER_RESULT:
             return _at(required_data_flow(op).op_result_edge_owner_shardings(op), index)
 

@@ -1,4 +1,4 @@
-"""Reports on an op with many tensors cost as much as it has tensors, in executed lines."""
+"""Reports on an op with many tensors, or a chain of ops, cost as much as it has, in executed lines."""
 
 from __future__ import annotations
 
@@ -46,12 +46,35 @@ def _branches(n: int) -> Result:
     return _program(body, "%0")
 
 
+def _manual(n: int) -> Result:
+    types, local = ", ".join([ROW] * n), ", ".join(["tensor<4xf32>"] * n)
+    shardings = ", ".join(['<@mesh, [{"x"}]>'] * n)
+    arguments = ", ".join(f"%x{i}: tensor<4xf32>" for i in range(n))
+    body = f"""%0:{n} = sdy.manual_computation({", ".join(["%a"] * n)}) in_shardings=[{shardings}]
+      out_shardings=[{shardings}] manual_axes={{"x"}} ({arguments}) {{
+    sdy.return {", ".join(f"%x{i}" for i in range(n))} : {local}
+  }} : ({types}) -> ({types})"""
+    return _program(body, "%0#0")
+
+
 def _diff(result: Result) -> object:
     return difference(ValueTable(result.source.module), ValueTable(result.program.module))
 
 
 def _explain(result: Result) -> object:
     return result.explain(result.values[-1])
+
+
+def _propagate(result: Result) -> object:
+    return propagate(result.source)
+
+
+def _shapes(result: Result) -> object:
+    return [value.local_shape for value in result.values]
+
+
+def _communication(result: Result) -> object:
+    return result.communication()
 
 
 def _lines(work: Callable[[], object]) -> int:
@@ -74,11 +97,19 @@ def _lines(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize(
     ("program", "report"),
-    [(_results, _diff), (_results, check), (_concatenation, _explain), (_branches, _explain)],
+    [
+        (_results, _diff),
+        (_results, check),
+        (_concatenation, _explain),
+        (_branches, _explain),
+        (_manual, _propagate),
+        (_manual, _communication),
+        (_manual, _shapes),
+        (_manual, _diff),
+        (_manual, check),
+    ],
 )
-def test_reports_are_linear_in_the_tensors_of_an_op(
-    program: Callable[[int], Result], report: Callable[[Result], object]
-) -> None:
+def test_the_cost_is_linear(program: Callable[[int], Result], report: Callable[[Result], object]) -> None:
     report(program(2))
     small, large = (program(n) for n in (60, 240))
     assert _lines(lambda: report(large)) < 5 * _lines(lambda: report(small))

@@ -72,6 +72,10 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
         """The shardings of block arguments that own edges, as the region sees them; () if none has one."""
         return ()
 
+    def block_argument_edge_owner_sharding(self, op: Operation, index: int) -> TensorSharding | None:
+        """The sharding of one of them, None if none has one."""
+        return sharding_at(self.block_argument_edge_owner_shardings(op), index)
+
     def set_block_argument_edge_owner_shardings(self, op: Operation, shardings: Shardings) -> None:
         """Sets all of them; does nothing if the op cannot hold them."""
 
@@ -171,6 +175,12 @@ class RegionDataFlow(ShardableDataFlowOpInterface):
         outer = _held(op, "in_shardings")
         axes = manual_axes(op)
         return tuple(without_manual_axes(sharding, axes) for sharding in outer) if axes else outer
+
+    @override
+    def block_argument_edge_owner_sharding(self, op: Operation, index: int) -> TensorSharding | None:
+        # Derived alone: deriving all of them to read one makes reading all of them quadratic.
+        outer = sharding_at(_held(op, "in_shardings"), index)
+        return None if outer is None else without_manual_axes(outer, manual_axes(op))
 
     @override
     def set_block_argument_edge_owner_shardings(self, op: Operation, shardings: Shardings) -> None:

@@ -70,7 +70,7 @@ def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
         return None
     owner = flow.edge_owner_from_target(op, argument)
     if owner is argument:
-        return sharding_at(flow.block_argument_edge_owner_shardings(op), argument.index)
+        return flow.block_argument_edge_owner_sharding(op, argument.index)
     return sharding_of(owner) if owner is not None else None
 
 

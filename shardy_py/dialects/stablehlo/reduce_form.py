@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from shardy_py.dialects.encoding import integers
 from shardy_py.dialects.stablehlo.rows.elementwise import ELEMENTWISE
 from shardy_py.errors import InternalError
-from shardy_py.ir import append_argument, build_operation
+from shardy_py.ir import append_arguments, build_operation
 from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.location_syntax import read_location
@@ -98,7 +98,7 @@ def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> 
     """The region of a short form."""
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
     block = Block()
-    arguments = [append_argument(block, scalar, location) for _ in range(2)]
+    arguments = append_arguments(block, [(scalar, location)] * 2)
     combiner = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
     build_operation(_op_class("stablehlo.return"), list(combiner.results), (), {}, {}, location, block)
     return Region(block)
