@@ -31,6 +31,7 @@ from shardy_py.graph.holders import SHARDING, Holder, Place, read, result_shardi
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses
+from shardy_py.passes.meshes import STABLEHLO_MESH, stablehlo_mesh
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes, resolve
 
@@ -125,6 +126,8 @@ class Editor:
         if isinstance(op, MeshOp):
             self._check_manual(name, mesh)
             op.properties["mesh"] = MeshAttr(mesh)
+            if STABLEHLO_MESH in op.attributes:
+                op.attributes[STABLEHLO_MESH] = stablehlo_mesh(mesh)
         elif op is not None:
             raise ShardyError(f"@{name} is the name of a '{op.name}' op; use another name for the mesh")
         else:

@@ -31,6 +31,7 @@ from shardy_py.builder.emit import Types, emit_one, emit_op, emit_other
 from shardy_py.builder.indexing import indexed
 from shardy_py.builder.types import Shape, TensorType
 from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.errors import ShardyError
 from shardy_py.rules import einsum_rule
@@ -190,7 +191,8 @@ def emit(
         `dot_general`, whose shape is inferred.
     regions: made by `region`.
     sharding_rule: overrides the op's own rule: `"b i, i -> b i"`, or `partial(einsum_rule, "b i, i -> b",
-        reduction=["i"])` for factors that do not only pass through.
+        reduction=["i"])` for factors that do not only pass through. By default, the rule of a custom call or
+        of an op of another dialect is custom: reshards are left to its partitioner. Other ops have none.
     Raises `ShardyError` for ops that do not verify.
     """
     name = op_name.removeprefix("stablehlo.")
@@ -203,6 +205,9 @@ def emit(
 
 def _give_rule(op: Operation, rule: Rule) -> None:
     given: Any = partial(einsum_rule, rule) if isinstance(rule, str) else rule
+    if getattr(given, "func", None) is einsum_rule:
+        is_custom = op.name == CustomCallOp.name or not op.name.startswith(("stablehlo.", "chlo."))
+        given = partial(einsum_rule, *given.args, **{"is_custom": is_custom, **given.keywords})
     if callable(given):
         given = given(*([static_shape(value) for value in side] for side in (op.operands, op.results)))
     if not isinstance(given, ShardingRule):

@@ -55,6 +55,18 @@ def test_meshes_are_also_sizes_by_axis(result: Result, mesh: Any) -> None:
     assert Sharding(mesh, P("data")).mesh == LARGER
 
 
+def test_the_mesh_of_stablehlo_is_that_of_sdy(result: Result) -> None:
+    """The pipeline writes it; programs that JAX lowers have it before."""
+    described = (
+        '{stablehlo.mesh = {axes = [{name = "data", size = 8 : i64}, {name = "model", size = 2 : i64}]}}'
+    )
+    line = f'sdy.mesh @mesh = <["data"=8, "model"=2]> {described}'
+    given = Program.parse(result.text())
+    assert line in given.with_mesh(LARGER).text()
+    assert line in propagate(given).what_if(mesh=LARGER).after.text()
+    assert "stablehlo.mesh" not in Program.parse(MATMUL).with_mesh(LARGER).text()
+
+
 def test_meshes_and_shardings_of_jax(result: Result) -> None:
     sharding: Any = pytest.importorskip("jax", reason="needs jax").sharding
     auto = (sharding.AxisType.Auto,) * 2

@@ -44,10 +44,26 @@ def test_conflicting_operands_are_resharded() -> None:
 
 
 def test_the_rule_of_a_user_goes_before_the_own_rule_of_an_op() -> None:
-    rule = partial(einsum_rule, "b h, b h -> b h", need_replication=["h"], is_custom=False)
+    rule = partial(einsum_rule, "b h, b h -> b h", need_replication=["h"])
     result = result_of(lambda x, y: emit("add", x, y, sharding_rule=rule)[0], ROWS, ROWS)
     assert result.communication().counts == {"all_to_all": 3}
     assert "sharding_rule" not in result.text() + result.communicating.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_custom"), [("add", False), ("chlo.next_after", False), ("custom_call", True)]
+)
+def test_rules_are_custom_where_ops_may_have_a_partitioner(name: str, is_custom: bool) -> None:
+    target: Any = {"call_target_name": "mine"} if name == "custom_call" else {}
+
+    def text(rule: Any) -> str:
+        return build(lambda x: emit(name, x, x, results=X, sharding_rule=rule, **target)[0], X).text()
+
+    notation = "b h, b h -> b h"
+    for rule in (notation, partial(einsum_rule, notation)):
+        assert (", custom>" in text(rule)) == is_custom
+    for given in (True, False):
+        assert (", custom>" in text(partial(einsum_rule, notation, is_custom=given))) == given
 
 
 def test_a_reduction_is_reduced() -> None:

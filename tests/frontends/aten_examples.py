@@ -57,7 +57,7 @@ def calls() -> list[Call]:
 FLOAT = """
 abs asinh atan ceil cos cosh erf erfc exp exp2 expm1 floor neg relu round sigmoid sign sin sinh tan tanh trunc
 """
-POSITIVE = "log log10 log1p log2 reciprocal rsqrt sqrt"
+POSITIVE = "digamma lgamma log log10 log1p log2 reciprocal rsqrt sqrt"
 COMPARISONS = "eq ne lt le gt ge"
 
 

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from shardy_py import Mesh, Options, Program, ShardyError, propagate
 from shardy_py.frontends.torch import from_exported, placements_of
 from shardy_py.frontends.torch_nodes import position_of
+from shardy_py.ops import names
 from shardy_py.testing import assert_sharding
 from tests.frontends.test_torch_nodes import Call
 from tests.frontends.torch_models import exported
@@ -39,7 +40,7 @@ def test_packages_whose_names_begin_with_torch_have_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erfc", "erfinv", "sinh"]
+    "name", names("acos acosh asin asinh atan atanh cosh digamma erfc erfinv lgamma sinh")
 )
 def test_unary_ops_that_xla_expands_keep_their_shardings(name: str) -> None:
     result = propagate(program_of(getattr(torch, name), x=BOTH))
