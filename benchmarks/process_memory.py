@@ -101,7 +101,7 @@ def from_jax() -> Step:
     import jax
     import jax.numpy as jnp
 
-    mesh = jax.sharding.AbstractMesh((4, 2), ("data", "model"))
+    mesh = jax.sharding.AbstractMesh((4, 2), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
 
     def step(number: int) -> None:
         function = jax.jit(lambda x, w: jnp.tanh(x @ w) * 0.5)
