@@ -57,6 +57,11 @@ def _manual(n: int) -> Result:
     return _program(body, "%0#0")
 
 
+def _unsharded(n: int) -> Result:
+    lines = (f"%{at + 1} = stablehlo.tanh %{at} : {ROW}" for at in range(n))
+    return _program("\n".join((f"%0 = stablehlo.constant dense<0.0> : {ROW}", *lines)), f"%{n}")
+
+
 def _diff(result: Result) -> object:
     return difference(ValueTable(result.source.module), ValueTable(result.program.module))
 
@@ -75,6 +80,10 @@ def _shapes(result: Result) -> object:
 
 def _communication(result: Result) -> object:
     return result.communication()
+
+
+def _why_not_all(result: Result) -> object:
+    return [result.why_not(value, 0, "x") for value in result.values if value.shape]
 
 
 def _lines(work: Callable[[], object]) -> int:
@@ -107,6 +116,7 @@ def _lines(work: Callable[[], object]) -> int:
         (_manual, _shapes),
         (_manual, _diff),
         (_manual, check),
+        (_unsharded, _why_not_all),
     ],
 )
 def test_the_cost_is_linear(program: Callable[[int], Result], report: Callable[[Result], object]) -> None:

@@ -6,7 +6,8 @@ messages of tensors that refuse it (`refusals.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import takewhile
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
@@ -19,12 +20,15 @@ from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer
 from shardy_py.report.explain.explanation import NamedPlace, Reason, constrained
-from shardy_py.report.explain.neighbourhood import Crossing
+from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood, Region
 from shardy_py.report.explain.propagation_view import PropagationView
 from shardy_py.report.explain.refusals import Refusal
 from shardy_py.report.explain.tracing import spots_of
 from shardy_py.sharding import AxisRef
 from shardy_py.sharding.rule import FactorType, factor_symbol
+
+Beyond = tuple[Operation, NamedPlace]
+"""An op without a rule, and a tensor of it that has the axis."""
 
 _TYPES = {
     FactorType.REDUCTION: ", a reduction factor",
@@ -36,12 +40,15 @@ _TYPES = {
 class Stopping:
     """Finds what stopped an axis in one propagation of the explainer's record."""
 
-    def __init__(self, explainer: Explainer, propagation: Propagation) -> None:
+    def __init__(self, explainer: Explainer, propagation: Propagation, neighbourhood: Neighbourhood) -> None:
         self._view = PropagationView(explainer, propagation)
         self._program = propagation.program
+        self._neighbourhood = neighbourhood
         self._with_step = {id(op) for op in self._program.step_ops}
         self._without_rule = {id(op) for op, _ in self._program.without_rule}
         self._names_without_rule = {op.name for op, _ in self._program.without_rule}
+        self._reasons: dict[tuple[Crossing, AxisRef], Reason] = {}
+        self._beyond: dict[tuple[Region, AxisRef], dict[tuple[int, int], Beyond]] = {}
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
         """Returns what in the value's own sharding keeps the axis out."""
@@ -69,6 +76,12 @@ class Stopping:
 
     def at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Returns why the axis did not propagate through a step."""
+        reason = self._reasons.get((crossing, axis))
+        if reason is None:
+            reason = self._reasons[crossing, axis] = self._at_crossing(crossing, axis)
+        return reason
+
+    def _at_crossing(self, crossing: Crossing, axis: AxisRef) -> Reason:
         slots = self._view.slots_of(crossing.step)
         journal = self._view.journal
         step = self._view.step(crossing.step)
@@ -81,35 +94,52 @@ class Stopping:
         slot = slots[stopped.position] if stopped.position >= 0 else crossing.source_slot
         return self._refused(stopped, slot, crossing, axis)
 
-    def without_source(
-        self, slot: int, dimension: int, axis: AxisRef, crossings: Sequence[Crossing]
-    ) -> Iterator[Reason]:
+    def without_source(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
         """Returns the reason where no tensor that shares the dimension has the axis."""
         place = self._view.place(slot)
         remedy = constrained(axis, place)
-        sources = ((crossing.source_slot, crossing.source_dimension) for crossing in crossings)
-        reached = dict.fromkeys(((slot, dimension), *sources))
-        for reached_slot, at in reached:
-            for op, value in self._ops_without_rule(reached_slot):
-                source = self._source_beyond(op, value, at, axis)
-                if source is not None:
-                    where = self._view.names.op(op)
-                    message = f"{source} is sharded along {axis}, but {where} has no sharding rule: nothing "
-                    remedy = f"give {op.name} an sdy.sharding_rule, or {remedy}"
-                    yield Reason("no rule", message + "propagates through it", remedy, where, blame=where)
-                    return
-        if not any(c.distance == 1 and c.step > FUNCTION_RESULT for c in crossings):
+        region = self._neighbourhood.region(slot, dimension, axis)
+        beyond = self._nearest_beyond(slot, dimension, axis, region)
+        if beyond is not None:
+            op, source = beyond
+            where = self._view.names.op(op)
+            message = f"{source} is sharded along {axis}, but {where} has no sharding rule: nothing "
+            remedy = f"give {op.name} an sdy.sharding_rule, or {remedy}"
+            yield Reason("no rule", message + "propagates through it", remedy, where, blame=where)
+            return
+        around = self._neighbourhood.walk(slot, dimension, axis)
+        near = takewhile(lambda pair: pair[1] == 1, around)
+        if not any(crossing.step > FUNCTION_RESULT for crossing, _ in near):
             for step in self._view.propagation.steps_at.get(slot, []):
                 if (rule := self._view.rule(step)) is not None:
                     op = self._view.op(step)
                     message = f"the rule of {op} does not map dimension {dimension} of {place} to others"
                     yield Reason("no factor", message, remedy, op, str(rule))
                     return
-        count = len({reached_slot for reached_slot, _ in reached}) - 1
+        count = len(region.slots - {slot})
         fact = (
             f"no tensor related to dimension {dimension} of {place} by sharding rules is sharded along {axis}"
         )
         yield Reason("not sent", f"{fact} ({count} tensor{'s' * (count != 1)} searched)", remedy, blame=place)
+
+    def _nearest_beyond(self, slot: int, dimension: int, axis: AxisRef, region: Region) -> Beyond | None:
+        """Returns the nearest op without a rule behind which a tensor has the axis."""
+        own = self._find_beyond(slot, dimension, axis)
+        if own is not None:
+            return own
+        found = self._beyond.get((region, axis))
+        if found is None:
+            pairs = ((at, self._find_beyond(*at, axis)) for at in region.reached)
+            found = self._beyond[region, axis] = {at: beyond for at, beyond in pairs if beyond is not None}
+        walk = self._neighbourhood.walk(slot, dimension, axis) if found else ()
+        return next((found[crossing.before] for crossing, _ in walk if crossing.before in found), None)
+
+    def _find_beyond(self, slot: int, dimension: int, axis: AxisRef) -> Beyond | None:
+        for op, value in self._ops_without_rule(slot):
+            source = self._source_beyond(op, value, dimension, axis)
+            if source is not None:
+                return op, source
+        return None
 
     def _blocked(self, crossing: Crossing, axis: AxisRef) -> Reason:
         """Returns the reason at a step along whose factor axes do not propagate, or not in that direction."""
@@ -130,7 +160,7 @@ class Stopping:
             assert rule is not None
             along = factor_symbol(crossing.factor) + _TYPES.get(rule.factors[crossing.factor].type, "")
             name, message = "blocked", f"{fact} the rule of {op} blocks propagation along {along}"
-        return Reason(name, message, remedy, op, str(rule), view.factor(crossing), source, crossing.distance)
+        return Reason(name, message, remedy, op, str(rule), view.factor(crossing), source)
 
     def _refused(self, stopped: Stop, slot: int, crossing: Crossing | None, asked: AxisRef) -> Reason:
         """Returns the reason of a tensor that refuses the axis, or one that must come before the axis."""
@@ -142,7 +172,7 @@ class Stopping:
         order = "" if asked.overlaps(stopped.axis) else f" after {stopped.axis}"
         fact = f"{source} is sharded along {asked}{order}, but {stopped.axis} does not propagate through {op}"
         rule, factor = str(view.rule(crossing.step)), view.factor(crossing)
-        return Reason(kind, f"{fact}: {message}", remedy, op, rule, factor, place, crossing.distance)
+        return Reason(kind, f"{fact}: {message}", remedy, op, rule, factor, place)
 
     def _source_beyond(
         self, op: Operation, value: SSAValue, dimension: int, axis: AxisRef

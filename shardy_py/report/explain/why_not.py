@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 from xdsl.ir import Operation
@@ -27,7 +28,7 @@ from shardy_py.ir import owning_op
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Reason, Reasons
-from shardy_py.report.explain.neighbourhood import Crossing, Neighbourhood
+from shardy_py.report.explain.neighbourhood import Neighbourhood
 from shardy_py.report.explain.tracing import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.text.builtin_attributes import unescape
@@ -66,7 +67,7 @@ class WhyNot:
         self._tracer = explainer.tracer
         self._names = explainer.names
         self._meshes = Symbols(explainer.module).meshes()
-        self._stopping: dict[Propagation, Stopping] = {}
+        self._views: dict[Propagation, tuple[Stopping, Neighbourhood]] = {}
 
     def named(self, question: str) -> dict[str, Reasons]:
         """Returns the reasons for a question `VALUE,DIMENSION,AXIS`, by the name of each value of that name.
@@ -197,20 +198,20 @@ class WhyNot:
             remedy = f'remove "{axis.name}" from manual_axes, or shard explicitly inside'
             yield Reason("manual", message + "tensors inside are local", remedy, op, blame=op)
             return
-        if propagation not in self._stopping:
-            self._stopping[propagation] = Stopping(self._explainer, propagation)
-        stopping = self._stopping[propagation]
-        neighbourhood = Neighbourhood(propagation)
+        if propagation not in self._views:
+            neighbourhood = Neighbourhood(propagation)
+            self._views[propagation] = Stopping(self._explainer, propagation, neighbourhood), neighbourhood
+        stopping, neighbourhood = self._views[propagation]
+        left = neighbourhood.region(slot, dimension, axis).stop_count
         stops: dict[int, Reason] = {}
         weak: dict[int, Reason] = {}
-        crossings: list[Crossing] = []
-        for crossing in neighbourhood.walk(slot, dimension, axis):
-            crossings.append(crossing)
-            is_stop = neighbourhood.has(crossing.source_slot, crossing.source_dimension, axis)
-            if is_stop and crossing.step not in stops:
-                reason = stopping.at_crossing(crossing, axis)
-                (weak if reason.kind in _WEAK else stops)[crossing.step] = reason
-                if len(stops) == _STOPS_SHOWN:
+        for crossing, distance in neighbourhood.walk(slot, dimension, axis) if left else ():
+            if neighbourhood.has(*crossing.before, axis):
+                left -= 1
+                if crossing.step not in stops:
+                    reason = replace(stopping.at_crossing(crossing, axis), distance=distance)
+                    (weak if reason.kind in _WEAK else stops)[crossing.step] = reason
+                if not left or len(stops) == _STOPS_SHOWN:
                     break
         shown = {(reason.kind, reason.blame) for reason in stops.values()}
         own = stopping.own_reasons(slot, dimension, axis)
@@ -218,7 +219,7 @@ class WhyNot:
         yield from stops.values()
         if not stops:
             yield from [*weak.values()][:1]
-            yield from stopping.without_source(slot, dimension, axis, crossings)
+            yield from stopping.without_source(slot, dimension, axis)
 
 
 def _manual_around(spot: Spot, name: str) -> Operation | None:
