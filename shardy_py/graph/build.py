@@ -25,12 +25,13 @@ from shardy_py.dialects.sdy import (
 )
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import data_flow, is_constant, is_terminator, required_data_flow
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, located
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import source_values
 from shardy_py.graph.dependents import Dependents
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.liveness import dead_ops, liveness_of
+from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of, signature_of
 from shardy_py.graph.slots import Program, Slots
@@ -169,7 +170,8 @@ class _Builder:
     def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
         """The kinds of the steps of all ops with the signature of `op`."""
         record = record_of(op)
-        rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
+        with located(place_of(op)):
+            rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
         if rule is None:
             if data_flow(op) is None:  # shardings propagate along the edges of these
                 self._without_rule.append((op, record))

@@ -16,11 +16,12 @@ from shardy_py.dialects import print_module
 from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
-from shardy_py.errors import warn
+from shardy_py.errors import located, warn
 from shardy_py.files import write_whole
 from shardy_py.graph.build import build_program
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import is_recording, note
+from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.record import record_of
 from shardy_py.graph.run_record import Propagation
 from shardy_py.graph.slots import Program
@@ -190,7 +191,8 @@ def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -
     for inner in walk_pre_order(module, include_root=False):
         if RULE not in inner.attributes:
             record = record_of(inner)
-            rule = rule_of(record)
+            with located(place_of(inner)):
+                rule = rule_of(record)
             if rule is not None:
                 inner.attributes[RULE] = rule_attribute(rule)
             else:

@@ -16,7 +16,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReshapeOp
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
-from shardy_py.errors import Diagnostic, ShardyError, warn
+from shardy_py.errors import Diagnostic, ShardyError, located, warn
 from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
 from shardy_py.graph.holders import RULE, attribute_list_shardings, read
 from shardy_py.graph.movements import Movement, is_recording, note, note_copies
@@ -200,7 +200,8 @@ class ReshardInsertion:
         key = (id(record), id(given), is_full, *map(id, operands), *map(id, results))
         known = self._plans.get(key)
         if known is None:
-            rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
+            with located(position_of(op.location)):
+                rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
             is_custom = rule is not None and rule.is_custom
             plan = (
                 plans.NOTHING

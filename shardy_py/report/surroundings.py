@@ -83,7 +83,9 @@ class Surroundings:
             for sharding, outer, inner in zip(shardings, outside, inside, strict=True):
                 type_ = tensor_type(outer.type)
                 slices = None
-                if type_ is not None and None not in type_.shape:
+                own = mesh_of(sharding, self._meshes)
+                # Without manual axes, shardings may be on different meshes: slices of others are unknown.
+                if own.axes in ((), mesh.axes) and type_ is not None and None not in type_.shape:
                     slices = device_slices(without_free_axes(sharding, axes), mesh, type_.shape)
                 if slices is not None and scope.manual_axes:
                     further = self._outer.get(id(outer))

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.builtin_attributes import string_attribute
-from shardy_py.text.cursor import Cursor
+from shardy_py.text.cursor import Cursor, is_integer_token
 from shardy_py.text.source import FileRangeLoc
 
 UNKNOWN = UnknownLoc()
@@ -101,9 +101,12 @@ def _make(location_class: type[Attribute], **parameters: Attribute) -> Attribute
 
 
 def _read_size(cursor: Cursor, what: str) -> int:
-    if not cursor.token.isdecimal():
-        cursor.error(f"expected integer {what} number in FileLineColRange")
-    return cursor.integer()
+    """A line or column, an unsigned integer of 32 bits."""
+    start = cursor.offset
+    size = cursor.int64() if is_integer_token(cursor.token) else None
+    if size is None or size >= 1 << 32:
+        cursor.error(f"expected integer {what} number in FileLineColRange", start)
+    return size
 
 
 def _read_unknown(cursor: Cursor) -> Attribute:

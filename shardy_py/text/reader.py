@@ -278,7 +278,7 @@ class OpReader(RegionReader):
         operands = self.operand_list()
         self.expect(")", " to end operand list")
         successors = self.items(self.successor) if self.at("[") else []
-        properties: dict[str, Attribute] = {}
+        properties: dict[str, Attribute] | None = None
         if self.accept("<"):
             properties = self.attribute_dictionary()
             self.expect(">", " after properties")
@@ -298,25 +298,37 @@ class OpReader(RegionReader):
         if len(inputs) != len(operands):
             ending = "" if len(operands) == 1 else "s"
             self.error(f"expected {len(operands)} operand type{ending} but had {len(inputs)}", at)
-        if properties and syntax is not None:
-            self._check_properties(syntax.op_class, name, properties, start)
-        parts = OpParts(self.resolve(operands, inputs), outputs, properties, attributes, regions)
+        if properties is not None and syntax is not None:
+            properties = self._known_properties(syntax.op_class, name, properties, start)
+        parts = OpParts(self.resolve(operands, inputs), outputs, properties or {}, attributes, regions)
         op = self._make(syntax.op_class if syntax else None, name, parts, start)
         if successors:
             op.successors = successors
         return op
 
-    def _check_properties(
+    def _known_properties(
         self, op_class: type[Operation], name: str, properties: dict[str, Attribute], start: int
-    ) -> None:
-        """Fails where an attribute is of a class that the op cannot hold as a property."""
+    ) -> dict[str, Attribute]:
+        """Returns the properties that the op defines; as in MLIR, others are dropped.
+
+        Raises:
+            ShardyError: the op has no properties, or an attribute is of a class that it cannot hold as one.
+        """
+        inherent = inherent_names(op_class)
         refused = refused_property(op_class, properties)
-        if refused is not None:
+        fault = None
+        if not inherent:
+            fault = "this operation has empty properties"
+        elif refused is not None:
+            shown = attribute_text(properties[refused])
+            fault = f"Invalid attribute `{refused}` in property conversion: {shown}"
+        if fault is not None:
             self.error(
-                f"invalid properties {{{dictionary_entries(properties)}}} for op {name}: Invalid attribute "
-                f"`{refused}` in property conversion: {attribute_text(properties[refused])}",
-                start,
+                f"invalid properties {{{dictionary_entries(properties)}}} for op {name}: {fault}", start
             )
+        if properties.keys() <= inherent:
+            return properties
+        return {key: value for key, value in properties.items() if key in inherent}
 
     def _custom(self) -> Operation:
         """An operation in its own form, the cursor on its name."""

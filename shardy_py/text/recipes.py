@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 
@@ -26,10 +27,14 @@ def _property_definitions(op_class: Any) -> dict[str, Any]:
     return definition().properties if definition else {}
 
 
+_UNDECLARED: dict[Any, tuple[str, ...]] = {FuncOp: ("no_inline",), CallOp: ("no_inline",)}
+"""Properties of MLIR's ops that xDSL's classes lack."""
+
+
 @lru_cache(maxsize=4096)
 def inherent_names(op_class: Any) -> frozenset[str]:
     """The names of an op's properties, which move out of its attribute dictionary."""
-    return frozenset(_property_definitions(op_class))
+    return frozenset((*_property_definitions(op_class), *_UNDECLARED.get(op_class, ())))
 
 
 @lru_cache(maxsize=4096)

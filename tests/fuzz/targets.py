@@ -495,7 +495,7 @@ TARGETS: tuple[Target, ...] = (
     Target("options", lambda: OPTIONS, _options, share=10),
     Target("arguments", lambda: ARGUMENTS, _arguments, share=5),
     Target("baseline", baseline_seeds, _baseline, share=3),
-    Target("bytecode", bytecode_seeds, _bytecode, damaged_bytes, share=0.05),
+    Target("bytecode", bytecode_seeds, _bytecode, damaged_bytes, share=5),
 )
 
 

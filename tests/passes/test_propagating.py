@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects import parse_module
-from shardy_py.errors import collected_warnings
+from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.ir import walk_pre_order
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
@@ -76,3 +76,26 @@ def test_the_rule_of_the_user_decides() -> None:
         if "sdy.sharding" in op.attributes
     }
     assert shardings["tanh"] == '<@mesh, [{?}, {"a", ?}]>'
+
+
+MISMATCHED = """
+func.func @main() -> tensor<4x4xf32> {
+  %0:2 = "stablehlo.custom_call"() {call_target_name = "Eigh"} : () -> (tensor<4x4xf32>, tensor<4xf32>)
+  return %0#0 : tensor<4x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("sdy-populate-op-sharding-rules", {}),
+        ("sdy-basic-propagate", {}),
+        ("sdy-insert-explicit-reshards", {"enable_full_version": True}),
+    ],
+)
+def test_ops_without_the_operands_of_their_rule_are_located(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ShardyError) as caught:
+        run_passes(parse_module(MISMATCHED, "program.mlir"), [pass_call(name, **options)])
+    message = "'stablehlo.custom_call' op has attributes that do not match its types"
+    assert str(caught.value) == f"program.mlir:3:10: error: {message}"

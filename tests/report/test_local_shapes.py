@@ -343,6 +343,24 @@ def test_data() -> None:
     assert by_name["%1"]["global_shape"] is None
 
 
+def test_manual_computation_on_two_meshes() -> None:
+    """Valid without manual axes."""
+    values = values_of("""
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<mesh<["x"=4]>, [{"x"}]>]
+      out_shardings=[<mesh<["w"=2]>, [{}], replicated={"w"}>] manual_axes={} (%arg1: tensor<8xf32>) {
+    %1 = stablehlo.negate %arg1 : tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""")
+    assert {name: value.local_shape for name, value in values.items() if name in ("%0", "%arg1")} == {
+        "%0": (8,),
+        "%arg1": (2,),
+    }
+
+
 def test_every_value_of_the_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
     values = local_values(parse_module(corpus(f"{corpus_program}.propagated")))
     assert values

@@ -24,3 +24,29 @@ func.func private @f(tensor<2xtensor<f32>>)
 
 // expected-error @+1 {{integer constant out of range for attribute}}
 module attributes {a.b = 300 : i8} {}
+
+// -----
+
+func.func @no_properties(%a: tensor<8xf32>) {
+  // expected-error @+1 {{invalid properties {foo = 3 : i64} for op stablehlo.negate: this operation has empty properties}}
+  %0 = "stablehlo.negate"(%a) <{foo = 3}> : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @no_properties(%a: tensor<8xf32>) {
+  // expected-error @+1 {{invalid properties {} for op stablehlo.negate: this operation has empty properties}}
+  %0 = "stablehlo.negate"(%a) <{}> : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected integer line number in FileLineColRange}}
+module {} loc("f":4294967296:1)
+
+// -----
+
+// expected-error @+1 {{expected integer column number in FileLineColRange}}
+module {} loc("f":1:1 to :4294967296)

@@ -37,3 +37,19 @@ func.func @blocks() {
   }) : () -> ()
   return
 }
+
+// Properties that an op does not define are dropped.
+
+// CHECK: sdy.mesh @mesh = <["a"=8]>{{$}}
+"sdy.mesh"() <{mesh = #sdy.mesh<["a"=8]>, foo = [], sdy.sharding_rule = [], sym_name = "mesh"}> : () -> ()
+
+// CHECK: func.func private @kept(tensor<8xf32>) attributes {no_inline}
+"func.func"() <{sym_name = "kept", sym_visibility = "private", function_type = (tensor<8xf32>) -> (), no_inline}> ({
+}) : () -> ()
+
+// CHECK-LABEL: func.func @calls
+func.func @calls(%a: tensor<8xf32>) {
+  // CHECK: call @kept(%arg0) {no_inline} : (tensor<8xf32>) -> ()
+  "func.call"(%a) <{callee = @kept, no_inline, foo}> : (tensor<8xf32>) -> ()
+  return
+}

@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Copies, Merger, Spot
+from shardy_py.graph.record import name_of
 from shardy_py.graph.run_record import EDGES, Record
 from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
@@ -73,14 +74,14 @@ class Names:
         """Returns the name of a value."""
         entry = self.entry(spot)
         if entry is not None:
-            return NamedPlace(str(entry), entry.op.name, location_text(entry.location), entry.label)
+            return NamedPlace(str(entry), name_of(entry.op), location_text(entry.location), entry.label)
         if isinstance(spot, Holder):
             name = f"@{function_name(spot.op)}:result {spot.position}"
-            return NamedPlace(name, spot.op.name, location_text(spot.op.location))
+            return NamedPlace(name, name_of(spot.op), location_text(spot.op.location))
         op = owning_op(spot)
         if isinstance(spot, BlockArgument):
             return NamedPlace("", "argument", location_text(spot.location))
-        return NamedPlace("", "") if op is None else NamedPlace("", op.name, location_text(op.location))
+        return NamedPlace("", "") if op is None else NamedPlace("", name_of(op), location_text(op.location))
 
     def op(self, op: Operation) -> NamedPlace:
         """Returns the name of an op: that of its first result."""
@@ -90,7 +91,7 @@ class Names:
                 return NamedPlace("", f"call of @{function_name(owner)}", location_text(op.location))
             op = op if owner is None else owner
         name = self.place(op.results[0]).name if op.results else ""
-        return NamedPlace(name, op.name, location_text(op.location))
+        return NamedPlace(name, name_of(op), location_text(op.location))
 
     def annotation(self, root: Root) -> Annotation:
         """Returns a root as an annotation."""
@@ -102,7 +103,7 @@ class Names:
         else:
             kind, place = _kind(root.spot, root.owner), self.place(root.spot)
             if isinstance(root.spot, OpResult):  # the op that the user wrote may be another by now
-                place = replace(place, op=root.spot.op.name)
+                place = replace(place, op=name_of(root.spot.op))
         text = "" if sharding is None else str(sharding)
         return Annotation(kind, place, text, root.dimension, priority)
 

@@ -21,6 +21,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_constant
+from shardy_py.graph.record import name_of
 from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
@@ -200,7 +201,7 @@ class MemoryReport:
         type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
         size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
-        names = name, _function_around(op), op.name
+        names = name, _function_around(op), name_of(op)
         shapes = type_.element, type_.shape, size.local_shape, tensor.sharding
         return TensorRow(*names, *shapes, size.bytes, location, size.problem)
 
@@ -240,7 +241,7 @@ class MemoryReport:
     def _peak_op(self, computation: int, step: int) -> PeakOp:
         op = self.collected.ops[computation][step]
         name = self._names[id(op.results[0])] if op.results else ""
-        return PeakOp(_function_around(op), op.name, name, location_text(cast(Any, op).location))
+        return PeakOp(_function_around(op), name_of(op), name, location_text(cast(Any, op).location))
 
 
 def memory_report(module: ModuleOp, target: Target = "tpu") -> MemoryReport:

@@ -61,6 +61,18 @@ def test_a_program_that_does_nothing() -> None:
     assert text.endswith("The peak is on entry.")
 
 
+def test_unregistered_ops_have_their_written_names() -> None:
+    program = """
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = "mine.op"(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    """
+    report = memory_report(parse_module(program, "p.mlir", allow_unregistered=True), "tpu")
+    assert "The peak is at %0 = mine.op of @main (p.mlir:3:12)" in memory_text(report)
+    assert "builtin.unregistered" not in json.dumps(memory_json(report))
+
+
 def test_json_has_the_documented_keys(root: Path) -> None:
     report = memory_report(parse_module(TWO), "linear")
     found = json.loads(json.dumps(memory_json(report)))
