@@ -43,7 +43,7 @@ def compiled_results(text: str, inputs: Sequence[Array], devices: int = 1) -> tu
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
-    assert run.returncode == 0, run.stderr.decode()[-3000:]
+    assert run.returncode == 0, f"exit code {run.returncode} {run.stderr.decode()[-3000:]}"
     return pickle.loads(run.stdout)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shardy_py import Program
 from shardy_py.compute import Array
-from shardy_py.errors import ShardyError
+from shardy_py.errors import InternalError, ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import TensorType
@@ -120,8 +120,8 @@ def compared(name: str) -> Compared:
         seconds = perf_counter() - start
         for_xla = FOR_XLA.get(name, str)(text)
         expected, compiled_seconds = compiled_results(for_xla, inputs, DEVICES.get(name, 1))
-    except (ShardyError, AssertionError) as error:
-        return Compared(name, fault=str(error))
+    except (ShardyError, InternalError, AssertionError) as error:
+        return Compared(name, fault=f"{type(error).__name__}: {error}")
     errors = [
         _error(ours, theirs, others) for ours, theirs, *others in zip(got, expected, *moved, strict=True)
     ]
