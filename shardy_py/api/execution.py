@@ -20,10 +20,12 @@ from xdsl.ir import Operation, OpResult
 from shardy_py.api.arguments import shown
 from shardy_py.api.values import Value, Values
 from shardy_py.compute import Array
+from shardy_py.compute.movement import check_elements
 from shardy_py.compute.quantization import quantization
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import Executable, Grid, Limits, Settings
+from shardy_py.interpret.grid import check_devices
 from shardy_py.interpret.machine import Devices
 from shardy_py.interpret.values import TOKEN, expanded, is_array
 from shardy_py.layout.element_types import element_type
@@ -93,6 +95,7 @@ class RunOptions:
         if len(counts) != 2 or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in counts):  # pyright: ignore[reportUnnecessaryIsInstance]
             expected = "a number of devices, or (replicas, partitions)"
             raise ShardyError.unexpected("devices", expected=expected, got=shown(given))
+        check_devices(counts[0] * counts[1])
         replicas: Any = values.table.module.attributes.get("mhlo.num_replicas")
         if isinstance(given, int) and replicas is not None and replicas.value.data == given:
             return Grid(given, 1)
@@ -297,15 +300,28 @@ def dtype_of(type_: TensorType) -> np.dtype[Any]:
     return quantization(spelling).storage if spelling[0] == "!" else element_type(spelling).dtype
 
 
-def random_inputs(values: Values, function: str | None, seed: int) -> dict[str, Array]:
+def random_inputs(
+    values: Values, function: str | None, seed: int, max_elements: int = Limits().elements
+) -> dict[str, Array]:
     """Returns inputs for all arguments: normal floats, integers from 0 to 9, dynamic sizes 1.
 
     Raises:
-        ShardyError: there is no such function.
+        ShardyError: there is no such function, or an argument is too large.
     """
     rng = np.random.default_rng(seed)
-    types = ((argument.name, tensor_type(argument.entry.type)) for argument in values.arguments(function))
-    return {name: _random(rng, type_) for name, type_ in types if type_ is not None}
+    inputs: dict[str, Array] = {}
+    for argument in values.arguments(function):
+        type_ = tensor_type(argument.entry.type)
+        if type_ is None:
+            continue
+        try:
+            check_elements([size or 1 for size in type_.shape], max_elements)
+            inputs[argument.name] = _random(rng, type_)
+        except ShardyError as error:
+            raise ShardyError(f"argument {argument.name} {error.first.message}") from None
+        except MemoryError:
+            raise ShardyError(f"argument {argument.name} needs more memory than there is") from None
+    return inputs
 
 
 def _random(rng: np.random.Generator, type_: TensorType) -> Array:

@@ -101,13 +101,13 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
     program = Program(module)
     if not program.functions and options.interpret:
         return
-    inputs = given
+    inputs, settings = given, _options(options, files)
     if options.random is not None:  # never with --args, so the inputs have names
-        missing = random_inputs(program.values, options.function, options.random)
+        with argument("--random"):
+            missing = random_inputs(program.values, options.function, options.random, settings.max_elements)
         arguments = program.values.arguments(options.function)
         named = {name for value in arguments for name in _names(value, given)}
         inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
-    settings = _options(options, files)
     with argument():  # faults of inputs are faults of the command line
         count = settings.grid(program.values).size
         arrays_of(program.values.arguments(options.function), inputs, count)
@@ -305,6 +305,8 @@ def _dense_text(type_: Any, array: Any) -> str:
     from shardy_py.text.attribute_writer import attribute_text
     from shardy_py.text.dense import make_dense
 
+    if not hasattr(array, "dtype"):  # tokens, tuples
+        return _whole_text(type_, array)
     flat = np.ascontiguousarray(array).reshape(-1)
     one = flat[:1].tobytes()
     data = one if one * flat.size == flat.tobytes() else flat.tobytes()

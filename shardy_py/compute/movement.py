@@ -8,7 +8,9 @@ Not here: offsets that differ between lanes (`indexed.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -23,8 +25,27 @@ _KEPT = 1 << 16
 """The longest coordinates that are kept for the next op that asks for them."""
 _SMALL = 1 << 14
 """The number of elements up to which a copy is faster than numpy's view with repetitions."""
-_MAX_ELEMENTS = 1 << 48
-"""A limit for shapes that views may have; `interpret/` has limits of what a run may use."""
+_MAX_ELEMENTS: ContextVar[int] = ContextVar("max_elements", default=1 << 48)
+"""The most elements of a tensor whose shape is computed at run time."""
+
+
+@contextmanager
+def limited(elements: int) -> Generator[None]:
+    """Limits the elements of tensors whose shapes are computed at run time."""
+    token = _MAX_ELEMENTS.set(elements)
+    try:
+        yield
+    finally:
+        _MAX_ELEMENTS.reset(token)
+
+
+def check_elements(shape: Sequence[int], limit: int | None = None) -> None:
+    """Raises `ShardyError` if a tensor of that shape exceeds `limit` elements; None: that of the run."""
+    count, limit = prod(shape), _MAX_ELEMENTS.get() if limit is None else limit
+    if count > limit:
+        raise ShardyError(
+            f"has {count} elements in one tensor, more than the limit of {limit}; max-elements raises it"
+        )
 
 
 def reverse(record: OpRecord, operand: Array) -> Array:
@@ -73,6 +94,7 @@ def dynamic_pad(record: OpRecord, operand: Array, padding_value: Array, *amounts
     low, high, interior = (sizes_in(record, amount) for amount in amounts)
     if min(interior, default=0) < 0:
         raise ShardyError(f"'{record.name}' op has a negative interior padding: {interior}")
+    check_elements(_padding(operand.shape[1:], low, high, interior)[0])
     return as_declared(record, padded(operand, padding_value, low, high, interior))
 
 
@@ -254,13 +276,12 @@ def shape_in(record: OpRecord, operand: Array) -> tuple[int, ...]:
     """Returns the shape that an operand (lanes, rank) holds.
 
     Raises:
-        ShardyError: sizes differ between lanes, are negative, or are too large for numpy.
+        ShardyError: sizes differ between lanes, are negative, or exceed the limit of the run.
     """
     shape = sizes_in(record, operand)
     if min(shape, default=0) < 0:
         raise ShardyError(f"'{record.name}' op has a negative size: {shape}")
-    if prod(size or 1 for size in shape) > _MAX_ELEMENTS:
-        raise ShardyError(f"'{record.name}' op has too large a shape: {shape}")
+    check_elements([size or 1 for size in shape])
     return shape
 
 

@@ -30,6 +30,8 @@ def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError
     if first.where is not None:
         return error
     named = f"'{op.name}' op {prefix}"
+    if (first.what or first.message).startswith(f"'{op.name}' op "):  # computations of ops name them
+        named = prefix
     where = place_of(op)
     if not first.what:
         return ShardyError(Diagnostic(named + first.message, where))

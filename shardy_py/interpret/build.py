@@ -31,7 +31,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.machine import Devices, Limits, Run
 from shardy_py.interpret.plan import Plan, Step, execute
-from shardy_py.interpret.values import Value, is_tuple
+from shardy_py.interpret.values import Value, is_array, is_tuple
 from shardy_py.ir import operands_of, terminator_of, type_of
 from shardy_py.text.naming import ValueNames
 
@@ -233,10 +233,12 @@ class _BlockBuilder:
 
     def _step(self, op: Operation) -> Step:
         builder, plan = self._builder, self._plan
+        is_dynamic = False
         for result in op.results:
             tensor = tensor_type(type_of(result))
             if tensor is not None:
                 builder.limits.check_shape(tuple(size or 1 for size in tensor.shape))
+                is_dynamic |= None in tensor.shape
         operands = list(operands_of(op))
         nested: list[Nested] = []
         for region in op.regions:
@@ -248,9 +250,23 @@ class _BlockBuilder:
         run = builder.handler_of(op)(builder, op, tuple(nested))
         plan.communicates |= getattr(run, "communicates", False)
         plan.callees |= getattr(run, "callees", frozenset())
+        if is_dynamic:
+            run = _limited(run, builder.limits)
         slots = tuple(map(self._slot_of, operands))
         results = tuple(map(self._new_slot, op.results))
         return Step(op, run, slots, results, is_observed=builder.observed(op))
+
+
+def _limited(run: Run, limits: Limits) -> Run:
+    """Checks the sizes of results whose types leave them open."""
+
+    def checked(devices: Devices, operands: list[Value]) -> Sequence[Value]:
+        results: Sequence[Value] = run(devices, operands)
+        for result in filter(is_array, results):
+            limits.check_shape(result.shape[1:])
+        return results
+
+    return checked
 
 
 def _with_lifetimes(drafts: list[Step], needed: set[int]) -> list[Step]:

@@ -36,6 +36,15 @@ class Grid:
         return self.replicas * self.partitions
 
 
+MAX_DEVICES = 1 << 20
+
+
+def check_devices(count: int) -> None:
+    """Raises `ShardyError` if there are too many devices to run."""
+    if count > MAX_DEVICES:
+        raise ShardyError.unexpected("devices", expected=f"at most {MAX_DEVICES}", got=str(count))
+
+
 def cross_replica(grid: Grid, groups: Groups) -> Groups:
     """Returns the groups of replicas, once for each partition."""
     _check(groups, grid.replicas, "replica")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
+from inspect import signature
 from sys import getrefcount
 from typing import Any, cast
 
@@ -101,6 +102,11 @@ def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Ru
 def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     record = record_of(op)
     function = compute_of(record)
+    if target := call_target(record):  # nothing else verifies the number of operands
+        try:
+            signature(function).bind(record, *op.operands)
+        except TypeError:
+            raise ShardyError(f"@{target} does not take {len(op.operands)} operands") from None
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.compute.movement import check_elements
 from shardy_py.errors import ShardyError
 from shardy_py.interpret.grid import Grid
 from shardy_py.interpret.rendezvous import Rendezvous
@@ -33,12 +33,7 @@ class Limits:
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises `ShardyError` if a tensor of that shape has too many elements."""
-        if prod(shape) > self.elements:
-            count = prod(shape)
-            raise ShardyError(
-                f"has {count} elements in one tensor, more than the limit of {self.elements}; "
-                "max-elements raises it"
-            )
+        check_elements(shape, self.elements)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from shardy_py.compute.lanes import in_lanes
 from shardy_py.errors import ShardyError
 from shardy_py.interpret.build import Builder, Nested
 from shardy_py.interpret.control import region_once
-from shardy_py.interpret.grid import Grid
+from shardy_py.interpret.grid import Grid, check_devices
 from shardy_py.interpret.machine import Devices, Run, World
 from shardy_py.interpret.values import Lanes, Value
 from shardy_py.sharding import Mesh, TensorSharding
@@ -96,12 +96,13 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[Nested, .
     """Shardy's `sdy.manual_computation`."""
     own = cast(Any, op)
     axes: tuple[str, ...] = tuple(own.manual_axes.data)
-    if not axes:
-        return region_once(builder, op, regions)
     inputs: Sequence[TensorSharding] = own.in_shardings.data
     outputs: Sequence[TensorSharding] = own.out_shardings.data
+    if not axes or not (*inputs, *outputs):
+        return region_once(builder, op, regions)
     mesh = builder.symbols.mesh((*inputs, *outputs)[0].mesh)
     assert mesh is not None
+    check_devices(mesh.device_count)
     (body,) = regions
     count, size = len(op.operands), mesh.device_count
     parts = lru_cache(maxsize=256)(Parts.of)

@@ -40,7 +40,7 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
         )
     if isinstance(attribute, DenseIntOrFPElementsAttr):
         rows = array_of(cast(Attribute, attribute))
-        return tuple(tuple(int(i) for i in row if i >= 0) for row in rows.reshape(len(rows), -1))
+        return tuple(tuple(int(i) for i in row if i >= 0) for row in rows) if rows.ndim == 2 else ()
     raise ShardyError.unsupported("a list of groups that is not dense")
 
 

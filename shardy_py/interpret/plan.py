@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from shardy_py.errors import InternalError, ShardyError
 from shardy_py.graph.op_errors import error_at
 from shardy_py.interpret.machine import Devices, Run
-from shardy_py.interpret.values import Value
+from shardy_py.interpret.values import Value, is_array
 
 
 class Step(NamedTuple):
@@ -74,6 +74,9 @@ def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]
         except MemoryError:
             raise error_at(op, ShardyError("needs more memory than there is")) from None
         except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
+            if str(error).startswith("ufunc "):  # ops of CHLO and custom calls constrain their types little
+                types = ", ".join(str(value.dtype) for value in given if is_array(value))
+                raise error_at(op, ShardyError(f"cannot run on elements of {types}")) from error
             raise InternalError(f"running '{op.name}': {error}") from error
         for slot, value in zip(results, made, strict=True):
             frame[slot] = value

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any
@@ -73,7 +74,7 @@ class Rendezvous:
         assert parent is not None
         tasks = [_Task() for _ in work]
         threads = [
-            Thread(target=self._run_task, args=(task, run), daemon=True)
+            Thread(target=copy_context().run, args=(self._run_task, task, run), daemon=True)
             for task, run in zip(tasks, work, strict=True)
         ]
         self._tasks += tasks

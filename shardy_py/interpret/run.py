@@ -9,8 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.compute.movement import limited
 from shardy_py.compute.random import seeded
 from shardy_py.errors import ShardyError
+from shardy_py.graph.op_errors import error_at
 from shardy_py.interpret.build import Builder
 from shardy_py.interpret.grid import Grid
 from shardy_py.interpret.machine import Devices, Limits, Machine, Observe
@@ -51,7 +53,9 @@ class Executable:
         """
         self._settings = settings
         with deep_stack():
-            self.plan = Builder(module, settings.limits, settings.observed).program(function)
+            builder = Builder(module, settings.limits, settings.observed)
+            self.plan = builder.program(function)
+        self._function = builder.symbols.function(function)
 
     def run(self, inputs: Sequence[Value]) -> list[Value]:
         """Returns the results for inputs of (lanes, *shape), lanes being 1 or the size of the grid.
@@ -61,8 +65,10 @@ class Executable:
         """
         settings = self._settings
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
-        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed):
+        limits = limited(settings.limits.elements)
+        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed), limits:
             try:
                 return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
             except RecursionError:
-                raise ShardyError("calls nest too deep to run: a function may call itself") from None
+                error = ShardyError("calls nest too deep to run: a function may call itself")
+                raise error_at(self._function, error) from None

@@ -25,6 +25,7 @@ from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
+from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
 from shardy_py.cli.view import main as shardy_view
 from shardy_py.errors import ShardyError
@@ -42,6 +43,7 @@ from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.fuzz.mutation import damaged, damaged_bytes
 from tests.fuzz.structure import restructured
+from tests.interpret.test_limits import TOO_MUCH, program_of
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -169,7 +171,19 @@ def damaged_program(data: bytes, other: bytes, random_: random.Random) -> bytes:
         data = wide_program(random_, Width(unreduced=random_.choice((0.0, 0.1)))).encode()
     if choice < 0.1:
         return data
+    return damaged_or_restructured(data, other, random_)
+
+
+def damaged_or_restructured(data: bytes, other: bytes, random_: random.Random) -> bytes:
+    """Damages the text or the structure of a program."""
     return restructured(data, random_) if random_.random() < 0.5 else damaged(data, other, random_)
+
+
+@cache
+def interpret_seeds() -> tuple[bytes, ...]:
+    """Returns small programs of StableHLO, and programs that ask for too much."""
+    stablehlo = (text for text in mlir_seeds() if b"stablehlo" in text and len(text) < 4_000)
+    return (*stablehlo, *(program_of(body).encode() for body in TOO_MUCH))
 
 
 def _mlir(data: bytes, random_: random.Random) -> Outcome:
@@ -191,6 +205,16 @@ def _mlir(data: bytes, random_: random.Random) -> Outcome:
     if kind < 0.9:
         return command(sdy_diff, ["--no-progress", "--propagate", str(path), str(path)], located=True)
     return _stable(data)
+
+
+def _interpret(data: bytes, random_: random.Random) -> Outcome:
+    path = work_folder() / "input.mlir"
+    path.write_bytes(data)
+    names = re.findall(rb"func(?:\.func)? (?:\w+ )*@([\w.]+)\(", data)
+    function = ["--function", random_.choice(names).decode()] if names and random_.random() < 0.9 else []
+    flags = random_.choice((["--trace"], ["--interpret"], ["--interpreter-print-dense"], []))
+    limits = ["--max-elements", "4096", "--max-steps", "2000", "--devices", random_.choice(("1", "2x2", "8"))]
+    return command(interpret, [*flags, *limits, *function, "--random", "1", str(path)], located=False)
 
 
 def _stable(data: bytes) -> Outcome:
@@ -487,6 +511,7 @@ def _bytecode(data: bytes, random_: random.Random) -> Outcome:
 
 TARGETS: tuple[Target, ...] = (
     Target("mlir", mlir_seeds, _mlir, damaged_program, share=30),
+    Target("interpret", interpret_seeds, _interpret, damaged_or_restructured, share=15),
     Target("hlo", hlo_seeds, _hlo, share=10),
     Target("layout", lambda: LAYOUTS, _layout, share=10),
     Target("sharding", lambda: SHARDINGS, _sharding, share=15),

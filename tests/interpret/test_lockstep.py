@@ -255,3 +255,10 @@ def test_a_loop_fills_an_array_in_place(start: str, copies: int, monkeypatch: py
     assert filled.tolist() == [[*range(1, 11)]]
     assert kept.tolist() == [[0] * 10]
     assert len(copied) == copies
+
+
+def test_no_groups_are_one_group_of_all() -> None:
+    groups = "replica_groups = dense<> : tensor<0x0xi64>"
+    body = reduced("[[0]]", "").replace("replica_groups = dense<[[0]]> : tensor<1x1xi64>", groups)
+    (result,) = run(function(body + "return %r : tensor<2xf32>"), values(4), grid=Grid(4, 1))
+    assert result.tolist() == [values(4).sum(0).tolist()] * 4
