@@ -10,7 +10,7 @@ Not here: names and text; reading the journal (`propagation/journal.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -109,12 +109,21 @@ class Path:
     transitions: tuple[tuple[State, Transition], ...]
 
 
+Node = tuple[int, int]
+"""The number of a state, equal for states of one key, and its entry (0 at a spot)."""
+_MANY = 64
+"""The most roots of a state that are remembered."""
+
+
 class Tracer:
     """Traces axes in one complete record."""
 
     def __init__(self, record: Record) -> None:
         self.events = record.events
-        self._causes: dict[tuple[object, ...], tuple[Transition | Root, ...]] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._causes: dict[Node, tuple[tuple[Node, Transition | Root], ...]] = {}
+        self._roots: dict[Node, frozenset[object] | None] = {}
+        self._sets: dict[frozenset[object], frozenset[object]] = {}
 
     @cached_property
     def _movements(self) -> dict[SpotKey, list[int]]:
@@ -184,21 +193,51 @@ class Tracer:
 
     def paths_from(self, start: State) -> Iterator[Path]:
         """Returns the paths of an axis to a state, shortest first, one a root."""
-        parents: dict[tuple[object, ...], tuple[State, Transition] | None] = {start.key: None}
-        waiting: deque[State] = deque([start])
-        seen: set[tuple[object, ...]] = set()
-        while waiting:
-            state = waiting.popleft()
-            for cause in self.causes(state):
+        node = self._node(start)
+        roots = self._reachable_roots(node, start)  # when all are found, no other can be
+        parents: dict[int, tuple[int, State, Transition] | None] = {node[0]: None}
+        waiting = deque([(node, start)])
+        seen: set[object] = set()
+        while waiting and (roots is None or len(seen) < len(roots)):
+            node, state = waiting.popleft()
+            for before, cause in self._known_causes(node, state):
                 if isinstance(cause, Root):
                     if cause.key not in seen:
                         seen.add(cause.key)
-                        way = _way(state, parents)
+                        way = _way(node[0], parents)
                         yield Path(self._with_sharding(cause, way), way)
-                elif cause.before.key not in parents:
-                    parents[cause.before.key] = (state, cause)
+                elif before[0] not in parents:
+                    parents[before[0]] = (node[0], state, cause)
                     same = cause.arrival is None and cause.movement is None
-                    (waiting.appendleft if same else waiting.append)(cause.before)
+                    (waiting.appendleft if same else waiting.append)((before, cause.before))
+
+    def _reachable_roots(self, start: Node, state: State) -> frozenset[object] | None:
+        """Returns the keys of all roots that lead to a state; None if a cycle does, or more than `_MANY`."""
+        entered: set[Node] = set()
+        waiting = [(start, state)]
+        while waiting:
+            node, state = waiting[-1]
+            causes = self._known_causes(node, state) if node not in self._roots else ()
+            unknown = ((other, cause) for other, cause in causes if other not in self._roots)
+            before = [(other, cause.before) for other, cause in unknown if not isinstance(cause, Root)]
+            if before and node not in entered:
+                entered.add(node)
+                waiting.extend(before)
+                continue
+            self._roots.setdefault(node, self._union(causes))
+            waiting.pop()
+        return self._roots[start]
+
+    def _union(self, causes: Iterable[tuple[Node, Transition | Root]]) -> frozenset[object] | None:
+        """Returns the roots of all causes as one shared set; None if those of one are unknown."""
+        union: frozenset[object] = frozenset()
+        for node, cause in causes:
+            one = frozenset((cause.key,)) if isinstance(cause, Root) else self._roots.get(node)
+            if one is None:
+                return None
+            if not one <= union:
+                union = one if union <= one else union | one
+        return self._sets.setdefault(union, union) if len(union) <= _MANY else None
 
     def _with_sharding(self, root: Root, way: tuple[tuple[State, Transition], ...]) -> Root:
         """Returns a root with its sharding: passes before propagation copy it unchanged."""
@@ -229,13 +268,22 @@ class Tracer:
 
     def causes(self, state: State) -> Iterator[Transition | Root]:
         """Returns the moves that led to a state; a root for a state that the user's annotation gives."""
-        if isinstance(state, AtSpot):
-            return self._causes_at_spot(state)
-        key = (*state.key, state.entry)
-        known = self._causes.get(key)
+        return (cause for _, cause in self._known_causes(self._node(state), state))
+
+    def _node(self, state: State) -> Node:
+        number = self._numbers.setdefault(state.key, len(self._numbers))
+        return number, state.entry if isinstance(state, InSlot) else 0
+
+    def _known_causes(self, node: Node, state: State) -> tuple[tuple[Node, Transition | Root], ...]:
+        """Returns the causes of a state, each with the node of the state before; a root with its own."""
+        known = self._causes.get(node)
         if known is None:
-            known = self._causes[key] = tuple(self._causes_in_slot(state))
-        return iter(known)
+            found = self._causes_at_spot(state) if isinstance(state, AtSpot) else self._causes_in_slot(state)
+            pairs = (
+                (node if isinstance(cause, Root) else self._node(cause.before), cause) for cause in found
+            )
+            known = self._causes[node] = tuple(pairs)
+        return known
 
     def _causes_at_spot(self, state: AtSpot) -> Iterator[Transition | Root]:
         spot, dimension, axis = state.spot, state.dimension, state.axis
@@ -342,11 +390,11 @@ def overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) 
 
 
 def _way(
-    state: State, parents: dict[tuple[object, ...], tuple[State, Transition] | None]
+    number: int, parents: dict[int, tuple[int, State, Transition] | None]
 ) -> tuple[tuple[State, Transition], ...]:
-    """Returns the states after `state` up to the one asked about, each with the move to it."""
+    """Returns the states after that of `number` up to the one asked about, each with the move to it."""
     transitions: list[tuple[State, Transition]] = []
-    while (step := parents[state.key]) is not None:
-        transitions.append(step)
-        state = step[0]
+    while (step := parents[number]) is not None:
+        number = step[0]
+        transitions.append(step[1:])
     return tuple(transitions)
