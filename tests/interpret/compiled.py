@@ -82,8 +82,10 @@ def _main() -> None:
     from jax._src.lib import _jax
     from jax._src.sharding_impls import GSPMDSharding
     from jax.sharding import SingleDeviceSharding
+    from jaxlib.lapack import _lapack
     from jaxlib.mlir import ir
 
+    _lapack.initialize()
     text, inputs, count = pickle.load(sys.stdin.buffer)
     devices = jax.devices()
     options = compiler.get_compile_options(1, count)
