@@ -7,6 +7,8 @@ module (`sharding_walk.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
@@ -100,18 +102,25 @@ def set_shardings(op: Operation, shardings: Shardings) -> None:
     op.attributes[SHARDING] = TensorShardingPerValueAttr(shardings)
 
 
-def before_barriers(value: SSAValue) -> SSAValue:
-    """The value before all propagation barriers that define `value`."""
+def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = MappingProxyType({})) -> SSAValue:
+    """The value before all propagation barriers that define `value`; `known`: those of some results."""
     while isinstance(value, OpResult) and isinstance(value.op, PropagationBarrierOp):
+        found = known.get(value)
+        if found is not None:
+            return found
         value = operands_of(value.op)[0]
     return value
 
 
 class ShardingReader:
-    """Reads shardings of many values fast; arguments of a function are read together."""
+    """Reads shardings of many values fast; arguments of a function are read together.
+
+    While it is used, no barrier whose result it was asked for through barriers gets another operand.
+    """
 
     def __init__(self) -> None:
         self._arguments: dict[int, tuple[Attribute, tuple[TensorSharding | None, ...]]] = {}
+        self._before: dict[SSAValue, SSAValue] = {}
 
     def of(self, value: SSAValue) -> TensorSharding | None:
         """The sharding of `value`, as `sharding_of`."""
@@ -128,7 +137,10 @@ class ShardingReader:
 
     def through_barriers(self, value: SSAValue) -> TensorSharding | None:
         """The sharding of the value before all propagation barriers that define `value`."""
-        return self.of(before_barriers(value))
+        found = before_barriers(value, self._before)
+        if found is not value:
+            self._before[value] = found
+        return self.of(found)
 
     def _argument(self, function: Operation, index: int) -> TensorSharding | None:
         attributes = function.properties.get("arg_attrs")

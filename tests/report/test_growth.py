@@ -13,6 +13,7 @@ from shardy_py import Program, Result, propagate
 from shardy_py.check import check
 from shardy_py.graph.value_table import ValueTable
 from shardy_py.report.difference import difference
+from shardy_py.report.matching import matched
 
 ROW = "tensor<8xf32>"
 
@@ -60,6 +61,23 @@ def _manual(n: int) -> Result:
 def _unsharded(n: int) -> Result:
     lines = (f"%{at + 1} = stablehlo.tanh %{at} : {ROW}" for at in range(n))
     return _program("\n".join((f"%0 = stablehlo.constant dense<0.0> : {ROW}", *lines)), f"%{n}")
+
+
+def _reshards(n: int) -> Result:
+    axes = '"x"', ""
+    body = (
+        f"%{i} = sdy.sharding_constraint %{i - 1 if i else 'a'} <@mesh, [{{{axes[i % 2]}}}]> : {ROW}"
+        for i in range(n)
+    )
+    return _program("\n".join(body), f"%{n - 1}")
+
+
+def _barriers(n: int) -> Result:
+    body = (
+        f"%{i} = sdy.propagation_barrier %{i - 1 if i else 'a'} allowed_direction=FORWARD : {ROW}"
+        for i in range(n)
+    )
+    return _program("\n".join(body), f"%{n - 1}")
 
 
 def _diff(result: Result) -> object:
@@ -117,9 +135,16 @@ def _lines(work: Callable[[], object]) -> int:
         (_manual, _diff),
         (_manual, check),
         (_unsharded, _why_not_all),
+        (_reshards, _communication),
+        (_barriers, _communication),
     ],
 )
 def test_the_cost_is_linear(program: Callable[[int], Result], report: Callable[[Result], object]) -> None:
     report(program(2))
     small, large = (program(n) for n in (60, 240))
     assert _lines(lambda: report(large)) < 5 * _lines(lambda: report(small))
+
+
+def test_sequences_with_nothing_in_common_are_compared_in_linear_time() -> None:
+    small, large = (_lines(lambda n=n: matched(range(n), range(n, 2 * n), n // 2)) for n in (60, 240))
+    assert large < 5 * small

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -173,20 +174,34 @@ Reshape, Transpose = op_class("reshape"), op_class("transpose")
 
 
 def _reshard_of_reshard(op: Operation) -> bool:
-    value = operands_of(op)[0]
-    if not isinstance(value, OpResult) or not isinstance(value.op, ReshardOp) or value.uses.get_length() != 1:
+    # The last of adjacent reshards merges all: one after the other, locations are copied each time.
+    after = op.next_op
+    if isinstance(after, ReshardOp) and _only_reshard(operands_of(after)[0]) is op:
         return False
-    inner = value.op
+    merged: list[Operation] = []
+    inner = op
+    while (before := _only_reshard(operands_of(inner)[0])) is not None:
+        merged.append(inner := before)
+    if not merged:
+        return False
     properties = {"sharding": op.properties["sharding"]}
     types = (op.results[0].type,)
-    location = fuse([op.location, inner.location])
+    location = fuse([op.location, *(reshard.location for reshard in merged)])
     made = build_operation(ReshardOp, operands_of(inner), types, properties, {}, location)
     note_moved(made.results, op.results, "canonicalize")
     replace_op(op, made)
-    if inner.properties == properties:
-        note_copies({inner.results[0]: made.results[0]})
-    erase(inner)
+    for reshard in takewhile(lambda reshard: reshard.properties == properties, merged):
+        note_copies({reshard.results[0]: made.results[0]})
+    for reshard in merged:
+        erase(reshard)
     return True
+
+
+def _only_reshard(value: SSAValue) -> Operation | None:
+    """The reshard that defines a value with one use."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, ReshardOp) or not value.has_one_use():
+        return None
+    return value.op
 
 
 def _repeated_reshard(op: Operation) -> bool:
