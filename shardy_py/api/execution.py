@@ -20,6 +20,7 @@ from xdsl.ir import Operation, OpResult
 from shardy_py.api.arguments import shown
 from shardy_py.api.values import Value, Values
 from shardy_py.compute import Array
+from shardy_py.compute.lanes import TOKEN
 from shardy_py.compute.movement import check_elements
 from shardy_py.compute.quantization import quantization
 from shardy_py.errors import ShardyError
@@ -27,7 +28,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import Executable, Grid, Limits, Settings
 from shardy_py.interpret.grid import check_devices
 from shardy_py.interpret.machine import Devices
-from shardy_py.interpret.values import TOKEN, expanded, is_array
+from shardy_py.interpret.values import expanded, is_array
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import TensorType
 from shardy_py.text.attribute_writer import attribute_text

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from shardy_py.compute import lapack
-from shardy_py.compute.lanes import Array, Compute, dtype_of, in_lanes, lanes_of
+from shardy_py.compute.lanes import TOKEN, Array, Compute, dtype_of, in_lanes, lanes_of
 from shardy_py.compute.movement import sizes_in
 from shardy_py.compute.precision import NARROW_FLOATS
 from shardy_py.compute.random import rng_bit_generator
@@ -55,8 +55,8 @@ def call_of(record: OpRecord) -> CustomCall:
 def register_custom_call(target: str, function: Function, *, lanes: bool = False) -> None:
     """Says what the custom calls of a target compute; replaces what was said before.
 
-    function: `function(call, *arrays)` returns an array, or a sequence of as many as the call has results.
-        It must not write to its arguments.
+    function: `function(call, *arrays)` returns an array, or a sequence of as many as the call has results of
+        tensor types. It must not write to its arguments. Tokens are passed on without it.
     lanes: whether the function takes and returns arrays of all devices, (devices, *shape), with 1 instead of
         the number of devices if they hold the same value. Otherwise it is called once for each device.
     """
@@ -66,8 +66,7 @@ def register_custom_call(target: str, function: Function, *, lanes: bool = False
 
 
 def _registered(function: Function, *, has_lanes: bool) -> Compute:
-    def compute(record: OpRecord, *operands: Array) -> tuple[Array, ...]:
-        call = call_of(record)
+    def arrays(call: CustomCall, operands: Sequence[Array]) -> tuple[Array, ...]:
         if has_lanes:
             return _checked(call, _sequence(call, function(call, *operands)), 1)
         lanes = lanes_of(*operands)
@@ -77,6 +76,12 @@ def _registered(function: Function, *, has_lanes: bool) -> Compute:
             for lane in range(lanes)
         ]
         return tuple(map(np.stack, zip(*parts, strict=True)))
+
+    def compute(record: OpRecord, *operands: Any) -> tuple[Any, ...]:
+        call = call_of(record)
+        tensors = replace(call, results=tuple(result for result in call.results if result is not None))
+        made = iter(arrays(tensors, [operand for operand in operands if operand is not TOKEN]))
+        return tuple(TOKEN if result is None else next(made) for result in call.results)
 
     return compute
 
@@ -126,6 +131,16 @@ def _same_shape(record: OpRecord, operand: Array) -> Array:
             remedy="lower with the Shardy partitioner, which has sdy.manual_computation",
         )
     return operand
+
+
+def _unary(name: str) -> Compute:
+    """The computation of another op, of one operand: a second one would be taken for the result's array."""
+    other = _same_as(name)
+
+    def compute(record: OpRecord, operand: Array) -> Any:
+        return other(record, operand)
+
+    return compute
 
 
 def _same_as(name: str) -> Compute:
@@ -245,7 +260,7 @@ _OF_CHLO = names("acos acosh asin asinh atan atanh cosh erf erf_inv sinh tan")
 _TARGETS: dict[str, Compute] = {
     **dict.fromkeys((*_SAME, *OFFLOADS), _same),
     **dict.fromkeys(_SHAPES, _same_shape),
-    **{f"mhlo.{name}": _same_as(f"chlo.{name}") for name in _OF_CHLO},
+    **{f"mhlo.{name}": _unary(f"chlo.{name}") for name in _OF_CHLO},
     **lapack.ROUTINES,
     "ApproxTopK": _approximate_top_k,
     "Eigh": _eigh,

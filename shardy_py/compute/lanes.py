@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -54,6 +54,16 @@ class Body(Protocol):
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Returns the values that the region returns, for arguments of equal lanes or one lane."""
         ...
+
+
+class Token:
+    """The value of all tokens: it only orders effects."""
+
+    def __repr__(self) -> str:
+        return "token"
+
+
+TOKEN: Final = Token()
 
 
 def lanes_of(*arrays: Array) -> int:

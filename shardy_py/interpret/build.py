@@ -137,7 +137,12 @@ class Builder:
         block = function.regions[0].first_block
         if block is None:
             raise error_at(function, ShardyError("is a declaration, and cannot run"))
-        _BlockBuilder(self, plan).fill(block)
+        outer = _BlockBuilder(self, plan)
+        outer.fill(block)
+        for value in outer.captured:  # defined behind its use: nothing else is visible in a function
+            use = next(iter(value.uses))
+            fault = ShardyError(f"operand #{use.index} does not dominate this use")
+            raise error_at(use.operation, fault)
 
     def nested(self, region: Region) -> tuple[Plan, tuple[SSAValue, ...]]:
         """Returns the plan of a region, and the values that it captures."""

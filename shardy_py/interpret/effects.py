@@ -11,12 +11,13 @@ from functools import partial
 import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.compute.lanes import TOKEN
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.op_errors import place_of
 from shardy_py.interpret.build import Builder, Nested
 from shardy_py.interpret.collectives import channel_of
 from shardy_py.interpret.machine import Devices, Run
-from shardy_py.interpret.values import TOKEN, Value
+from shardy_py.interpret.values import Value
 
 
 class Waiting:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.compute import COMPUTE, IN_PLACE, Compute, compute_of
+from shardy_py.compute.lanes import TOKEN
 from shardy_py.dialects.sdy import ops as sdy
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant, is_dead_when_unused
@@ -22,7 +23,7 @@ from shardy_py.interpret.build import Builder, Handler, Known, Nested, Pure
 from shardy_py.interpret.constants import constant_array
 from shardy_py.interpret.control import handlers as control_handlers
 from shardy_py.interpret.machine import Devices, Run
-from shardy_py.interpret.values import TOKEN, Value, expanded, is_tuple, lanes_of_values
+from shardy_py.interpret.values import Value, expanded, is_tuple, lanes_of_values
 from shardy_py.ops import OpRecord
 from shardy_py.ops.spec import Control, Storage
 from shardy_py.ops.table import call_target, row_of

@@ -6,22 +6,12 @@ An array is (lanes, *shape), as in `compute/`. Here: lanes are taken apart where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import in_lanes
-
-
-class Token:
-    """The value of all tokens: it only orders effects."""
-
-    def __repr__(self) -> str:
-        return "token"
-
-
-TOKEN: Final = Token()
 
 Value = Any
 """An array with lanes, a tuple of values, or `TOKEN`."""

@@ -12,7 +12,7 @@ from shardy_py.compute import COMPUTE
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
-from shardy_py.interpret import Executable, Grid, Limits, Settings
+from shardy_py.interpret import Executable, Grid, Limits, Settings, register_custom_call
 
 Array = np.ndarray[Any, Any]
 ADD = """({
@@ -262,3 +262,25 @@ def test_no_groups_are_one_group_of_all() -> None:
     body = reduced("[[0]]", "").replace("replica_groups = dense<[[0]]> : tensor<1x1xi64>", groups)
     (result,) = run(function(body + "return %r : tensor<2xf32>"), values(4), grid=Grid(4, 1))
     assert result.tolist() == [values(4).sum(0).tolist()] * 4
+
+
+def test_a_use_before_the_definition_is_a_diagnostic() -> None:
+    body = "%a = stablehlo.add %x, %b : tensor<2xf32>\n%b = stablehlo.negate %x : tensor<2xf32>\n"
+    with pytest.raises(ShardyError, match=r"test.mlir:2:\d+: error: operand #1 does not dominate this use"):
+        run(function(body + "return %a : tensor<2xf32>"), values(1))
+
+
+def test_custom_calls_of_unary_functions_take_one_operand() -> None:
+    call = "%a = stablehlo.custom_call @mhlo.asin(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>"
+    with pytest.raises(ShardyError, match=r"@mhlo.asin does not take 2 operands"):
+        run(function(f"{call}\nreturn %a : tensor<2xf32>"), values(1))
+
+
+def test_registered_custom_calls_pass_tokens_on() -> None:
+    register_custom_call("twice", lambda call, x: 2 * x)
+    body = """%t = stablehlo.after_all : !stablehlo.token
+%r:2 = stablehlo.custom_call @twice(%x, %t) : (tensor<2xf32>, !stablehlo.token)
+  -> (tensor<2xf32>, !stablehlo.token)
+%u = stablehlo.after_all %r#1 : !stablehlo.token
+return %r#0 : tensor<2xf32>"""
+    assert run(function(body), values(2), grid=Grid(1, 2))[0].tolist() == [[0, 2], [4, 6]]
