@@ -232,7 +232,7 @@ def test_only_an_array() -> None:
         ("f32[" + "1_1x" * 100_000, "expected an integer"),
         ('f32["' + "\\" * 100_000, "expected an integer"),
         ("f32[3]" + "/* " * 100_000, "expected the end of the shape"),
-        ("f32[\0]", "expected an integer, got '\0'"),
+        ("f32[\0]", "expected an integer, got '\\00'"),
     ],
 )
 def test_hostile_text_is_refused_at_once(text: str, message: str) -> None:

@@ -6,6 +6,7 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import collected_warnings
 from shardy_py.ir import find_ops
 from shardy_py.passes.named_computations import export_named_computations, import_calls
+from shardy_py.passes.options import CopyOptions
 
 CALLED_THREE_TIMES = """
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
@@ -24,7 +25,7 @@ func.func private @f(%a: tensor<8xf32>) -> tensor<8xf32> {
 def test_copies_of_a_body_are_warned_of_once() -> None:
     module = parse_module(CALLED_THREE_TIMES, "calls.mlir")
     with collected_warnings() as warnings:
-        import_calls(module)
+        import_calls(module, CopyOptions())
     assert len(find_ops(module, "stablehlo.negate")) == 3
     assert [str(warning) for warning in warnings] == [
         "calls.mlir:4:8: warning: function @f has multiple call ops, we need to clone the function body "
@@ -34,7 +35,7 @@ def test_copies_of_a_body_are_warned_of_once() -> None:
 
 def test_there_and_back_numbers_the_functions() -> None:
     module = parse_module(CALLED_THREE_TIMES)
-    import_calls(module)
+    import_calls(module, CopyOptions())
     assert find_ops(module, "func.call") == []
     export_named_computations(module)
     text = print_module(module)

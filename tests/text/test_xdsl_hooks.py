@@ -67,7 +67,7 @@ def chunks() -> Iterator[tuple[str, ModuleOp, str]]:
                 module = parse_module(chunk)
             except ShardyError:
                 continue
-            if module.body.block.first_op is not None:
+            if len(module.body.blocks) == 1 and module.body.block.first_op is not None:
                 yield f"{path.relative_to(FILECHECK)}/{index}", module, chunk
 
 
