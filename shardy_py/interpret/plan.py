@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation
 
-from shardy_py.errors import InternalError, ShardyError
+from shardy_py.errors import ShardyError
 from shardy_py.graph.op_errors import error_at
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.values import Value, is_array
@@ -77,7 +77,8 @@ def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]
             if str(error).startswith("ufunc "):  # ops of CHLO and custom calls constrain their types little
                 types = ", ".join(str(value.dtype) for value in given if is_array(value))
                 raise error_at(op, ShardyError(f"cannot run on elements of {types}")) from error
-            raise InternalError(f"running '{op.name}': {error}") from error
+            # Shapes that are known at run time only, and types that CHLO leaves open, may not fit.
+            raise error_at(op, ShardyError(f"cannot run on these operands: {error}")) from error
         for slot, value in zip(results, made, strict=True):
             frame[slot] = value
         if is_observed and machine.observe is not None:
