@@ -6,7 +6,7 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
 - building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified
-- changing: `replace_uses`, `place_before`, `take_out`, `erase`
+- changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
@@ -232,6 +232,11 @@ def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -
 
 
 # ---------------------------------------------------------------------- changing
+
+
+def set_type(value: SSAValue, type_: Attribute) -> None:
+    """Set the type of `value`; its uses stay."""
+    value._type = type_
 
 
 def replace_operand(op: Operation, index: int, value: SSAValue) -> None:

@@ -65,6 +65,14 @@ class Copies:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Localized:
+    """A value that became the part of a tensor that each device holds, with the sharding of the tensor."""
+
+    value: SSAValue
+    sharding: TensorSharding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DroppedRules:
     """Sharding rules that a pass removed from ops, and that cannot be derived again."""
 
