@@ -195,14 +195,12 @@ class DeviceSlices:
         for number, splits in zip(part, self.splits, strict=True):
             for axis in reversed([axis for split in splits for axis in split.axes]):
                 number, digit = divmod(number, axis.size(mesh))
-                first += digit * _stride(mesh, axis)
+                first += digit * axis_stride(mesh, axis)
         used = [axis for splits in self.splits for split in splits for axis in split.axes]
-        positions = np.array([first], np.int64)
-        for axis in difference(tuple(AxisRef(axis.name) for axis in mesh.axes), tuple(used), mesh):
-            steps = np.arange(axis.size(mesh), dtype=np.int64) * _stride(mesh, axis)
-            positions = (positions[:, None] + steps).ravel()
+        every = tuple(AxisRef(axis.name) for axis in mesh.axes)
+        positions = first + positions_along(mesh, difference(every, tuple(used), mesh))
         ids = mesh.device_ids
-        return np.sort([ids[position] for position in positions.tolist()]) if ids else positions
+        return np.sort(np.asarray(ids, np.int64)[positions]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
         """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor."""
@@ -231,17 +229,26 @@ def _offset_and_size(splits: Sequence[Split], indices: Sequence[Number], size: i
     return offset, left
 
 
-def axis_index(mesh: Mesh, axis: AxisRef, position: int) -> int:
+def positions_along(mesh: Mesh, axes: Axes) -> Integers:
+    """The positions in the mesh of the devices along `axes`, major to minor, from position 0."""
+    positions = np.zeros(1, np.int64)
+    for axis in axes:
+        steps = np.arange(axis.size(mesh), dtype=np.int64) * axis_stride(mesh, axis)
+        positions = (positions[:, None] + steps).ravel()
+    return positions
+
+
+def axis_index(mesh: Mesh, axis: AxisRef, position: Number) -> Number:
     """The coordinate along an axis or sub-axis of the device at `position` of the mesh.
 
     >>> mesh = Mesh((MeshAxis("x", 4), MeshAxis("y", 2)))
     >>> axis_index(mesh, AxisRef("x"), 5), axis_index(mesh, AxisRef("y"), 5)
     (2, 1)
     """
-    return position // _stride(mesh, axis) % axis.size(mesh)
+    return position // axis_stride(mesh, axis) % axis.size(mesh)
 
 
-def _stride(mesh: Mesh, axis: AxisRef) -> int:
+def axis_stride(mesh: Mesh, axis: AxisRef) -> int:
     """The distance in the mesh between neighbours along an axis or sub-axis."""
     within = mesh.sizes[axis.name] // axis.next_pre_size(mesh)
     return within * prod(other.size for other in mesh.axes[mesh.order[axis.name] + 1 :])

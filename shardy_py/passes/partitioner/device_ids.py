@@ -1,0 +1,123 @@
+"""Inserts the id of the device that runs the program, and its position along axes of a mesh.
+
+Either by arithmetic on the id, or by a table with an entry for each device, as Shardy prints it. Arrays for
+all devices are in `partition/device_groups.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i64
+
+from shardy_py import ir
+from shardy_py.dialects.stablehlo import OPS
+from shardy_py.errors import ShardyError
+from shardy_py.partition.device_groups import digits, shard_indices
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
+from shardy_py.sharding import Mesh
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.text.type_reader import ranked_tensor
+
+_UI32 = IntegerType(32, Signedness.UNSIGNED)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounts:
+    """The grid of processes that are the devices of a mesh: device = replica * partitions + partition."""
+
+    replicas: int = 1
+    partitions: int = 1
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether there are several of both."""
+        return self.replicas > 1 and self.partitions > 1
+
+    def check(self, mesh: Mesh) -> None:
+        """Raises ShardyError if it is a grid of another number of devices than `mesh`."""
+        devices = self.replicas * self.partitions
+        if self.is_grid and mesh.axes and mesh.device_count != devices:
+            raise ShardyError.unexpected(
+                "mesh",
+                expected=f"{devices} devices: {self.replicas} replicas of {self.partitions} partitions",
+                got=f"{mesh.device_count} devices",
+                remedy="set replica-count or partition-count to 1",
+            )
+
+
+def device_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
+    """The id of the device that runs the op: a scalar of `i64`."""
+    if not counts.is_grid:
+        return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
+    replica, partition = _id(build, "replica_id"), _id(build, "partition_id")
+    first = build.binary("multiply", replica, build.integer(counts.partitions))
+    return build.binary("add", first, partition)
+
+
+def _id(build: StablehloBuilder, name: str) -> Value:
+    return build.convert(build.one(name, (), ranked_tensor((), _UI32)), i64)
+
+
+def shard_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: DeviceCounts, table: bool) -> Value:
+    """The position of the device along `axes`, major to minor: a scalar of `i64`.
+
+    table: look it up by device id. Else it is computed, unless the mesh has an order of devices of its own
+    that is not a transposed or reversed one.
+
+    Raises ShardyError as `DeviceCounts.check` and `device_groups.shard_indices`.
+    """
+    return shard_offset(build, mesh, axes, 1, counts, table=table)
+
+
+def shard_offset(
+    build: StablehloBuilder, mesh: Mesh, axes: Axes, step: int, counts: DeviceCounts, *, table: bool
+) -> Value:
+    """`shard_index` times `step`."""
+    counts.check(mesh)
+    parts = None if table else digits(mesh, axes)
+    if parts is None:
+        return table_entry(build, shard_indices(mesh, axes) * step, counts)
+    if not parts:
+        return build.integer(0)
+    device = device_id(build, counts)
+    index: Value | None = None
+    for part in parts:
+        digit = device
+        if part.stride > 1:
+            digit = build.binary("divide", digit, build.integer(part.stride))
+        if not part.is_leading:
+            digit = build.binary("remainder", digit, build.integer(part.size))
+        if part.reversed:
+            digit = build.binary("subtract", build.integer(part.size - 1), digit)
+        if index is not None:
+            scaled = build.binary("multiply", index, build.integer(part.size))
+            digit = build.binary("add", scaled, digit)
+        index = digit
+    assert index is not None
+    return index if step == 1 else build.binary("multiply", index, build.integer(step))
+
+
+def table_entry(build: StablehloBuilder, table: NDArray[np.int64], counts: DeviceCounts) -> Value:
+    """The entry of this device in a table by device id: a scalar of `i64`."""
+    device = device_id(build, counts)
+    return build.reshape(build.dynamic_slice(build.integers(table), [device], [1]), ())
+
+
+_CHANNELLED = tuple(
+    f"stablehlo.{name}"
+    for name, row in OPS.rows.items()
+    if any(slot.name == "channel_handle" for slot in row.attribute_slots)
+)
+
+
+def next_channel(module: ModuleOp) -> Iterator[int]:
+    """Channel numbers that no op of `module` uses, ascending."""
+    handles = (op.properties.get("channel_handle") for op in ir.find_ops(module, *_CHANNELLED))
+    used = (cast(Any, handle).data.handle for handle in handles if handle is not None)
+    return count(max(used, default=0) + 1)
