@@ -131,9 +131,11 @@ canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
 sdy-remove-all-gather-reduce-scatter-for-cmv1 in reshards on func.func
     Removes all-gathers before and reduce-scatters after dot_general, for collective matmul.
+sdy-convert-global-to-local in partitioner.global_to_local with ConvertGlobalToLocalOptions
+    Converts the program on whole tensors to the one that each device runs on its parts.
 sdy-drop-sharding-rules in removal on func.func
     Removes all sharding rules.
-sdy-drop-sharding-and-mesh in removal
+sdy-drop-sharding-and-mesh in removal with DropShardingAndMeshOptions
     Removes all shardings and meshes.
 sdy-inline-meshes in meshes
     Replaces mesh symbols in shardings by the meshes themselves.

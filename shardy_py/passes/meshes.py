@@ -159,12 +159,17 @@ def inline_meshes(module: builtin.ModuleOp) -> None:
     """
     meshes = Symbols(module).meshes()
     transform_shardings(module, lambda sharding: replace(sharding, mesh=mesh_of(sharding, meshes)))
+    inline_replica_group_meshes(module, meshes)
+    for mesh in _meshes(module):
+        erase(mesh)
+
+
+def inline_replica_group_meshes(module: builtin.ModuleOp, meshes: dict[str, Mesh]) -> None:
+    """Replaces mesh symbols in replica groups by the meshes."""
     for inner in walk_pre_order(module):
         groups = inner.properties.get(REPLICA_GROUPS)
         if isinstance(groups, attributes.ReplicaGroupMeshAxesAttr):
             inner.properties[REPLICA_GROUPS] = _with_mesh(groups, meshes)
-    for mesh in _meshes(module):
-        erase(mesh)
 
 
 def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
@@ -172,7 +177,10 @@ def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
     name = given.mesh.root_reference.data if isinstance(given.mesh, builtin.SymbolRefAttr) else None
     if name not in meshes:
         return groups
-    mesh = meshes[name]
+    return attributes.ReplicaGroupMeshAxesAttr(replace(given, mesh=inlined_mesh(meshes[name])))
+
+
+def inlined_mesh(mesh: Mesh) -> Attribute:
+    """`#stablehlo.mesh<...>`: a mesh as replica groups refer to it without a symbol."""
     axes = tuple(structs.StablehloMeshAxis(axis.name, axis.size) for axis in mesh.axes)
-    inlined = attributes.MeshAttr(structs.StablehloMesh(axes, _device_ids(mesh)))
-    return attributes.ReplicaGroupMeshAxesAttr(replace(given, mesh=inlined))
+    return attributes.MeshAttr(structs.StablehloMesh(axes, _device_ids(mesh)))

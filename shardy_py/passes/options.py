@@ -192,6 +192,31 @@ class InsertExplicitReshardsOptions:
 
 
 @dataclass(frozen=True)
+class ConvertGlobalToLocalOptions:
+    """Options of `sdy-convert-global-to-local`; with one replica, devices are partitions."""
+
+    per_dim_all_gather: bool = option(False, "gather one dimension after the other")
+    combine_multi_dimension_reduce_scatter: bool = option(
+        False, "scatter several dimensions in one reduce-scatter, not by an all-reduce and a slice"
+    )
+    enable_rgv3: bool = option(False, "replica groups are axes of a mesh, not lists of devices")
+    replica_count: int = option(1, "number of replicas")
+    partition_count: int = option(1, "number of partitions")
+    device_id_arithmetic: bool = option(
+        False, "compute positions from the id of the device, instead of looking them up by it"
+    )
+
+
+@dataclass(frozen=True)
+class DropShardingAndMeshOptions:
+    """Options of `sdy-drop-sharding-and-mesh`."""
+
+    keep_module_sharding_metadata: bool = option(
+        False, "keep the meshes, and the shardings of function arguments and results"
+    )
+
+
+@dataclass(frozen=True)
 class ReshardToCollectivesOptions:
     """Options of `sdy-reshard-to-collectives`."""
 

@@ -19,19 +19,27 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, walk_pre_order
 from shardy_py.partition.boundary import closed_like
 from shardy_py.passes.debug_trail import NOTES
+from shardy_py.passes.meshes import inline_replica_group_meshes
+from shardy_py.passes.options import DropShardingAndMeshOptions
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
 
-def drop_sharding_and_mesh(module: ModuleOp) -> None:
+def drop_sharding_and_mesh(module: ModuleOp, options: DropShardingAndMeshOptions) -> None:
     """`sdy-drop-sharding-and-mesh`: removes all shardings and meshes.
 
     before  sdy.mesh @mesh = <["x"=2]>
         func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32>)
 
-    Ops of the dialect, and the shardings in their properties, are kept.
+    Ops of the dialect, and the shardings in their properties, are kept. Replica groups over axes of a mesh
+    get that mesh inlined.
     """
+    if options.keep_module_sharding_metadata:
+        for inner in walk_pre_order(module, include_root=False):
+            inner.attributes.pop(SHARDING, None)
+        return
+    inline_replica_group_meshes(module, Symbols(module).meshes())
     remove_attributes(module, {SHARDING})
     for mesh in find_ops(module, MeshOp.name):
         erase(mesh)

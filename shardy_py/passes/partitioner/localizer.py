@@ -1,0 +1,181 @@
+"""What the conversions of single ops to local ones share: sites, offsets, replica groups, channels.
+
+Not here: the pass (`global_to_local.py`), the conversions (`local_collectives.py`, `local_ops.py`,
+`local_indexed.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from shardy_py import ir
+from shardy_py.dialects.encoding import table
+from shardy_py.dialects.stablehlo import attributes, structs
+from shardy_py.dialects.stablehlo.structs import ChannelHandle
+from shardy_py.errors import ShardyError
+from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.movements import is_recording, note_copies, replace_by_values
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.symbols import Symbols
+from shardy_py.partition.device_groups import replica_groups
+from shardy_py.passes.meshes import inlined_mesh
+from shardy_py.passes.options import ConvertGlobalToLocalOptions
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel, shard_offset, table_entry
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
+from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
+from shardy_py.sharding.axis_lists import total_size
+
+LARGE_MESH = 1024
+"""With the option, replica groups of larger meshes are axes rather than lists of devices."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A value in the whole program: its type there, and the sharding with which it became local, if any."""
+
+    type: Attribute
+    sharding: TensorSharding | None = None
+    mesh: Mesh = field(default_factory=Mesh)
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The sizes, None for dynamic ones; () for what is no tensor."""
+        tensor = tensor_type(self.type)
+        return () if tensor is None else tensor.shape
+
+    def axes(self, dimension: int) -> Axes:
+        """The axes that shard a dimension."""
+        return () if self.sharding is None else self.sharding.dimensions[dimension].axes
+
+    def parts(self, dimension: int) -> int:
+        """The number of parts of a dimension."""
+        return total_size(self.axes(dimension), self.mesh)
+
+    @property
+    def sharded(self) -> list[int]:
+        """The dimensions of several parts."""
+        return [dim for dim in range(len(self.shape)) if self.parts(dim) > 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """An op with its operands and results in the whole program; the types of the op itself are local."""
+
+    op: Operation
+    operands: Sequence[Whole]
+    results: Sequence[Whole]
+
+    @property
+    def values(self) -> tuple[SSAValue, ...]:
+        """The local operands."""
+        return ir.operands_of(self.op)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no operand and no result is sharded."""
+        return not any(whole.sharded for whole in (*self.operands, *self.results))
+
+
+class Localizer:
+    """Inserts what local ops need, with the options of the pass."""
+
+    def __init__(self, module: ModuleOp, options: ConvertGlobalToLocalOptions) -> None:
+        self.options = options
+        self.symbols = Symbols(module)
+        self.meshes: Mapping[str, Mesh] = self.symbols.meshes()
+        self.counts = DeviceCounts(options.replica_count, options.partition_count)
+        self._channels = next_channel(module)
+
+    # ------------------------------------------------------------------ positions
+
+    def build(self, op: Operation) -> StablehloBuilder:
+        """A builder of ops before `op`."""
+        return StablehloBuilder(op)
+
+    def offset(self, build: StablehloBuilder, mesh: Mesh, axes: Axes, step: int) -> Value:
+        """The position of the device along `axes`, times `step`: a scalar of `i64`."""
+        table = not self.options.device_id_arithmetic
+        return shard_offset(build, mesh, axes, step, self.counts, table=table)
+
+    def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
+        """Whether the device is the first one along `axes`: a scalar of `i1`."""
+        return build.compare("EQ", self.offset(build, mesh, axes, 1), build.integer(0))
+
+    def entry(self, build: StablehloBuilder, table: Sequence[int]) -> Value:
+        """The entry of this device in a table by device id."""
+        return table_entry(build, np.asarray(table, np.int64), self.counts)
+
+    def slice_along(
+        self, build: StablehloBuilder, value: Value, mesh: Mesh, axes: Sequence[Axes], sizes: Sequence[int]
+    ) -> Value:
+        """The part of `value` on this device; dimensions are sharded along `axes`, into parts of `sizes`."""
+        starts = [
+            self.offset(build, mesh, along, size) if along else build.integer(0)
+            for along, size in zip(axes, sizes, strict=True)
+        ]
+        return build.dynamic_slice(value, starts, sizes)
+
+    # ------------------------------------------------------------------ collectives
+
+    def channel(self) -> ChannelHandle:
+        """A new channel between devices."""
+        return ChannelHandle(next(self._channels), 1)
+
+    @property
+    def partition_channel(self) -> ChannelHandle | None:
+        """A new channel between partitions; None if replicas communicate, which do so without one.
+
+        For collectives without global ids, which exchange among partitions if they have a channel.
+        """
+        return None if self.counts.replicas > 1 else self.channel()
+
+    def groups(self, sharding: TensorSharding, mesh: Mesh, axes: Axes) -> Attribute:
+        """Replica groups along `axes`: by devices, or by axes where the options say so."""
+        self.counts.check(mesh)
+        has_sub_axes = any(axis.sub_axis for axis in axes)
+        is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
+        if is_large or (self.options.enable_rgv3 and not has_sub_axes):
+            return _groups_by_axes(sharding.mesh, axes)
+        return table(replica_groups(mesh, axes))
+
+
+def _groups_by_axes(mesh: str | Mesh, axes: Axes) -> Attribute:
+    reference = SymbolRefAttr(mesh) if isinstance(mesh, str) else inlined_mesh(mesh)
+    refs = [
+        attributes.AxisRefAttr(structs.StablehloAxisRef(axis.name, _sub_axis(axis.sub_axis))) for axis in axes
+    ]
+    return attributes.ReplicaGroupMeshAxesAttr(structs.ReplicaGroupMeshAxes(reference, ArrayAttr(refs)))
+
+
+def _sub_axis(part: SubAxis | None) -> structs.SubAxisInfo | None:
+    return None if part is None else structs.SubAxisInfo(part.pre_size, part.size)
+
+
+# ---------------------------------------------------------------------- changing ops
+
+
+def forget_sharding(op: Operation) -> None:
+    """Removes `sdy.sharding`, as Shardy does from ops that it builds anew."""
+    op.attributes.pop(SHARDING, None)
+
+
+def replace_result(op: Operation, value: SSAValue) -> None:
+    """Replaces the one result of `op` by `value` and erases the op."""
+    replace_by_values(op, (value,))
+
+
+def replace_result_except(op: Operation, value: SSAValue, user: Operation) -> None:
+    """Replaces the first result of `op` by `value`, except in `user`, from which `value` comes."""
+    ir.replace_uses(op.results[0], value, but_not_in=user)
+    if is_recording():
+        note_copies({op.results[0]: value})
+
+
+def not_local(fact: str, remedy: str) -> ShardyError:
+    """The error about an op that no device can run on its parts alone."""
+    return ShardyError.unsupported(fact, remedy=remedy)
