@@ -125,6 +125,8 @@ sdy-verify-unreduced-axes on func.func
     Verifies that no unreduced axis is lost between ops.
 sdy-insert-explicit-reshards in reshard_insertion with InsertExplicitReshardsOptions on func.func
     Inserts reshards where the shardings of the operands and results of an op are incompatible.
+sdy-resolve-permutation-factors in partitioner.permutation_factors with ResolvePermutationFactorsOptions
+    Exchanges elements between devices, or replicates, where ops are sharded along windows, pads and slices.
 sdy-reshard-to-collectives in reshards with ReshardToCollectivesOptions on func.func
     Converts reshards to sequences of collectives.
 canonicalize in rewrites with CanonicalizeOptions on any

@@ -217,6 +217,18 @@ class DropShardingAndMeshOptions:
 
 
 @dataclass(frozen=True)
+class ResolvePermutationFactorsOptions:
+    """Options of `sdy-resolve-permutation-factors`."""
+
+    enable_halo_exchange: bool = option(True, "exchange elements between neighbours instead of replicating")
+    replica_count: int = option(1, "number of replicas")
+    partition_count: int = option(1, "number of partitions")
+    enable_windowed_halo_exchange: bool = option(
+        False, "for all windowed ops, of the elements needed only, and right for uneven sizes and strides"
+    )
+
+
+@dataclass(frozen=True)
 class ReshardToCollectivesOptions:
     """Options of `sdy-reshard-to-collectives`."""
 

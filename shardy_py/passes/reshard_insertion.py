@@ -122,7 +122,7 @@ class ReshardInsertion:
                 self._reduce_operands(op)
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
-            self._carry_out(op, self._plan(op, operands, results, is_full))
+            insert_reshards(op, self._plan(op, operands, results, is_full), self._reader)
 
     def _needs_full(self, op: Operation) -> bool:
         """Returns whether the minimal version treats `op` as the full one does."""
@@ -231,21 +231,23 @@ class ReshardInsertion:
             return plans.overflow_plan(tensors, self._meshes)
         return plans.reshard_plan(tensors, self._meshes)
 
-    def _carry_out(self, op: Operation, plan: plans.ReshardPlan) -> None:
-        for index, chain in plan.operands:
-            chain_before_use(op, index, reshards(chain))
-        last = op
-        for index, reshard in plan.results:
-            result = op.results[index]
-            old = self._reader.of(result) if is_recording() else None
-            set_sharding(result, reshard.made)
-            last = chain_after_result(result, reshards(reshard.seen), last)
-            if op.name == RESHARD and last is not op:  # the two become one, which is the second
-                note_copies({result: last.results[0]})
-            note(Movement(result, result, RESHARDING, op, old=old, new=reshard.made))
-        last = op
-        for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
-            last = chain_after_result(result, (all_reduce,), last)
+
+def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader) -> None:
+    """Inserts the reshards and all-reduces of a plan around `op`, and changes its result shardings."""
+    for index, chain in plan.operands:
+        chain_before_use(op, index, reshards(chain))
+    last = op
+    for index, reshard in plan.results:
+        result = op.results[index]
+        old = reader.of(result) if is_recording() else None
+        set_sharding(result, reshard.made)
+        last = chain_after_result(result, reshards(reshard.seen), last)
+        if op.name == RESHARD and last is not op:  # the two become one, which is the second
+            note_copies({result: last.results[0]})
+        note(Movement(result, result, RESHARDING, op, old=old, new=reshard.made))
+    last = op
+    for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
+        last = chain_after_result(result, (all_reduce,), last)
 
 
 def _size(type_: Attribute) -> int:

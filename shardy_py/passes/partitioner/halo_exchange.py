@@ -1,0 +1,197 @@
+"""Inserts the ops of exchanges between neighbours: permutes, buffers, dynamic slices, in manual computations.
+
+Which elements go where is decided in `partition/halo.py`; which op needs what in
+`permutation_factors.py` and the files beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from shardy_py import ir
+from shardy_py.dialects import sdy
+from shardy_py.partition.device_groups import shard_indices
+from shardy_py.partition.halo import Exchange, shifted_pairs
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, device_id, table_entry
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.axis_lists import Axes, total_size
+from shardy_py.sharding.slices import axis_stride
+from shardy_py.sharding.tensor_sharding import without_manual_axes
+from shardy_py.text.dense import element_size, make_dense
+from shardy_py.text.type_reader import ranked_tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """What ops that name devices need.
+
+    channels: numbers that are not in use. counts: the grid of processes.
+    """
+
+    channels: Iterator[int]
+    counts: DeviceCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """Axes of a mesh that become manual, by name, in the order of the mesh."""
+
+    mesh: Mesh
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(mesh: Mesh, axes: Axes, shardings: Sequence[TensorSharding]) -> Manual:
+        """The axes, and those of dimensions of `shardings` that have one of them, or sub-axes of it."""
+        names = {axis.name for axis in axes}
+        lists = [{a.name for a in d.axes} for sharding in shardings for d in sharding.dimensions]
+        while any(found & names and not found <= names for found in lists):
+            names = names.union(*(found for found in lists if found & names))
+        return Manual(mesh, tuple(axis.name for axis in mesh.axes if axis.name in names))
+
+    def inner(self, sharding: TensorSharding) -> TensorSharding:
+        """The sharding in the body of a value with this sharding."""
+        return without_manual_axes(sharding, self.names)
+
+    def local_shape(self, sharding: TensorSharding, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape in the body of a value with sizes that the manual axes divide."""
+        parts = (
+            total_size([axis for axis in dimension.axes if axis.name in self.names], self.mesh)
+            for dimension in sharding.dimensions
+        )
+        return tuple(size // count for size, count in zip(shape, parts, strict=True))
+
+
+Body = Callable[["LocalBuilder", list[Value]], Value]
+
+
+def manual_computation(
+    op: Operation,
+    manual: Manual,
+    devices: Devices,
+    operands: Sequence[tuple[Value, TensorSharding]],
+    result: tuple[Attribute, TensorSharding],
+    body: Body,
+) -> Value:
+    """Inserts a manual computation before `op`; `body` gets a builder within it and its arguments."""
+    block = Block()
+    types = [resized(value, manual.local_shape(sharding, shape_of(value))) for value, sharding in operands]
+    arguments = ir.append_arguments(block, [(type_, op.location) for type_ in types])
+    end = ir.build_operation(sdy.ReturnOp, (), (), {}, {}, op.location, block)
+    properties: dict[str, Attribute] = {
+        "in_shardings": sdy.TensorShardingPerValueAttr(tuple(sharding for _, sharding in operands)),
+        "out_shardings": sdy.TensorShardingPerValueAttr((result[1],)),
+        "manual_axes": sdy.ManualAxesAttr(manual.names),
+    }
+    values = [value for value, _ in operands]
+    computation = ir.build_operation(
+        sdy.ManualComputationOp, values, (result[0],), properties, {}, op.location, None, (Region(block),)
+    )
+    ir.place_before(computation, op)
+    inner = LocalBuilder(end, manual, devices, operands[0][1])
+    ir.attach_operands(end, (body(inner, list(arguments)),))
+    return computation.results[0]
+
+
+class LocalBuilder:
+    """Inserts ops of a manual computation, on parts of a tensor.
+
+    sharding: of that tensor, outside. `build` inserts ops with the sharding inside, `plain` ones without.
+    """
+
+    def __init__(self, before: Operation, manual: Manual, devices: Devices, sharding: TensorSharding) -> None:
+        self.manual = manual
+        self.devices = devices
+        self.sharding = sharding
+        self.plain = StablehloBuilder(before)
+        self.build = StablehloBuilder(before, manual.inner(sharding))
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh of the manual axes."""
+        return self.manual.mesh
+
+    @cached_property
+    def zero(self) -> Value:
+        """The integer 0."""
+        return self.plain.integer(0)
+
+    def permute(self, value: Value, pairs: NDArray[np.int64], build: StablehloBuilder | None = None) -> Value:
+        """Sends values from the first device of each pair to the second; others get zeros."""
+        channel = {"handle": next(self.devices.channels), "type": 1}
+        table = make_table(pairs)
+        return (build or self.plain).one(
+            "collective_permute", (value,), value.type, source_target_pairs=table, channel_handle=channel
+        )
+
+    def exchange(self, value: Value, exchange: Exchange, dimension: int, axes: Axes, padding: Value) -> Value:
+        """The elements that a part reads along one dimension, as Shardy exchanges them."""
+        pieces: list[Value] = []
+        for piece in exchange.pieces:
+            pairs = shifted_pairs(self.mesh, axes, -piece.hop)
+            pieces.append(self.permute(value, pairs) if piece.hop and len(pairs) else value)
+        shape = list(shape_of(value))
+        shape[dimension] *= len(pieces)
+        buffer = self.build.one("concatenate", pieces, resized(value, shape), dimension=dimension)
+        edge, interior = ([0] * len(shape) for _ in range(2))
+        edge[dimension], interior[dimension] = exchange.edge, exchange.interior
+        buffer = self.build.pad(buffer, padding, edge, edge, interior)
+        part = spelled_out_index(self.plain, self.mesh, axes, self.devices.counts)
+        if exchange.offsets:
+            offset = self._entry(exchange.offsets, part)
+            zero = self.plain.integer(0)
+        else:
+            slope, base = self.plain.integer(exchange.slope), self.plain.integer(exchange.base)
+            offset = self.plain.binary("add", self.plain.binary("multiply", part, slope), base)
+            zero = self.plain.integer(0)
+            offset = self.plain.binary("maximum", offset, zero)
+        return self.cut(buffer, dimension, offset, exchange.size, zero)
+
+    def _entry(self, table: Sequence[int], index: Value) -> Value:
+        found = self.plain.dynamic_slice(self.plain.integers(table), [index], [1])
+        return self.plain.reshape(found, ())
+
+    def cut(self, value: Value, dimension: int, offset: Value, size: int, zero: Value) -> Value:
+        """`size` elements along one dimension from an offset on; all along the others."""
+        sizes = list(shape_of(value))
+        sizes[dimension] = size
+        offsets = [zero] * len(sizes)
+        offsets[dimension] = offset
+        return self.build.dynamic_slice(value, offsets, sizes)
+
+
+def spelled_out_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: DeviceCounts) -> Value:
+    """The position of the device along `axes`, with a division and a remainder an axis, as in Shardy."""
+    if mesh.device_ids:
+        return table_entry(build, shard_indices(mesh, axes), counts)
+    device = device_id(build, counts)
+    index: Value | None = None
+    for axis in axes:
+        size, stride = axis.size(mesh), axis_stride(mesh, axis)
+        digit = device
+        if stride > 1:
+            digit = build.binary("divide", digit, build.integer(stride))
+        if size < mesh.device_count:
+            digit = build.binary("remainder", digit, build.integer(size))
+        if index is not None:
+            digit = build.binary("add", build.binary("multiply", index, build.integer(size)), digit)
+        index = digit
+    return build.integer(0) if index is None else index
+
+
+def make_table(pairs: NDArray[np.int64]) -> Attribute:
+    """A table of device ids as an attribute, without a loop over them."""
+    return make_dense(ranked_tensor(pairs.shape, i64), np.ascontiguousarray(pairs).tobytes())
+
+
+def zero_of(build: StablehloBuilder, value: Value) -> Value:
+    """The scalar 0 of the element type of `value`."""
+    element = element_of(value)
+    return build.dense(ranked_tensor((), element), bytes(element_size(element)))

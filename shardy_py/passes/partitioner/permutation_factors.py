@@ -1,0 +1,111 @@
+"""The pass that makes permutation factors local: exchanges where there are any, replication elsewhere.
+
+A permutation factor shards an op whose parts of the result need other parts of the operand than the device
+has: windows, pads, slices, reversals, and reshapes with uneven parts. Shardy's forms are in
+`permutation_moves.py` and `permutation_reshapes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.stablehlo import PadOp, ReshapeOp, ReverseOp, SliceOp
+from shardy_py.dialects.traits import is_terminator
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.record import record_of
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
+from shardy_py.ir import operands_of, walk_post_order
+from shardy_py.partition import reshard_plan as plans
+from shardy_py.passes.options import ResolvePermutationFactorsOptions
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
+from shardy_py.passes.partitioner.halo_exchange import Devices
+from shardy_py.passes.partitioner.permutation_moves import (
+    exchange_pad,
+    exchange_slice,
+    is_local_pad,
+    is_local_slice,
+    reverse_mesh,
+)
+from shardy_py.passes.partitioner.permutation_reshapes import resolve_reshape
+from shardy_py.passes.partitioner.resolution import Resolution
+from shardy_py.passes.reshard_insertion import insert_reshards
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
+from shardy_py.sharding.meshes import common_mesh, resolve
+
+_EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
+    PadOp.name: exchange_pad,
+    ReverseOp.name: reverse_mesh,
+    SliceOp.name: exchange_slice,
+}
+"""Resolves an op; returns whether it did, so that it needs no replication."""
+
+_LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
+    PadOp.name: is_local_pad,
+    SliceOp.name: is_local_slice,
+}
+"""Whether an op reads elements of its own part only, along a dimension."""
+
+
+def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFactorsOptions) -> None:
+    """`sdy-resolve-permutation-factors`: exchanges elements between neighbours where an op reads them.
+
+    %arg0: [{"x"}] on 2 devices
+    before  %0 = stablehlo.slice %arg0 [1:9] : (tensor<9xf32>) -> tensor<8xf32>
+    after   %0 = stablehlo.pad %arg0 ... : tensor<10xf32>
+        %1 = sdy.manual_computation(%0, ...) manual_axes={"x"} (%arg1: tensor<5xf32>, ...) {
+          %2 = "stablehlo.collective_permute"(%arg1), the part of the right neighbour
+          ... concatenate, pad, dynamic_slice
+        }
+
+    Ops without an exchange, and those that would gather the whole dimension, get replicated operands.
+    """
+    counts = DeviceCounts(options.replica_count, options.partition_count)
+    state = Resolution(Symbols(module), ShardingReader(), Devices(next_channel(module), counts), options)
+    for op in list(walk_post_order(module, include_root=False)):
+        if op.name.startswith("stablehlo.") and not is_terminator(op):
+            _resolve(op, state)
+
+
+def _resolve(op: Operation, state: Resolution) -> None:
+    if op.name == ReshapeOp.name:
+        resolve_reshape(op, state)
+        return
+    given = op.attributes.get(RULE)
+    rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
+    if rule is None or rule.is_custom:
+        return
+    if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
+        return
+    exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
+    if exchange is None or not exchange(op, state):
+        _replicate(op, rule, state)
+
+
+def _replicate(op: Operation, rule: ShardingRule, state: Resolution) -> None:
+    """Reshards operands and results so that no permutation factor is sharded that is not local."""
+    operands = tuple(map(state.reader.of, operands_of(op)))
+    results = tuple(map(state.reader.of, op.results))
+    name = common_mesh(operands + results, state.meshes)
+    if name is None or (mesh := resolve(name, state.meshes)).is_maximal:
+        return
+    tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
+    before = after = tensors.project()
+    is_local = _LOCAL.get(op.name)
+    for number, factor in enumerate(rule.factors):
+        if factor.type is not FactorType.PERMUTATION:
+            continue
+        if is_local is not None and operands[0] is not None:
+            dimension = next(i for i, found in enumerate(rule.operands[0]) if number in found)
+            if is_local(op, operands[0], dimension, state):
+                continue
+        after = after.updated(number, ())
+    changed = frozenset(after.changed_since(before))
+    if changed:
+        nothing = ((),) * len(rule.factors)
+        insert_reshards(op, plans.plan_for(tensors, after, changed, nothing, state.meshes), state.reader)
