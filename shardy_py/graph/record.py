@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from shardy_py.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.dialects.traits import constant_of
@@ -86,21 +86,31 @@ def name_of(op: Operation) -> str:
 
 def combiner_of(op: Operation) -> str | None:
     """The op with which a scatter combines values, the same for all inputs; None if there is none."""
+    names = set(combiners_of(op))
+    return names.pop() if len(names) == 1 else None
+
+
+def combiners_of(op: Operation) -> tuple[str | None, ...]:
+    """For each result, the order-free op that alone combines its values in the region; None if there is none.
+
+    () for an op without a region.
+    """
     block = op.regions[0].first_block if op.regions else None
     terminator = block.last_op if block is not None else None
     if terminator is None or block is None:
-        return None
-    names: set[str | None] = set()
-    for index, value in enumerate(operands_of(terminator)):
+        return ()
+    count = len(block.args) // 2
+
+    def name(index: int, value: SSAValue) -> str | None:
         combiner = value.owner
         tensor = tensor_type(value.type)
         element = tensor.element if tensor is not None else ""
         if not isinstance(combiner, Operation) or not TABLE[combiner.name].is_order_free(element):
             return None
         own = (a for a in operands_of(combiner) if isinstance(a, BlockArgument) and a.owner is block)
-        pair = [index, index + len(block.args) // 2]
-        names.add(combiner.name if sorted(a.index for a in own) == pair else None)
-    return names.pop() if len(names) == 1 else None
+        return combiner.name if sorted(a.index for a in own) == [index, index + count] else None
+
+    return tuple(name(index, value) for index, value in enumerate(operands_of(terminator)))
 
 
 def concatenates_slices(op: Operation) -> bool:

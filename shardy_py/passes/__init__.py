@@ -131,6 +131,10 @@ sdy-reshard-to-collectives in reshards with ReshardToCollectivesOptions on func.
     Converts reshards to sequences of collectives.
 canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
+sdy-pad-for-divisibility in partitioner.pad_for_divisibility with PadForDivisibilityOptions
+    Pads dimensions to sizes that their shardings divide.
+sdy-resolve-single-device-sharding in partitioner.single_device with ResolveSingleDeviceOptions on func.func
+    Runs ops on a single device there, and sends their results to all devices.
 sdy-remove-all-gather-reduce-scatter-for-cmv1 in reshards on func.func
     Removes all-gathers before and reduce-scatters after dot_general, for collective matmul.
 sdy-convert-global-to-local in partitioner.global_to_local with ConvertGlobalToLocalOptions

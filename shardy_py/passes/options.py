@@ -236,6 +236,31 @@ class ReshardToCollectivesOptions:
 
 
 @dataclass(frozen=True)
+class DeviceCountOptions:
+    """The processes that run a partitioned program; with one of each, devices are partitions."""
+
+    replica_count: int = option(1, "number of replicas")
+    partition_count: int = option(1, "number of partitions")
+
+
+@dataclass(frozen=True)
+class PadForDivisibilityOptions:
+    """Options of `sdy-pad-for-divisibility`."""
+
+    pad_inputs_and_outputs: bool = option(
+        False, "also pad arguments and results of functions, instead of rejecting uneven ones"
+    )
+    mask_all_padding: bool = option(
+        False, "replace padding wherever an op combines it with data, not only where Shardy does"
+    )
+
+
+@dataclass(frozen=True)
+class ResolveSingleDeviceOptions(DeviceCountOptions):
+    """Options of `sdy-resolve-single-device-sharding`."""
+
+
+@dataclass(frozen=True)
 class CanonicalizeOptions:
     """Options of `canonicalize`."""
 

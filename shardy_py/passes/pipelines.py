@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.passes import pass_call
+from shardy_py.passes import pass_by_name, pass_call
 from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
     CopyOptions,
     DebugInfoOptions,
+    DeviceCountOptions,
     ExportShardingsOptions,
     ImportShardingsOptions,
     OpPriorityOptions,
@@ -30,6 +31,7 @@ _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
     ImportShardingsOptions(),
     ExportShardingsOptions(),
 )
+_DEVICES = ("replica_count", "partition_count")
 _INLINE_MESHES = "replace mesh symbols in shardings by the meshes themselves"
 
 
@@ -76,6 +78,30 @@ class ExportPipelineOptions(PartitioningOptions):
     )
     dump_sharding_origins: bool = option(False, "keep the recorded origins of axes until the last dump")
     dump_propagation_edges: bool = option(False, "keep the recorded propagation edges until the last dump")
+
+
+STAGES = (
+    "resolve-permutation-factors",
+    "reshard-to-collectives",
+    "optimize-collectives",
+    "pad-for-divisibility",
+    "resolve-single-device-sharding",
+    "convert-global-to-local",
+)
+"""The stages of the partitioner, in order."""
+
+
+@dataclass(frozen=True)
+class PartitionerPipelineOptions(DeviceCountOptions, DumpOptions):
+    """Options of `sdy-partitioner-pipeline`."""
+
+    stage: str = option(STAGES[-1], "the last stage to run", STAGES)
+    enable_halo_exchange: bool = option(
+        True, "exchange what windows lack with neighbors, instead of gathering whole dimensions"
+    )
+    rng_bit_generator_unsafe: bool = option(
+        False, "let every device generate random numbers of its own, other ones than the whole program's"
+    )
 
 
 @dataclass(frozen=True)
@@ -171,6 +197,52 @@ def propagation_passes(options: PropagationPipelineOptions = PropagationPipeline
     )
 
 
+def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipelineOptions()) -> Calls:
+    """From a propagated program to the program that each device runs; reshards are inserted first.
+
+    Options beyond Shardy's passes are on: uneven inputs, all padding masked, arithmetic for device ids.
+    """
+    devices: dict[str, OptionValue] = {name: getattr(options, name) for name in _DEVICES}
+    by_stage: dict[str, Calls] = {
+        "resolve-permutation-factors": (
+            *_listed(
+                "sdy-resolve-permutation-factors",
+                enable_halo_exchange=options.enable_halo_exchange,
+                enable_windowed_halo_exchange=options.enable_halo_exchange,
+                **devices,
+            ),
+        ),
+        "reshard-to-collectives": _calls("sdy-reshard-to-collectives"),
+        "optimize-collectives": (
+            *_listed("sdy-optimize-collectives"),
+            pass_call("canonicalize", enable_patterns=("sdy-collective",)),
+        ),
+        "pad-for-divisibility": (
+            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
+        ),
+        "resolve-single-device-sharding": (pass_call("sdy-resolve-single-device-sharding", **devices),),
+        "convert-global-to-local": (
+            *_listed("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
+            pass_call("sdy-drop-sharding-and-mesh"),
+        ),
+    }
+    last = STAGES.index(options.stage)
+    return (
+        *_calls(
+            "sdy-lift-inlined-meshes",
+            "sdy-export-named-computations",
+            "sdy-sink-data-flow-edges",
+            "sdy-remove-sharding-groups",
+            "sdy-sharding-constraint-to-reshard",
+            "sdy-close-shardings",
+            "sdy-verify-unreduced-axes",
+        ),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+        pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
+        *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),
+    )
+
+
 def collective_passes() -> Calls:
     """From a propagated program to one with all its communication as collectives."""
     return (
@@ -252,6 +324,10 @@ def _calls(*names: str) -> Calls:
     return tuple(pass_call(name) for name in names)
 
 
+def _listed(name: str, **options: OptionValue) -> Calls:
+    return (pass_call(name, **options),) if pass_by_name(name) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
     """A pipeline as the command line knows it.
@@ -310,6 +386,12 @@ PIPELINES: tuple[PipelineRow, ...] = (
         "Prepares a propagated program for a partitioner.",
         export_passes,
         ExportPipelineOptions,
+    ),
+    PipelineRow(
+        "sdy-partitioner-pipeline",
+        "Makes of a propagated program the one that each device runs.",
+        partitioner_passes,
+        PartitionerPipelineOptions,
     ),
     PipelineRow(
         "xla-before-propagation-pipeline",
