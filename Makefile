@@ -53,7 +53,7 @@ bench: $(DEV) ## time the pipeline beside the C++ reference
 	$(BIN)/python benchmarks/pipeline.py
 
 fuzz: $(DEV) ## feed damaged inputs to every reader for a minute
-	$(BIN)/python -m tests.fuzz.run mlir hlo layout sharding hlo-sharding hlo-proto options arguments baseline bytecode \
+	$(BIN)/python -m tests.fuzz.run mlir interpret hlo layout sharding hlo-sharding hlo-proto options arguments baseline bytecode \
 	  --count 1000000 --seconds 60
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html

@@ -31,3 +31,12 @@ func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = shard.all_reduce %arg0 on @grid grid_axes = [0] : tensor<8x16xf32> -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+shard.grid @grid(shape = 2x4)
+func.func @main(%arg0: tensor<8x16xf32>) {
+  // expected-error @+1 {{argument out of range}}
+  %s0 = shard.sharding @grid split_axes = [[9223372036854775808]] : !shard.sharding
+  return
+}

@@ -302,6 +302,7 @@ def _dense_text(type_: Any, array: Any) -> str:
     import numpy as np
     from xdsl.dialects.builtin import TensorType
 
+    from shardy_py.interpret.printing import stored_type
     from shardy_py.text.attribute_writer import attribute_text
     from shardy_py.text.dense import make_dense
 
@@ -310,4 +311,4 @@ def _dense_text(type_: Any, array: Any) -> str:
     flat = np.ascontiguousarray(array).reshape(-1)
     one = flat[:1].tobytes()
     data = one if one * flat.size == flat.tobytes() else flat.tobytes()
-    return attribute_text(make_dense(TensorType(type_.element_type, array.shape), data))
+    return attribute_text(make_dense(TensorType(stored_type(type_.element_type, array), array.shape), data))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ComplexType
+from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from shardy_py.compute import Array
@@ -27,11 +27,19 @@ from shardy_py.text.dense import element_printer
 
 def array_text(array: Array, type_: Any) -> str:
     """Returns the text of one device's value; `type_`: in the program, where sizes may be dynamic."""
-    element = element_text(type_.element_type)
+    element = element_text(stored_type(type_.element_type, array))
     # ml_dtypes does not extend the sign of narrow integers, as MLIR does.
     array = array.astype(SMALL_INTEGERS.get(array.dtype, array.dtype), copy=False)
     shape = "".join(f"{size}x" for size in array.shape)
     return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
+
+
+def stored_type(element: Attribute, array: Array) -> Attribute:
+    """Returns the type of the elements of an array: integers for quantized elements."""
+    if not element.name.startswith("quant."):
+        return element
+    sign = Signedness.UNSIGNED if "uint" in array.dtype.name else Signedness.SIGNLESS
+    return IntegerType(array.dtype.itemsize * 8, sign)
 
 
 def element_text(type_: Attribute) -> Callable[[Any], str]:

@@ -10,6 +10,7 @@ The other is the guest: it reads or prints the line of a single op, and returns 
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -245,7 +246,11 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
     return op
 
 
-_XDSL_ERRORS = (VerifyException, ValueError, TypeError, LookupError, AttributeError, AssertionError)
+_XDSL_ERRORS = (
+    *(VerifyException, ValueError, TypeError, LookupError, AttributeError, AssertionError),
+    *(ArithmeticError, NotImplementedError, struct.error),
+)
+"""What parsers of xDSL's dialects raise on invalid input."""
 
 
 def _last_line(error: object) -> str:

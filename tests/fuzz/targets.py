@@ -105,9 +105,11 @@ def command(
         return "output"
     if not message and not output.getvalue():
         raise Fault(f"failed without a message: {shlex.join(arguments)}")
-    if len(message) > 100_000:
-        raise Fault(f"a message of {len(message)} characters: {shlex.join(arguments)}")
-    if located and message and not _PLACE.search(message) and not _FILE_ERROR.search(message):
+    place = _PLACE.search(message)
+    diagnostics = message[place.start() :] if place else message  # behind what --trace prints
+    if len(diagnostics) > 100_000:
+        raise Fault(f"a message of {len(diagnostics)} characters: {shlex.join(arguments)}")
+    if located and message and not place and not _FILE_ERROR.search(message):
         raise Fault(f"no place: {_shown(message)} {shlex.join(arguments)}")
     if re.search(r":0:\d+: error", message):
         raise Fault(f"line 0: {_shown(message)} {shlex.join(arguments)}")

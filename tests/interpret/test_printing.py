@@ -22,6 +22,8 @@ from shardy_py.pipeline import read
         (np.zeros((2, 0), np.int8), "i8", "tensor<2x0xi8> {\n  [\n    [],\n    []\n  ]\n}"),
         (np.complex64([3.14 + 1j]), "complex<f32>", "{\n  [[3.140000e+00, 1.000000e+00]]\n}"),
         (np.array([1, -2]).astype(element_type("i2").dtype), "i2", "  [1, -2]\n"),
+        (np.int8([1, -2]), "!quant.uniform<i8:f32, 1.0>", "f32, 1.0>> {\n  [1, -2]\n"),
+        (np.uint8([1, 254]), "!quant.uniform<u8:f32, 1.0>", "  [1, 254]\n"),
         (
             np.array([1, -3]).astype(element_type("f6E2M3FN").dtype),
             "f6E2M3FN",

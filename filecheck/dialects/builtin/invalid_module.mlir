@@ -200,6 +200,22 @@ func.func @main() {
 
 // -----
 
+func.func @main(%arg0: tensor<i32>) {
+  // expected-note @+1 {{operand defined here (op in a parent region)}}
+  %0 = "stablehlo.case"(%arg0) ({
+    // expected-error @+1 {{operand #0 does not dominate this use}}
+    stablehlo.return %0 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'builtin.module' op attribute 'sym_name' failed to satisfy constraint: string attribute}}
+module attributes {sym_name = dense<[0, 1]> : tensor<2xi65>} {}
+
+// -----
+
 func.func @main(%arg0: tensor<8xf32>) {
   // expected-error @+1 {{'stablehlo.add' op expected 2 operands, but found 1}}
   %0 = "stablehlo.add"(%arg0) : (tensor<8xf32>) -> tensor<8xf32>

@@ -203,3 +203,38 @@ func.func @main(%arg0: tensor<8xf32>) {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'sdy.propagation_barrier' op requires the same type for all operands and results}}
+  %0 = "sdy.propagation_barrier"(%arg0) <{allowed_direction = 1 : i32}> : (tensor<8xf32>) -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: f32) {
+  // expected-error @+1 {{'sdy.func_data_flow_edge' op operand #0 must be shaped of any non-token type values, but got 'f32'}}
+  %0 = sdy.func_data_flow_edge %arg0 : f32
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%arg0: tensor<?xf32>) {
+  // expected-error @+2 {{'sdy.reshard' op inferred type(s) 'tensor<?xf32>' are incompatible with return type(s) of operation 'tensor<8xf32>'}}
+  // expected-error @+1 {{'sdy.reshard' op failed to infer returned types}}
+  %0 = "sdy.reshard"(%arg0) <{sharding = #sdy.sharding<@mesh, [{"a"}]>}> : (tensor<?xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%arg0: tensor<f32>) {
+  // expected-error @+1 {{'sdy.all_slice' op requires the same type for all operands and results}}
+  %0 = "sdy.all_slice"(%arg0) <{out_sharding = #sdy.sharding<@mesh, [{"a"}]>, slicing_axes = #sdy<list_of_axis_ref_lists[{"a"}]>}> : (tensor<f32>) -> tensor<8xf32>
+  return
+}

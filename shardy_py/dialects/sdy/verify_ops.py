@@ -11,7 +11,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from shardy_py.dialects.faults import Fault, inferred_fault, note, prefixed
-from shardy_py.dialects.sdy import ops
+from shardy_py.dialects.sdy import ops, verify_types
 from shardy_py.dialects.sdy.value_sharding import sharding_behind_barriers
 from shardy_py.dialects.sdy.verify_manual import check_manual_axes, check_manual_computation
 from shardy_py.dialects.sdy.verify_sharding import check_sharding, check_shardings, sizes_of
@@ -121,7 +121,8 @@ def _check_func_data_flow_edge(op: ops.FuncDataFlowEdgeOp, scope: Scope) -> None
 
 
 def _check_barrier(op: ops.PropagationBarrierOp) -> None:
-    """A propagation barrier blocks at least one direction."""
+    """A propagation barrier has a tensor, and blocks at least one direction."""
+    verify_types.CHECKS[op.name](op)
     if op.direction == "BOTH":
         raise Fault(
             "cannot specify `BOTH` as the direction. Not blocking propagation direction makes the op "
@@ -177,6 +178,7 @@ def _check_named_computation(op: ops.NamedComputationOp, scope: Scope) -> None:
 
 
 CHECKS = {
+    **verify_types.CHECKS,
     "sdy.propagation_barrier": _check_barrier,
     "sdy.constant": _check_constant,
     "sdy.manual_computation": check_single_block,

@@ -190,7 +190,7 @@ def _broken(
     """Why `attribute` does not satisfy `constraint`; None if it does."""
     try:
         constraint.verify(attribute, context)
-    except VerifyException as error:
+    except (VerifyException, NotImplementedError) as error:  # its message prints attributes that xDSL cannot
         return _described(constraint) or str(error).partition("\n")[0]
     return None
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
-from shardy_py.dialects.faults import Fault, note
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.verification.dominance import dominance_fault, first_violation
 from shardy_py.dialects.verification.memory import body_signature
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.errors import Diagnostic
 from shardy_py.text import print_module, syntax_table
 
 if TYPE_CHECKING:
@@ -58,12 +58,16 @@ class Walk:
         """Verifies the ops of a region of an op of kind `parent`."""
         block = region.first_block
         mine: list[int] = []
-        if block is not None and (block.next_block is not None or not parent.needs_terminator):
+        has_blocks = block is not None and block.next_block is not None
+        is_ordered = parent.needs_terminator and not has_blocks
+        if not is_ordered:
             self._define_all(region, mine)
+        if has_blocks and self.late is None and (found := first_violation(region, parent.needs_terminator)):
+            self.late = dominance_fault(*found, self.root)
         while block is not None:
             mine += map(id, block.args)
             self.defined.update(map(id, block.args))
-            self._ops(block, scope, mine)
+            self._ops(block, scope, mine, is_ordered=is_ordered)
             if parent.needs_terminator:
                 self._check_terminator(block)
             block = block.next_block
@@ -87,7 +91,7 @@ class Walk:
             text = _operation_text(last)
             raise Fault(f"block with no terminator, has {text}", is_plain=True, op=last)
 
-    def _ops(self, block: Block, scope: Scope, mine: list[int]) -> None:
+    def _ops(self, block: Block, scope: Scope, mine: list[int], *, is_ordered: bool) -> None:
         known: dict[Any, Any] = scope.known
         defined = self.defined
         define, remember = defined.add, mine.append
@@ -129,7 +133,10 @@ class Walk:
                         known[signature] = kind
                 following = op.next_op
                 if regions or not kind.is_plain or (kind.is_terminator and following is not None):
+                    own = set(map(id, fields["results"])) if regions and is_ordered else ()
+                    defined.difference_update(own)  # not visible in the op's own regions
                     self._special(op, kind, scope, fresh=fresh)
+                    defined.update(own)
                 op = following
         except Fault as fault:
             fault.op = fault.op or op
@@ -139,7 +146,7 @@ class Walk:
         """Records the first operand that is not defined where `op` uses it, of the first such op."""
         for value in op.operands if self.late is None else ():
             if id(value) not in self.defined:
-                self.late = _dominance_fault(op, value, self.root)
+                self.late = dominance_fault(op, value, self.root)
                 return
 
     def _special(self, op: Operation, kind: OpKind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> None:
@@ -154,51 +161,6 @@ class Walk:
                 self.region(region, inner, kind)
             if fresh is not None:
                 self.verifier.results(op, fresh)
-
-
-def _dominance_fault(op: Operation, value: SSAValue, isolated: Operation) -> Fault:
-    """The fault of the use of `value` by `op`, which is within the isolated op `isolated`."""
-    if not _is_within(value.owner, isolated):
-        note_ = note("required by region isolation constraints", isolated.location)
-        return Fault("using value defined outside the region", note_, op=op)
-    index = next(index for index, operand in enumerate(op.operands) if operand is value)
-    message = f"operand #{index} does not dominate this use"
-    return Fault(message, *_definition(value, op), is_plain=True, op=op)
-
-
-def _is_within(owner: Operation | Block, root: Operation) -> bool:
-    at: Operation | None = owner.parent_op() if isinstance(owner, Block) else owner
-    if not isinstance(owner, Block) and at is root:
-        return False
-    while at is not None and at is not root:
-        at = at.parent_op()
-    return at is root
-
-
-def _definition(value: SSAValue, user: Operation) -> tuple[Diagnostic, ...]:
-    """The place of the definition, and its relation to the use."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        holder = owner.parent_op()
-        return (note("operand defined as a block argument", holder.location),) if holder is not None else ()
-    if owner.parent is user.parent:
-        where = "op in the same block"
-    elif owner.parent is not None and user.parent is not None and owner.parent.parent is user.parent.parent:
-        where = "op in the same region"
-    else:
-        where = _relation(owner, user)
-    return (note(f"operand defined here ({where})", owner.location),)
-
-
-def _relation(owner: Operation, user: Operation) -> str:
-    if _is_within(user, owner):
-        return "op in a parent region"
-    holder = user.parent_op()
-    while holder is not None:
-        if holder.parent is owner.parent:
-            return "op in a parent region"
-        holder = holder.parent_op()
-    return "op in a child region"
 
 
 def _operation_text(op: Operation) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import find_faults
 
@@ -71,3 +73,44 @@ func.func @f(%arg0: tensor<8xf32>, %arg1: tensor<i1>) {
     ops["stablehlo.negate"].operands[0] = ops["stablehlo.abs"].results[0]  # pyright: ignore
     (fault,) = find_faults(module)
     assert fault.notes[0].message == "operand defined here (op in a child region)"
+
+
+BLOCKS = """
+func.func @f(%x: tensor<f32>) {
+  "test.cfg"() ({
+    %0 = stablehlo.add %x, %x : tensor<f32>
+    "test.br"()[^bb1, ^bb2] : () -> ()
+  ^bb1(%1: tensor<f32>):
+    %2 = stablehlo.add %0, %1 : tensor<f32>
+    "test.br"()[^bb1] : () -> ()
+  ^bb2:
+    %3 = stablehlo.add %0, %x : tensor<f32>
+    "test.br"()[^bb3] : () -> ()
+  ^bb3:
+    %4 = stablehlo.add %3, %0 : tensor<f32>
+    "test.nest"() ({
+      %5 = stablehlo.add @, %4 : tensor<f32>
+    }) : () -> ()
+    "test.end"() : () -> ()
+  ^bb4:
+    %6 = stablehlo.add %2, %3 : tensor<f32>
+    "test.end"() : () -> ()
+  }) : () -> ()
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("value", "note"),
+    [
+        ("%3", ""),
+        ("%x", ""),
+        ("%1", "operand defined as a block argument (block #1 in a parent region)"),
+        ("%2", "operand defined here (op in a parent region)"),
+        ("%6", "operand defined here (op in a parent region)"),
+    ],
+)
+def test_blocks_see_values_of_the_blocks_that_dominate_them(value: str, note: str) -> None:
+    """Blocks that the entry does not reach may use any value; within @test.cfg, the order of ops is free."""
+    module = parse_module(BLOCKS.replace("@,", f"{value},"), allow_unregistered=True)
+    assert [remark.message for fault in find_faults(module) for remark in fault.notes] == [note][: bool(note)]
