@@ -238,3 +238,35 @@ func.func @main(%arg0: tensor<f32>) {
   %0 = "sdy.all_slice"(%arg0) <{out_sharding = #sdy.sharding<@mesh, [{"a"}]>, slicing_axes = #sdy<list_of_axis_ref_lists[{"a"}]>}> : (tensor<f32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'sdy.propagation_barrier' op attribute 'allowed_direction' failed to satisfy constraint: propagation direction enum}}
+  %0 = "sdy.propagation_barrier"(%arg0) <{allowed_direction = 7 : i32}> : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'sdy.constant' op attribute 'value' failed to satisfy constraint: constant vector/tensor attribute}}
+  %0 = "sdy.constant"() <{value = @main}> : () -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error @+1 {{'sdy.constant' op result #0 must be statically shaped tensor of any non-token type values, but got 'tensor<?xf32>'}}
+  %0 = "sdy.constant"() <{value = dense<0.0> : tensor<8xf32>}> : () -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: f32) {
+  // expected-error @+1 {{'sdy.sharding_group' op operand #0 must be ranked tensor of any non-token type values, but got 'f32'}}
+  sdy.sharding_group %arg0 group_id=1 : f32
+  return
+}

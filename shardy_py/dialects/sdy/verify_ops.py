@@ -131,7 +131,8 @@ def _check_barrier(op: ops.PropagationBarrierOp) -> None:
 
 
 def _check_constant(op: ops.ConstantOp) -> None:
-    """A constant has the type of its value."""
+    """A constant has a static shape, and the type of its value."""
+    verify_types.CHECKS[op.name](op)
     type_ = getattr(op.value, "type", None)
     if type_ is not None and type_ != op.output.type:
         raise inferred_fault([_quoted(type_)], [_quoted(op.output.type)])
