@@ -297,22 +297,7 @@ class BroadcastAddOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastAndOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -327,7 +312,7 @@ class BroadcastMaximumOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -342,11 +327,11 @@ class BroadcastMinimumOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
-class BroadcastMultiplyOp(PrettyOp):
+class BroadcastAndOp(PrettyOp):
     lhs: SSAValue
     rhs: SSAValue
     broadcast_dimensions: DenseArrayBase[IntegerType] | None
@@ -357,7 +342,7 @@ class BroadcastMultiplyOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -372,7 +357,7 @@ class BroadcastOrOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -387,7 +372,22 @@ class BroadcastXorOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastMultiplyOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -402,22 +402,7 @@ class BroadcastAtan2Op(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastComplexOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -432,7 +417,7 @@ class BroadcastDivideOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -447,7 +432,7 @@ class BroadcastNextAfterOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -462,7 +447,7 @@ class BroadcastPolygammaOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -477,7 +462,7 @@ class BroadcastPowerOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -492,7 +477,7 @@ class BroadcastRemainderOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -507,22 +492,7 @@ class BroadcastSubtractOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = ...,
-    ) -> None: ...
-
-class BroadcastZetaOp(PrettyOp):
-    lhs: SSAValue
-    rhs: SSAValue
-    broadcast_dimensions: DenseArrayBase[IntegerType] | None
-    result: OpResult
-    def __init__(
-        self,
-        lhs: _Value,
-        rhs: _Value,
-        *,
-        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -537,7 +507,7 @@ class BroadcastShiftLeftOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -552,7 +522,7 @@ class BroadcastShiftRightArithmeticOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -567,7 +537,37 @@ class BroadcastShiftRightLogicalOp(PrettyOp):
         rhs: _Value,
         *,
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastZetaOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute] | None = ...,
+        attributes: Mapping[str, Attribute] | None = ...,
+    ) -> None: ...
+
+class BroadcastComplexOp(PrettyOp):
+    lhs: SSAValue
+    rhs: SSAValue
+    broadcast_dimensions: DenseArrayBase[IntegerType] | None
+    result: OpResult
+    def __init__(
+        self,
+        lhs: _Value,
+        rhs: _Value,
+        *,
+        broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -586,7 +586,7 @@ class BroadcastCompareOp(PrettyOp):
         broadcast_dimensions: DenseArrayBase[IntegerType] | Sequence[int] | None = ...,
         comparison_direction: ComparisonDirectionAttr | Literal["EQ", "NE", "GE", "GT", "LE", "LT"],
         compare_type: ComparisonTypeAttr | Literal["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"] | None = ...,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -601,7 +601,7 @@ class BroadcastSelectOp(PrettyOp):
         on_true: _Value,
         on_false: _Value,
         *,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
@@ -625,7 +625,7 @@ class ConstantOp(PrettyOp):
         self,
         *,
         value: DenseIntOrFPElementsAttr | DenseResourceAttr,
-        result_types: Sequence[Attribute],
+        result_types: Sequence[Attribute] | None = ...,
         attributes: Mapping[str, Attribute] | None = ...,
     ) -> None: ...
 
